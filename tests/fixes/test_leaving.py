@@ -40,6 +40,18 @@ for step in range(6):
     loss.backward()
     optimizer.step()
 """
+INITIAL = """\
+def begin():
+    return torch.zeros(1, 4, 8), torch.zeros(1, 4, 8)
+
+
+class Both(nn.Module):
+    def forward(self, x, state):
+        return rnn(x, state)
+
+
+both = Both()
+state = begin()"""
 DISTRIBUTED = """\
 import torch
 import torch.distributed as dist
@@ -108,8 +120,9 @@ def test_a_block_with_another_context_stays(mended: Mended) -> None:
         ("GRU", "state = torch.zeros(1, 4, 8)", "out, state = rnn(x, state)", "state = state.detach()"),
         ("LSTM", "h = c = torch.zeros(1, 4, 8)", "out, (h, c) = rnn(x, (h, c))", "h, c = h.detach(), c.detach()"),
         ("GRU", "state = torch.zeros(1, 4, 8)", "out, state = rnn(x, state * 1)", ""),
+        ("LSTM", INITIAL, "out, state = both(x, state)", "state = tuple(part.detach() for part in state)"),
     ],
-    ids=["none at first", "a tensor", "a tuple that is written out", "given in another form"],
+    ids=["none at first", "a tensor", "a tuple that is written out", "given in another form", "what a function returns"],
 )  # fmt: skip
 def test_a_state_is_detached_as_what_it_is(layer: str, begin: str, call: str, detached: str, mended: Mended) -> None:
     text = RECURRENT.replace("LAYER", layer).replace("BEGIN", begin).replace("CALL", call)

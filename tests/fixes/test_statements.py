@@ -106,6 +106,28 @@ def test_a_sampler_gets_what_counts_the_epochs(built: str, loop: str, told: str,
     assert mended(text, "TDR710") == text.replace(loop, f"{loop}\n    {told}" if told else loop)
 
 
+def test_a_sampler_that_is_an_attribute_goes_by_its_name(mended: Mended) -> None:
+    text = f"""{DISTRIBUTED}
+
+class Trainer:
+    def __init__(self):
+        self.sampler = sampler
+        self.loader = DataLoader(rows, 8, sampler=self.sampler)
+
+    def fit(self):
+        for epoch in range(3):
+            for x, y in self.loader:
+                optimizer.zero_grad()
+                nn.functional.mse_loss(model(x), y).backward()
+                optimizer.step()
+
+
+Trainer().fit()
+"""
+    told = "range(3):\n            self.sampler.set_epoch(epoch)\n"
+    assert mended(text, "TDR710") == text.replace("range(3):\n", told)
+
+
 def test_the_first_process_saves(mended: Mended) -> None:
     text = f"{DISTRIBUTED}loader = DataLoader(rows, 8, sampler=sampler)\nfor epoch in range(3):\n{EPOCHS}"
     saved = "    torch.save(\n        model.module.state_dict(),\n        'last.pt',\n    )\n"

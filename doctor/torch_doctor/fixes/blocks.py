@@ -96,3 +96,14 @@ def binds(program: Program, node: cst.CSTNode, name: str) -> bool:
 def function_of(program: Program, node: cst.CSTNode) -> cst.FunctionDef | None:
     """The function that a node stands in, or is; None at the top level."""
     return next((each for each in program.around(node) if isinstance(each, cst.FunctionDef)), None)
+
+
+def is_one(program: Program, name: cst.Name | cst.Attribute, one: cst.CSTNode, two: cst.CSTNode) -> bool:
+    """Whether a name means one thing at two places: both are in one function, or it is an attribute in one class."""
+    first, second = (function_of(program, node) for node in (one, two))
+    if first is second:
+        return True
+    classes = [
+        next((each for each in program.around(node) if isinstance(each, cst.ClassDef)), None) for node in (one, two)
+    ]
+    return program.root(name) == "self" and isinstance(name, cst.Attribute) and classes[0] is classes[1] is not None

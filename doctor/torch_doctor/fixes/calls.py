@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torch_doctor import edits
-from torch_doctor.fixes.blocks import binds, function_of, holding, holds, inside
+from torch_doctor.fixes.blocks import binds, function_of, holding, holds, inside, is_one
 from torch_doctor.fixes.program import CannotEditError
 from torch_doctor.fixes.statements import beginning, rows_at
 from torch_doctor.fixes.surgery import made
@@ -53,13 +53,16 @@ def _epoch(edit: edits.Epoch, program: Program) -> Iterator[Piece]:
     loop, other = holding(program, edit.site), program.beside(edit.built.path)
     built = other.call(edit.built)
     given = {arg.keyword.value: arg.value for arg in built.args if arg.keyword is not None}
-    here = program is other and function_of(program, loop) is function_of(other, built)
     if "batch_sampler" in given and _is_batch_sampler(other, given["batch_sampler"]):
         sampler = f"{_behind(edit.name, edit.calls, program)}.batch_sampler.sampler"
     elif "sampler" not in given:
         raise CannotEditError
-    elif here and isinstance(given["sampler"], cst.Name | cst.Attribute):
-        sampler = program.code(given["sampler"])
+    elif (
+        program is other
+        and isinstance(own := given["sampler"], cst.Name | cst.Attribute)
+        and is_one(program, own, loop, built)
+    ):
+        sampler = program.code(own)
     else:
         sampler = f"{_behind(edit.name, edit.calls, program)}.sampler"
     number = _number(program, loop)

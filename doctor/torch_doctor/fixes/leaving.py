@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torch_doctor import edits
-from torch_doctor.fixes.blocks import STRINGS, function_of, holding, holds, inside
+from torch_doctor.fixes.blocks import STRINGS, function_of, holding, holds, inside, is_one
 from torch_doctor.fixes.program import CannotEditError
 from torch_doctor.fixes.statements import rows_at
 from torch_doctor.fixes.surgery import made
@@ -56,16 +56,9 @@ def _callee(edit: edits.Callee, program: Program) -> Iterator[Piece]:
     if not isinstance(small, cst.Assign) or len(small.targets) > 1 or small.value is not program.call(edit.of):
         raise CannotEditError
     target = small.targets[0].target
-    own = isinstance(target, cst.Attribute) and isinstance(target.value, cst.Name) and target.value.value == "self"
-    here, there = (function_of(program, node) for node in (call, small))
-    methods = own and here is not None and there is not None and _class(program, here) is _class(program, there)
-    if not isinstance(target, cst.Name | cst.Attribute) or not (here is there or methods):
+    if not isinstance(target, cst.Name | cst.Attribute) or not is_one(program, target, call, small):
         raise CannotEditError
     yield *program.outer(call.func), program.code(target)
-
-
-def _class(program: Program, function: cst.FunctionDef) -> cst.ClassDef | None:
-    return next((node for node in program.around(function) if isinstance(node, cst.ClassDef)), None)
 
 
 @made.register(edits.Detach)
@@ -87,8 +80,8 @@ def _detach(edit: edits.Detach, program: Program) -> Iterator[Piece]:
     if not isinstance(carried[0], cst.Name | cst.Attribute):
         raise CannotEditError
     begun = _begun(program, statement, carried[0], small)
-    kinds = {_is_tuple(each) for each in begun if not _is_none(each)} - {None}
-    parts_of = edit.parts if edit.parts is not None else next(iter(kinds)) if len(kinds) == 1 else None
+    kinds = {_is_tuple(program, each) for each in begun if not _is_none(each)}
+    parts_of = edit.parts if edit.parts is not None else next(iter(kinds), None) if len(kinds) == 1 else None
     if parts_of is None or not begun:
         raise CannotEditError
     code = f"{name} = tuple(part.detach() for part in {name})" if parts_of else f"{name} = {name}.detach()"
@@ -116,9 +109,15 @@ def _is_none(value: cst.BaseExpression) -> bool:
     return isinstance(value, cst.Name) and value.value == "None"
 
 
-def _is_tuple(value: cst.BaseExpression) -> bool | None:
+def _is_tuple(program: Program, value: cst.BaseExpression) -> bool | None:
     """Whether an expression surely is a tuple, or surely a tensor; None: neither."""
     if isinstance(value, cst.Tuple):
         return True
     func = cst.helpers.get_full_name_for_node(value.func) if isinstance(value, cst.Call) else None
-    return False if (func or "").rpartition(".")[2] in TENSORS else None
+    last = (func or "").rpartition(".")[2]
+    if last in TENSORS:
+        return False
+    made = [node for node in program.nodes() if isinstance(node, cst.FunctionDef) and node.name.value == last]
+    returned = [node.value for each in made for node in inside(each.body) if isinstance(node, cst.Return)]
+    kinds = {None if each is None or isinstance(each, cst.Name) else _is_tuple(program, each) for each in returned}
+    return kinds.pop() if len(kinds) == 1 and len(made) == 1 else None

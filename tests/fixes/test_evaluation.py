@@ -198,3 +198,19 @@ def test_a_run_proves_the_fixes_of_every_round(folder: Path, run: Callable[..., 
     told = run("scan", *options, str(script)).err
     assert "TDR401 verified: 0 of " in told
     assert "TDR402 verified: 0 of " in told
+
+
+def test_what_begins_a_cell_stays_in_its_cell(folder: Path, run: Callable[..., Outcome]) -> None:
+    validation = VALIDATION.replace("\n    ", "\n").strip()
+    cells: list[dict[str, object]] = [
+        {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": source}
+        for source in (HEAD + EPOCH.rstrip(), validation)
+    ]
+    book = folder / "train.ipynb"
+    book.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 2}))
+    run(
+        "scan", "--isolated", "--no-cache", "-j", "1", "--select", "TDR401,TDR402", "--fix", "--unsafe-fixes", str(book)
+    )
+    moved = "".join(f"    {row}\n" for row in validation.splitlines()).rstrip()
+    sources = [cell["source"] for cell in json.loads(book.read_text())["cells"]]
+    assert sources == [HEAD + EPOCH.rstrip(), f"net.eval()\nwith torch.no_grad():\n{moved}"]

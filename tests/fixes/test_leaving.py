@@ -46,8 +46,12 @@ def begin():
 
 
 class Both(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = rnn
+
     def forward(self, x, state):
-        return rnn(x, state)
+        return self.rnn(x, state)
 
 
 both = Both()

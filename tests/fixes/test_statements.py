@@ -174,3 +174,9 @@ TRAINING"""
     chosen, none = text.replace("WORKERS", "args.workers"), text.replace("WORKERS", "0")
     assert mended(chosen, "TDR703") == chosen
     assert mended(none, "TDR703") == none.replace("num_workers=0", "num_workers=2, pin_memory=True")
+    again = text.replace("for x in loader:\n", "for epoch in range(3):\n  for x in loader:\n")
+    again = again.replace("default=0", "default=2")
+    two = again.replace("WORKERS", "2, pin_memory=True")
+    assert mended(two, "TDR703") == two.replace("pin_memory=True", "pin_memory=True, persistent_workers=True")
+    option = again.replace("WORKERS", "args.workers, pin_memory=True")
+    assert mended(option, "TDR703") == option

@@ -45,7 +45,7 @@ def _call(edit: edits.Call, program: Program) -> Iterator[Piece]:
     if after and any(isinstance(node, cst.Return) for node in inside(statement)):
         raise CannotEditError  # it would not always be reached
     row = program.end(statement)[0] + 1 if after else program.start(statement)[0]
-    yield rows_at(program, row, [program.indent(program.start(statement)[0]) + code])
+    yield rows_at(program, row, [program.indent(program.start(statement)[0]) + code], behind=after)
 
 
 @made.register(edits.Epoch)

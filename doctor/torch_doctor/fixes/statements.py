@@ -43,7 +43,7 @@ def _insert(edit: edits.Insert, program: Program) -> Iterator[Piece]:
         return
     row = program.end(line)[0] + 1 if edit.after else _first_row(program, line)
     indent = program.indent(program.start(line)[0])
-    yield rows_at(program, row, [indent + each for each in code.split("\n")])
+    yield rows_at(program, row, [indent + each for each in code.split("\n")], behind=edit.after)
 
 
 @made.register(edits.Top)
@@ -83,7 +83,7 @@ def _move(edit: edits.Move, program: Program) -> Iterator[Piece]:
     if edit.called is not None:
         before, now = edit.called
         rows = [re.sub(rf"(?<![\w.]){re.escape(before)}(?!\w)", lambda _: now, each) for each in rows]
-    yield rows_at(program, to, rows)
+    yield rows_at(program, to, rows, behind=edit.after)
 
 
 def _may_pass(program: Program, line: cst.CSTNode, other: cst.CSTNode, called: str) -> None:
@@ -126,10 +126,9 @@ def _first_row(program: Program, line: cst.CSTNode) -> int:
     return program.start(line)[0]
 
 
-def rows_at(program: Program, row: int, rows: list[str]) -> Piece:
-    """Rows in front of a row; behind the last one of a file or a cell that does not end its line, too."""
-    behind = row > len(program.rows)
-    if behind or any(cell.first_row == row > 1 for cell in program.source.cells or ()):
+def rows_at(program: Program, row: int, rows: list[str], *, behind: bool = False) -> Piece:
+    """Rows in front of a row; `behind`: behind the row above, which may be the last one of a file or of a cell."""
+    if row > len(program.rows) or any(behind and cell.first_row == row > 1 for cell in program.source.cells or ()):
         end: Place = (row - 1, len(program.rows[row - 2]))
         return end, end, "".join(f"\n{each}" for each in rows)
     return (row, 0), (row, 0), "".join(f"{each}\n" for each in rows)
@@ -153,7 +152,7 @@ def beginning(program: Program, block: cst.CSTNode, code: str) -> Piece:
         return rows_at(program, _first_row(program, first), [indent + code])
     if others:
         return rows_at(program, _first_row(program, others[0]), [indent + code])
-    return rows_at(program, program.end(first)[0] + 1, [indent + code])
+    return rows_at(program, program.end(first)[0] + 1, [indent + code], behind=True)
 
 
 def _is_docstring(line: cst.CSTNode) -> bool:

@@ -151,4 +151,6 @@ def _settings(feeding: Feeding, loader: LoaderBuilt, how: str) -> list[Keyword]:
         settings.append(Keyword(loader.site, "pin_memory", "True", expected="False"))
     if how is RESTARTED or (how is UNATTENDED and feeding.again(loader)):
         settings.append(Keyword(loader.site, "persistent_workers", "True", expected="False"))
+    if how is RESTARTED:  # torch refuses workers that persist where an option says that there are none
+        settings.append(Keyword(loader.site, "num_workers", str(loader.workers), 5, str(loader.workers)))
     return settings

@@ -84,3 +84,9 @@ def test_probabilities_cannot_be_memorised(climb: Climb) -> None:
     assert rung.status == "failed", rung.reason
     assert "it cannot fall below 0.5514" in rung.reason.replace("its inputs are probabilities, with which ", "")
     assert rung.next == "leave out the softmax: this loss wants scores"
+
+
+def test_a_loss_that_may_be_negative_is_only_shown(climb: Climb) -> None:
+    score = "-(torch.log_softmax(model(images), 1).gather(1, labels[:, None]) * torch.randn(len(images), 1)).mean()"
+    rung = climb(broken("criterion(model(images), labels)\n        loss.b", f"{score}\n        loss.b"), RUNG)
+    assert rung.status == "shown", rung.reason

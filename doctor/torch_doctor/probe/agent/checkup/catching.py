@@ -189,7 +189,11 @@ class Catcher(Caught):
             self.feeding.broken(ended)
             return
         self.observer.on = False
-        ended = "time was up before the first update" if late else f"the script ended before its first update{said}"
+        ended = (
+            "time was up before the first update"
+            if late
+            else f"the script ended before an optimizer made its first update{said}"
+        )
         self.recorder.quiet += 1
         if self.caught:
             ended = f"the script left its loop after the first update, so that its step could not be repeated{said}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .roles import is_dense
 from .telling import number
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def assertions(sample: Sample, known: Roles) -> str:
         else:
             lines.append(f"assert {path}.dim() == {dims}, {path}.shape")
         lines.append(f"assert {path}.dtype == {first.dtype}, {path}.dtype")
-        if first.is_complex() or first.is_sparse or not first.numel():
+        if first.is_complex() or not is_dense(first) or not first.numel():
             continue
         if path in known.targets and known.task == "classes" and not first.is_floating_point():
             lines.append(f"assert 0 <= {path}.min() and {path}.max() < {known.classes}, ({path}.min(), {path}.max())")

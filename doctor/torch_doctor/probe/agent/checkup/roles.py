@@ -116,8 +116,15 @@ def is_made_of(tensor: Any, leaf: Any) -> bool:
         return True
     if tensor is None or not hasattr(tensor, "untyped_storage") or tensor.numel() != leaf.numel() or not leaf.numel():
         return False
+    if not is_dense(tensor) or not is_dense(leaf):
+        return False
     one, other = tensor.detach().reshape(-1), leaf.detach().reshape(-1).to(tensor.device)
     return bool((one == other.to(one.dtype)).all())
+
+
+def is_dense(tensor: Any) -> bool:
+    """Whether all numbers of a tensor are there to be looked at."""
+    return "strided" in str(tensor.layout) and not tensor.is_quantized and not tensor.is_meta
 
 
 def _named_as_target(path: str) -> bool:

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from .batches import leaves, rows, taken
+from .roles import is_dense
 from .telling import fact
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Sample:
             for row in range(length):
                 digest = hashlib.sha256()
                 for each in held:
-                    if each.dim() and each.shape[0] == length:
+                    if each.dim() and each.shape[0] == length and is_dense(each):
                         digest.update(repr((tuple(each.shape[1:]), each[row].cpu().flatten().tolist())).encode())
                 found.append(digest.hexdigest())
         return found
@@ -108,7 +109,7 @@ def _of_part(torch: Any, group: str, tensors: list[Any]) -> list[dict[str, Any]]
         fact("shape", ", ".join(shapes[:3]) + (f" and {len(shapes) - 3} more" if len(shapes) > 3 else ""), group=group),
         fact("dtype", str(tensors[0].dtype).replace("torch.", ""), group=group),
     ]
-    numbers = [each for each in tensors if each.numel() and not each.is_complex() and not each.is_sparse]
+    numbers = [each for each in tensors if each.numel() and not each.is_complex() and is_dense(each)]
     if not numbers:
         return evidence
     flat = torch.cat([each.reshape(-1).double().cpu() for each in numbers])

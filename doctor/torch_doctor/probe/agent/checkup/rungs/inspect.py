@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..batches import leaves
 from ..contract import assertions
 from ..pictures import shown
-from ..roles import Roles, roles
+from ..roles import Roles, is_dense, roles
 from ..sampling import MANY_CLASSES, SMALL, Sample, described, samples, validation
 from ..stage import Skip
 from ..telling import count, fact, line, plot, result
@@ -58,7 +58,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
 def _finite(found: list[Sample], wrong: list[str]) -> None:
     for sample in found:
         for path, tensors in sample.parts.items():
-            bad = sum(int((~each.isfinite()).sum()) for each in tensors if each.is_floating_point())
+            bad = sum(int((~each.isfinite()).sum()) for each in tensors if each.is_floating_point() and is_dense(each))
             if bad:
                 wrong.append(
                     f"{count(bad, 'value')} of {path} in {sample.name} {'is' if bad == 1 else 'are'} not finite"
@@ -142,7 +142,8 @@ def _pictures(stage: Stage, sample: Sample, known: Roles) -> list[dict[str, Any]
     if labels and labels[0].dim() == 1:
         captions = [str(round(each, 3)) for each in labels[0].tolist()]
     for path, tensors in sample.parts.items():
-        figure = shown(stage.torch, path, tensors[0], captions) if path in known.inputs or not known.inputs else None
+        wanted = is_dense(tensors[0]) and (path in known.inputs or not known.inputs)
+        figure = shown(stage.torch, path, tensors[0], captions) if wanted else None
         if figure is not None:
             plots.append(figure)
     if sample.batches:

@@ -6,6 +6,7 @@ import math
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from ..roles import roles
 from ..sampling import samples
 from ..stage import Skip
 from ..telling import count, fact, line, number, plot, result
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ..plays import Play, Seen
     from ..stage import Stage
 
-STEPS, FEWEST, MOST = 100, 30, 8
+STEPS, FEWEST, MOST = 100, 20, 8
 LOWEST, HIGHEST = 1e-7, 10.0
 KEEPS = 0.8  # of the mean so far, with every further loss
 DIVERGED = 3.0  # times the loss at first, or the lowest
@@ -77,30 +78,34 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         (found[0].batches[:-1] or found[0].batches)[:MOST] if found and found[0].loader is stage.loader else [None]
     )
     curve = Curve()
-    limit, start, at_first = stage.left * 0.15, monotonic(), []
+    limit, at_first = stage.left * 0.15, []
     for batch in batches:
         seen = yield from stage.play(batch, frozen=True)
         if seen.loss is None:
             raise Skip("no loss went backward through `backward()`")
         at_first.append(seen.loss)
     mean = sum(at_first) / len(at_first)
-    steps = max(FEWEST, min(STEPS, int((stage.left - limit) * len(batches) / max(1e-6, monotonic() - start))))
-    for step in range(steps):
-        if stage.left < limit or curve.diverged is not None:
-            break
-        rate = LOWEST * (HIGHEST / LOWEST) ** (step / (steps - 1))
+    rate, start, step = LOWEST, monotonic(), 0
+    while rate <= HIGHEST and stage.left > limit and curve.diverged is None:
         place = step % len(batches)
         seen = yield from stage.play(batches[place], rate=rate / own)
         if seen.loss is not None:  # batches are not equally hard
             curve.take(rate, seen.loss - at_first[place] + mean)
+        if rate == HIGHEST:
+            break
+        step += 1
+        fitting = (stage.left - limit) / ((monotonic() - start) / step)
+        remaining = max(1, min(STEPS - step, int(fitting)))
+        rate = min(HIGHEST, rate * (HIGHEST / rate) ** (1 / remaining))
     stage.restore()
-    if len(curve.losses) < steps and curve.diverged is None:
-        raise Skip(f"only {count(len(curve.losses), 'step')} of {steps} fitted into the time")
+    if len(curve.losses) < FEWEST and curve.diverged is None:
+        raise Skip(f"only {count(len(curve.losses), 'step')} fitted into the time")
     differing = sum(stage.start.differences().values())
-    return _judged(stage, curve, own, differing)
+    known = yield from roles(stage)
+    return _judged(stage, curve, own, differing, told=bool(known.task))
 
 
-def _judged(stage: Stage, curve: Curve, own: float, differing: int) -> dict[str, Any]:
+def _judged(stage: Stage, curve: Curve, own: float, differing: int, *, told: bool) -> dict[str, Any]:
     best = curve.best
     falls = curve.falls
     start = next((place for place in range(best + 1) if curve.smooth[place] < FALLS * curve.base), best)
@@ -118,13 +123,13 @@ def _judged(stage: Stage, curve: Curve, own: float, differing: int) -> dict[str,
     ]
     marks = [{"label": "the script's", "x": own}]
     marks += [{"label": "suggested", "x": suggested}] if suggested is not None else []
-    told = f"the loss is lowest at {number(curve.rates[best])}"
-    told += f" and diverges at {number(curve.diverged)}" if curve.diverged is not None else " and does not diverge"
+    words = f"the loss is lowest at {number(curve.rates[best])}"
+    words += f" and diverges at {number(curve.diverged)}" if curve.diverged is not None else " and does not diverge"
     plots = [
         plot(
             "Loss while the learning rate rises",
             "lines",
-            told,
+            words,
             x_label="learning rate",
             y_label="loss",
             x_log=True,
@@ -135,7 +140,9 @@ def _judged(stage: Stage, curve: Curve, own: float, differing: int) -> dict[str,
     learned = stage.notes.get("overfit")
     if not falls:
         return result("shown", f"the loss falls with no learning rate up to {number(curve.rates[-1])}", evidence, plots)
-    said = f"the script's {number(own)}, {number(suggested or 0)} suggested; {told}"
+    said = f"the script's {number(own)}, {number(suggested or 0)} suggested; {words}"
+    if not told:
+        return result("shown", f"{said}; of a loss that is not known, this may say little", evidence, plots)
     if curve.diverged is not None and own >= curve.diverged and (learned is None or learned > 0.5):
         then = f"begin with a learning rate of about {number(suggested or 0)}"
         return result("failed", f"the learning rate is too high: {said}", evidence, plots, then=then)

@@ -144,6 +144,8 @@ def _judged(
     told = f"the loss went from {number(own.losses[0])} to {number(own.losses[-1])} in {count(steps, 'update')} on one batch"
     made_up = " (of made-up data)" if "values" in stage.voided else ""
     told += made_up
+    if min(own.losses) < 0 or own.losses[0] == 0:
+        return result("shown", f"{told}; of a loss that may be negative this says little", evidence, plots)
     if certain:
         return result("failed", f"{told}: {certain}", evidence, plots, then=wrong)
     if ratio <= MEMORISED:
@@ -151,8 +153,6 @@ def _judged(
     if ratio <= LEARNS:
         return result("passed", f"{told}: it learns, though the batch is not memorised yet", evidence, plots)
     better = [run for run in runs[1:] if run.ratio <= LEARNS]
-    if math.isnan(ratio) or own.losses[0] <= 0:
-        return result("shown", f"{told}; of a loss that may be negative this says little", evidence, plots)
     if len(stage.optimizers) > 1:
         return result("shown", f"{told}; several optimizers work against each other, or side by side", evidence, plots)
     best = min(min(run.losses) for run in runs)

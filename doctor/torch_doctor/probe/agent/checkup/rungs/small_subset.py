@@ -78,8 +78,11 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
 
 
 def _evaluated(stage: Stage, batches: list[Any], subset: Subset) -> Generator[Play, Seen, None]:
-    losses = []
+    losses: list[float] = []
+    until = stage.left * 0.7
     for batch in batches:
+        if stage.left < until:
+            break
         seen = yield from stage.play(batch, evaluate=True)
         if seen.loss is not None:
             losses.append(seen.loss)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 from collections import defaultdict
 from xml.etree import ElementTree as ET
 
 import pytest
 from rich.text import Text
 
+from tests.draw_report import HEIGHT, WIDTH
 from tests.draw_screens import ROOT, SCREENS, SCREENS_FOLDER, THEMES, on_a_terminal
 
 LETTER = 12.2  # how wide rich draws a letter
@@ -47,3 +49,11 @@ def test_the_readme_shows_a_picture_for_light_and_one_for_dark(name: str) -> Non
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     for theme in THEMES:
         assert f"docs/screens/{name}-{theme}.svg" in text
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_the_readme_shows_a_checkup_for_light_and_dark(theme: str) -> None:
+    name = f"docs/screens/checkup-{theme}.png"
+    assert name in (ROOT / "README.md").read_text(encoding="utf-8")
+    content = (ROOT / name).read_bytes()
+    assert struct.unpack(">8sI4sII", content[:24])[2:] == (b"IHDR", WIDTH, HEIGHT)

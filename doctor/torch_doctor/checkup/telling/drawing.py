@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
     from torch_doctor.checkup.outcome import Plot, Series
 
@@ -103,15 +104,23 @@ def _lines(axes: Axes, plot: Plot) -> None:
 
 
 def _scales(axes: Axes, plot: Plot) -> None:
-    """Logarithmic where it is asked for and possible, with no factors beside the axis."""
+    """Logarithmic where it is asked for and possible, with plain numbers and no factors beside the axis."""
     xs = [each for series in plot.series for each in series.x]
     ys = [each for series in plot.series for each in series.y if each is not None]
+    plain = FuncFormatter(lambda number, _: f"{number:.4g}")
+    axes.yaxis.set_major_formatter(plain)
     if plot.x_log and any(each > 0 for each in xs):
         axes.set_xscale("log")
+        _plainly(axes.xaxis)
     if plot.y_log and any(each > 0 for each in ys):
         axes.set_yscale("log")
-    else:
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:.4g}"))
+        _plainly(axes.yaxis)
+
+
+def _plainly(axis: Axis) -> None:
+    """A logarithmic axis with numbers as code has them."""
+    axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _bars(axes: Axes, plot: Plot) -> None:
@@ -136,6 +145,7 @@ def _bars(axes: Axes, plot: Plot) -> None:
             )
     if plot.y_log:
         axes.set_yscale("log")
+        _plainly(axes.yaxis)
     axes.grid(visible=True, axis="y")
     if len(plot.series) > 1:
         axes.legend()

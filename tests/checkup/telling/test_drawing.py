@@ -1,0 +1,51 @@
+"""Figures as SVG."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.checkup.telling.conftest import HOSTILE, plots
+from torch_doctor.checkup.outcome import Plot, Series
+from torch_doctor.checkup.telling.drawing import PAGE_COLOURS, svg
+
+DRAWN = [plot for plot in plots() if plot.kind in {"lines", "bars", "matrix"}]
+
+
+def texts(drawn: str) -> list[str]:
+    return ["".join(each.itertext()).strip() for each in ET.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]  # noqa: S314 - our own
+
+
+@pytest.mark.parametrize("plot", DRAWN, ids=[plot.title for plot in DRAWN])
+def test_a_figure_is_one_element_in_the_colours_of_the_page(plot: Plot) -> None:
+    drawn = svg(plot)
+    root = ET.fromstring(drawn)  # noqa: S314 - our own
+    assert root.attrib["aria-label"] == plot.alternative
+    assert root.attrib["role"] == "img"
+    assert {"width", "height"}.isdisjoint(root.attrib)
+    assert "currentColor" in drawn
+    assert not [colour for colour in PAGE_COLOURS if colour in drawn]
+    assert "http" not in re.sub(r'xmlns(:\w+)?="[^"]*"', "", drawn)
+
+
+def test_logarithmic_axes_have_numbers_that_one_can_read() -> None:
+    words = texts(svg(DRAWN[1]))
+    assert "0.001" in words
+    assert not [word for word in words if "$" in word or "mathdefault" in word]
+
+
+def test_what_labels_say_means_nothing_to_the_drawing() -> None:
+    drawn = svg(Plot(HOSTILE, "lines", HOSTILE, x_label=HOSTILE, series=[Series(HOSTILE, [1, 2], [1, 2])]))
+    assert "<script" not in drawn
+    assert HOSTILE in texts(drawn)
+
+
+def test_a_curve_with_nothing_finite_in_it_is_an_empty_figure() -> None:
+    drawn = svg(Plot("", "lines", "nothing", y_log=True, x_log=True, series=[Series("loss", [0.0, 1.0], [None, None])]))
+    assert ET.fromstring(drawn) is not None  # noqa: S314 - our own
+
+
+def test_a_matrix_of_no_rows_is_an_empty_figure() -> None:
+    assert svg(Plot("", "matrix", "nothing")).startswith("<svg")

@@ -118,6 +118,14 @@ def test_a_function_that_hands_the_model_to_others_is_not_decorated(mended: Mend
     assert mended(text, "TDR402") in (text, text.replace(VALIDATION, moved))
 
 
+def test_a_decorator_comes_below_the_import_of_its_name(offered: Offered) -> None:
+    score = "def score():\n    return [net(x).sum().item() for x, y in val_loader]\n\n\n"
+    below = f"{score}{HEAD}{EPOCH}    net.eval()\n    print(score())\n"
+    assert offered(below) == {"TDR402": False, "TDR403": True}
+    above = f"{HEAD}{score}{EPOCH}    net.eval()\n    print(score())\n"
+    assert offered(above) == {"TDR402": True, "TDR403": True}
+
+
 def test_one_statement_that_trains_and_evaluates_stays(mended: Mended) -> None:
     helper = """\
 def run_epoch(loader, update):

@@ -33,6 +33,8 @@ def _within(edit: edits.Within, program: Program) -> Iterator[Piece]:
     row, end_row = program.start(found)[0], program.end(found)[0]
     indent = program.indent(row)
     if isinstance(found, cst.FunctionDef):
+        if not imports and not _is_imported_above(program, code.partition(".")[0], row):
+            raise CannotEditError
         yield (row, 0), (row, 0), f"{indent}@{code}\n"
         return
     if any(isinstance(node, cst.Yield) for node in inside(found)):
@@ -48,6 +50,17 @@ def _within(edit: edits.Within, program: Program) -> Iterator[Piece]:
     for each in range(row + 1, end_row + 1):
         if each not in within and program.rows[each - 1].strip():
             yield (each, 0), (each, 0), program.tree.default_indent
+
+
+def _is_imported_above(program: Program, name: str, row: int) -> bool:
+    """Whether a name is there when a row is executed: a decorator needs it at once."""
+    lines = (each for each in program.tree.body if isinstance(each, cst.SimpleStatementLine))
+    return any(
+        isinstance(small, cst.Import | cst.ImportFrom) and name in program.words(program.code(small))
+        for line in lines
+        if program.start(line)[0] < row
+        for small in line.body
+    )
 
 
 def holding(program: Program, site: Site) -> Block:

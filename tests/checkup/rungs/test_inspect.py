@@ -55,3 +55,11 @@ def test_pictures_are_shown(climb: Climb) -> None:
     assert pictures.images[0].png.startswith("iVBORw0KGgo")
     assert {each.caption for each in pictures.images} <= {"0", "1", "2"}
     assert len(values(rung, "mean of channel 2")) == 2
+
+
+def test_batches_that_the_script_leaves_out_do_no_harm(climb: Climb) -> None:
+    left_out = "loss = criterion(model(images), labels)\n        if not loss.isfinite():\n            continue"
+    script = broken("y = (x", "x[3, 3] = float('nan')\ny = (x", "loss = criterion(model(images), labels)", left_out)
+    rung = climb(script, "inspect")
+    assert rung.status == "shown", rung.reason
+    assert rung.reason.endswith("which the script leaves out")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tests.checkup.conftest import Climb
 
 RUNG = "overfit-one-batch"
+NOISE = "criterion(model(images[:, :1].repeat(1, 10)).flatten(), torch.sin(images[:, 3] * 99))\n        loss.b"
 
 
 def test_a_good_script_memorises_its_batch(climb: Climb) -> None:
@@ -89,4 +90,14 @@ def test_probabilities_cannot_be_memorised(climb: Climb) -> None:
 def test_a_loss_that_may_be_negative_is_only_shown(climb: Climb) -> None:
     score = "-(torch.log_softmax(model(images), 1).gather(1, labels[:, None]) * torch.randn(len(images), 1)).mean()"
     rung = climb(broken("criterion(model(images), labels)\n        loss.b", f"{score}\n        loss.b"), RUNG)
+    assert rung.status == "shown", rung.reason
+
+
+def test_a_model_that_is_too_small_is_no_failure(climb: Climb) -> None:
+    script = broken(
+        *("nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, 3))", "nn.Linear(10, 1)"),
+        *("nn.CrossEntropyLoss()", "nn.MSELoss()", "criterion(model(images), labels)\n        loss.b", NOISE),
+        *("lr=0.01", "lr=0.001"),
+    )
+    rung = climb(script, RUNG)
     assert rung.status == "shown", rung.reason

@@ -52,3 +52,16 @@ def test_steps_that_take_longer_and_longer_fail(climb: Climb) -> None:
 def test_without_a_loader_there_is_no_subset(climb: Climb) -> None:
     script = broken("for images, labels in train_loader:", "for images, labels in [(x, y)] * 5:")
     assert climb(script, RUNG).status == "skipped"
+
+
+def test_graphs_of_a_window_may_be_kept(climb: Climb) -> None:
+    window = KEPT + "\n        if len(kept) >= 5:\n            kept = []"
+    script = broken("        optimizer.step()", window, "for epoch", "kept = []\nfor epoch")
+    assert climb(script, RUNG).status == "passed"
+
+
+def test_numbers_of_batches_go_on(climb: Climb) -> None:
+    window = KEPT + "\n        if number % 5 == 0:\n            kept.clear()"
+    header = ["for images, labels in train_loader:", "for number, (images, labels) in enumerate(train_loader):"]
+    script = broken(*header, "        optimizer.step()", window, "for epoch", "kept = []\nfor epoch")
+    assert climb(script, RUNG).status == "passed"

@@ -30,7 +30,7 @@ class Row:
 
 
 class Rows:
-    """The rows of some samples, as the model evaluates them."""
+    """The rows of some samples, as the model evaluates them; `looked` once a batch was."""
 
     def __init__(self, stage: Stage, known: Roles) -> None:
         self._stage = stage
@@ -38,6 +38,7 @@ class Rows:
         self.found: list[Row] = []
         self.classes = known.classes if known.task == "classes" else 0
         self.names: list[str] = []
+        self.looked = False
 
     def look(self, sample: Sample, seconds: float) -> Generator[Play, Seen, None]:
         """Adds the rows of a sample, as many as the time allows."""
@@ -48,6 +49,7 @@ class Rows:
             if stage.left < until:
                 break
             seen = yield from stage.play(batch, evaluate=True, keep=True)
+            self.looked = True
             self._take(sample.name, seen, place)
             place += length(batch)
 

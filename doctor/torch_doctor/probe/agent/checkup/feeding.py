@@ -30,7 +30,7 @@ class Feeding:
         self._following = following
         self._play: Play | None = None
         self._left = 0
-        self._number = 0
+        self._number = self._made = 0
         self._late = 0
         self._last: Any = NOTHING
         self.playing = False
@@ -99,7 +99,9 @@ class Feeding:
         item = stage.items[number % len(stage.items)]
         if stage.batch is None:
             return item
-        return replaced(item, stage.held[number % len(stage.items)], self._batch(), number + stage.offset)
+        self._made = self._made + 1 if stage.natural else 0
+        counted = stage.offset + (self._made - 1 if stage.natural else number)
+        return replaced(item, stage.held[number % len(stage.items)], self._batch(), counted)
 
     def _batch(self) -> Any:
         wanted = None if self._play is None else self._play.batch

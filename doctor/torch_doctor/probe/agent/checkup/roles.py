@@ -25,6 +25,7 @@ TASKS = {**dict.fromkeys(CLASSES, "classes"), **dict.fromkeys(BINARY, "binary"),
 class Roles:
     """Of the step as the script does it: the loss call, the names of inputs and of targets in a batch, and their tensors.
 
+    `plain`: the loss compares what a model answered as it is, and the model is not told the targets.
     `task` is "classes", "binary", "numbers" or "" where nobody can tell; `classes` how many there are.
     """
 
@@ -39,6 +40,8 @@ class Roles:
         self.classes = 0
         if self.task == "classes" and self.outputs is not None:
             self.classes = int(self.outputs.shape[1 if self.outputs.dim() > 1 else 0])
+        results = {id(each) for call in seen.models for each in tensors(call.result)}
+        self.plain = id(self.outputs) in results
         given = [each for call in seen.models for each in tensors((call.given, call.keywords))]
         known = leaves(stage.batch) if stage.batch is not None else []
         self.parts = known
@@ -54,7 +57,9 @@ class Roles:
             if self.target is not None:
                 self.parts.append(("target", self.target))
                 self.targets = ["target"]
-        elif not self.inputs:
+        if any(is_made_of(self.target, each) for each in given):
+            self.plain = False
+        if stage.batch is not None and not self.inputs:
             rest = [(path, leaf) for path, leaf in known if path not in self.targets and leaf.is_floating_point()]
             self.inputs = [max(rest, key=lambda pair: pair[1].numel())[0]] if rest else []
 
@@ -108,6 +113,21 @@ def constant(known: Roles) -> float | None:
         if known.score is not None and known.score.called == "l1_loss":
             return float((columns - columns.median(0).values).abs().mean())
     return None
+
+
+def scale_of(stage: Stage, known: Roles) -> int:
+    """By how much what goes backward is smaller than the mean of the loss that was recognised; 0 where it is something else.
+
+    That is the number of passes where gradients are accumulated, and 1 else.
+    """
+    score, loss = known.score, known.seen.losses[-1] if known.seen.losses else None
+    if score is None or loss is None or not hasattr(score.result, "numel") or score.result.numel() != 1:
+        return 0
+    value = float(score.result.detach())
+    if score.keywords.get("reduction", "mean") != "mean" or score.keywords.get("weight") is not None:
+        return 0
+    scales = (each for each in (1, stage.passes) if math.isclose(value, loss * each, rel_tol=1e-3, abs_tol=1e-6))
+    return next(scales, 0)
 
 
 def is_made_of(tensor: Any, leaf: Any) -> bool:

@@ -48,15 +48,18 @@ class Plain:
                 if not name.startswith("__"):
                     self._look(value, DEEP)
 
+        self._held = [sys.getrefcount(container) for container, _ in self._containers]
+
+    def let_go(self) -> None:
+        """What the script holds no longer is held by us alone: it is emptied of what was put into it since."""
+        for (container, values), held in zip(self._containers, self._held):
+            if sys.getrefcount(container) < held:
+                _refill(container, values)
+
     def restore(self) -> None:
         """All of it is as it was; names that are new stay."""
         for container, values in self._containers:
-            if isinstance(container, list):
-                if len(container) != len(values) or any(a is not b for a, b in zip(container, values)):
-                    container[:] = values
-            else:
-                container.clear()
-                container.update(values) if hasattr(container, "update") else container.extend(values)
+            _refill(container, values)
         for held, values in self._objects:
             for name, value in values.items():
                 if held.get(name, MISSING) is not value:
@@ -118,3 +121,12 @@ def _rebind(space: Any, names: dict[str, Any]) -> bool:
     for name in changed:
         space[name] = names[name]
     return bool(changed)
+
+
+def _refill(container: Any, values: Any) -> None:
+    if isinstance(container, list):
+        if len(container) != len(values) or any(a is not b for a, b in zip(container, values)):
+            container[:] = values
+    else:
+        container.clear()
+        container.update(values) if hasattr(container, "update") else container.extend(values)

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ..batches import changed
-from ..roles import constant, roles
+from ..roles import constant, roles, scale_of
 from ..stage import Skip
 from ..telling import fact, line, number, plot, result
 
@@ -30,7 +30,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     evidence = [fact("loss before the first update", first)]
     guess, said = _guess(stage, known)
     best = constant(known)
-    scale = _scale(stage, known)
+    scale = scale_of(stage, known)
     if scale > 1:
         evidence.append(fact("passes over which it is averaged", scale))
         first *= scale
@@ -64,7 +64,13 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         )
     ]
     return _judged(
-        first, guess, said, evidence, plots, own=scale > 0, made_up=bool(stage.voided & {"values", "weights"})
+        first,
+        guess,
+        said,
+        evidence,
+        plots,
+        own=scale > 0 and known.plain,
+        made_up=bool(stage.voided & {"values", "weights"}),
     )
 
 
@@ -108,21 +114,6 @@ def _guess(stage: Stage, known: Roles) -> tuple[float | None, str]:
     if known.task == "binary":
         return math.log(2), "ln 2"
     return None, ""
-
-
-def _scale(stage: Stage, known: Roles) -> int:
-    """By how much what goes backward is smaller than the mean of the loss that was recognised; 0 where it is something else.
-
-    That is the number of passes where gradients are accumulated, and 1 else.
-    """
-    score, loss = known.score, known.seen.losses[-1] if known.seen.losses else None
-    if score is None or loss is None or not hasattr(score.result, "numel") or score.result.numel() != 1:
-        return 0
-    value = float(score.result.detach())
-    if score.keywords.get("reduction", "mean") != "mean" or score.keywords.get("weight") is not None:
-        return 0
-    scales = (each for each in (1, stage.passes) if math.isclose(value, loss * each, rel_tol=1e-3, abs_tol=1e-6))
-    return next(scales, 0)
 
 
 def _zeroed(stage: Stage, known: Roles) -> Generator[Play, Seen, tuple[float, float] | None]:

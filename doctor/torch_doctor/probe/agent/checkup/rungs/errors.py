@@ -29,8 +29,9 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     rows: Rows | None = stage.notes.get("rows")
     known: Roles | None = stage.notes.get("roles")
     if rows is None or known is None or not rows.found:
-        why = "the rung small-subset did not run" if rows is None else "the loss cannot be taken apart by rows"
-        raise Skip(why)
+        if rows is None or known is None:
+            raise Skip("the rung small-subset did not run")
+        raise Skip("the loss cannot be taken apart by rows" if rows.looked else "small-subset left no time for it")
     hardest = sorted(rows.found, key=lambda row: -row.loss)[:HARDEST]
     evidence = [fact(f"loss of row {row.place}", row.loss, group=f"hardest rows: {row.sample}") for row in hardest]
     plots, wrong = [], _contradicted(stage, known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,9 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     for sample in found[:1]:
         _labels(sample, known, evidence, plots, wrong)
         plots += _pictures(stage, sample, known)
-    _finite(found, wrong)
+    bad = _finite(found)
+    left_out = bool(bad) and (yield from _left_out(stage, found[0]))
+    wrong += [] if left_out else bad
     _twice(stage, found, known, evidence, wrong)
     told = ", ".join(f"{count(each.rows(), 'row')} of {each.name}" for each in found)
     code = assertions(found[0], known)
@@ -52,10 +55,25 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         return result(
             "shown", f"{told}; the data is made up, as the script's own is not at hand", evidence, plots, code=code
         )
+    if left_out:
+        return result("shown", f"{'; '.join(bad)}, which the script leaves out", evidence, plots, code=code)
     return result("passed", f"{told}: finite, in no suspicious order, and none twice", evidence, plots, code=code)
 
 
-def _finite(found: list[Sample], wrong: list[str]) -> None:
+def _left_out(stage: Stage, sample: Sample) -> Generator[Play, Seen, bool]:
+    """Whether the script goes on with a finite loss, or without an update, where a batch has values that are not finite."""
+    for number, batch in enumerate(sample.batches):
+        tensors = [parts[number] for parts in sample.parts.values() if number < len(parts)]
+        if sample.loader is None or not any(not bool(each.isfinite().all()) for each in tensors if is_dense(each)):
+            continue
+        seen = yield from stage.play(batch, frozen=True)
+        stage.restore()
+        return seen.loss is None or math.isfinite(seen.loss)
+    return False
+
+
+def _finite(found: list[Sample]) -> list[str]:
+    wrong = []
     for sample in found:
         for path, tensors in sample.parts.items():
             bad = sum(int((~each.isfinite()).sum()) for each in tensors if each.is_floating_point() and is_dense(each))
@@ -63,6 +81,7 @@ def _finite(found: list[Sample], wrong: list[str]) -> None:
                 wrong.append(
                     f"{count(bad, 'value')} of {path} in {sample.name} {'is' if bad == 1 else 'are'} not finite"
                 )
+    return wrong
 
 
 def _labels(
@@ -117,7 +136,7 @@ def _twice(stage: Stage, found: list[Sample], known: Roles, evidence: list[dict[
     training, other = found[0], validation(stage, found)
     paths = [path for path in known.inputs if path in training.parts]
     first = training.parts[paths[0]][0] if paths else None
-    if stage.loader is None or first is None or not first.dim() or first[0].numel() < SMALL:
+    if training.loader is None or stage.loader is None or first is None or not first.dim() or first[0].numel() < SMALL:
         return
     own = training.hashes(paths)
     again = len(own) - len(set(own))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..roles import constant, roles
+from ..roles import constant, roles, scale_of
 from ..stage import Skip
 from ..telling import count, fact, line, number, plot, result
 from ..wiring import wiring
@@ -156,10 +156,10 @@ def _judged(
     if len(stage.optimizers) > 1:
         return result("shown", f"{told}; several optimizers work against each other, or side by side", evidence, plots)
     best = min(min(run.losses) for run in runs)
-    guess = constant(known)
+    guess = constant(known) if known.plain and scale_of(stage, known) == 1 else None
     if guess and best >= guess * CONSTANT and known.task and steps >= FEWEST and ratio <= STAYS:
         told += f"; the best constant answer has {number(guess)}: nothing is learned from the input"
-        return result("failed", told, evidence, plots, then=wrong or "look at whether the input reaches the outputs")
+        return result("failed" if wrong else "shown", told, evidence, plots, then=wrong)
     if better:
         rate = better[0].rate
         told += f", and to {number(better[0].losses[-1])} with {rate:g} times the learning rate {number(stage.rate)}"
@@ -180,11 +180,10 @@ def _judged(
     if floor is not None and own.losses[0] <= floor * 1.1:
         return result("shown", f"{told}; with these targets it cannot fall much below {number(floor)}", evidence, plots)
     tried = ", nor with other learning rates" if len(runs) > 1 else ""
-    then = (
-        wrong
-        or "every layer gets a gradient and is updated: look at the loss, and at whether its targets belong to the batch"
-    )
-    return result("failed", f"{told}: it does not fall{tried}", evidence, plots, then=then)
+    if not wrong:
+        told += ": it does not fall, although every layer gets a gradient and is updated"
+        return result("shown", f"{told}; the model may be too small, or the targets noise", evidence, plots)
+    return result("failed", f"{told}: it does not fall{tried}", evidence, plots, then=wrong)
 
 
 def _floor(known: Roles) -> float | None:

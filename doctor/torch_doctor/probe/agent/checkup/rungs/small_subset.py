@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..stage import Stage
 
 PASSES, EVALUATED = 2, 8
+KEPT = 0.9  # of the graphs: what lets go of them now and then holds fewer
 FEWEST = 16  # steps without which growth is not judged
 SLOWER = 2.0  # times as long, for the last steps as for the first
 NOTICED = 0.02  # seconds that a step has to be longer by
@@ -63,6 +64,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
                 subset.means.append(sum(own) / len(own))
             if other is not None:
                 yield from _evaluated(stage, other.batches[:EVALUATED], subset)
+        stage.start.plain.let_go()
         subset.alive = stage.observer.graphs_alive()
     finally:
         stage.natural = False
@@ -117,7 +119,7 @@ def _judged(stage: Stage, subset: Subset, rows: int) -> dict[str, Any]:
              series=[line("seconds", subset.seconds)]),
     ]  # fmt: skip
     wrong = []
-    if subset.alive > max(3, steps // 2):
+    if subset.alive > max(3, KEPT * steps):
         wrong.append(
             f"the graphs of {subset.alive} of {count(steps, 'step')} are still alive: something keeps losses or outputs"
         )

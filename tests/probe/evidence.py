@@ -277,6 +277,10 @@ CLAIMS: dict[str, list[Claim]] = {
     ],
     "TDR406": [TWICE],
     "TDR407": [],
+    "TDR410": [
+        Claim("the loss is the mean over a batch of {}", lambda rows: rows > 1, lambda rows: rows == 1),
+        Claim("the loss is the sum over a batch of {}", never, always),
+    ],
     "TDR501": GRAPHS,
     "TDR502": GRAPHS,
     "TDR503": [Claim("{} graphs? kept, {} of them gone through again", lambda kept, again: again < kept, always)],

@@ -154,6 +154,26 @@ def batch_of(event: Event) -> Scope | None:
     return around[-1] if around and around[-1].loop_kind is LoopKind.BATCHES else None
 
 
+def inside(average: Averaged, batch: Scope) -> bool:
+    """Whether the division lies in the loop over batches itself."""
+    return any(scope.loop == batch.loop for scope in average.scope.iterations())
+
+
+def loader_of(trace: Trace, batch: Scope) -> LoaderBuilt | None:
+    """The loader that alone gives the batches of a pass."""
+    taken = {event.loader for event in trace.of(BatchTaken) if event.scope is batch}
+    return trace.view(Loaders).built.get(taken.pop()) if len(taken) == 1 else None
+
+
+def divides_by_rows(trace: Trace, average: Averaged, batch: Scope, loader: LoaderBuilt) -> bool:
+    """Whether the divisor is the length of what the loader reads, or adds up the sizes of its batches."""
+    if average.length:
+        return average.length == loader.dataset
+    by = [event for event in trace.at(*sorted(average.by)) if isinstance(event, Summed)]
+    passes = [batch_of(event) for event in by]
+    return bool(by) and all(event.rows for event in by) and all(each and each.loop == batch.loop for each in passes)
+
+
 def _encloses(outer: Site, inner: Site) -> bool:
     begins = (outer.path, outer.cell) == (inner.path, inner.cell) and (outer.row, outer.column) <= (
         inner.row,

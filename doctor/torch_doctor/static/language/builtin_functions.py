@@ -22,6 +22,7 @@ from torch_doctor.static.values import (
     Fact,
     Instance,
     Lib,
+    Making,
     Module,
     Object,
     Plain,
@@ -119,6 +120,8 @@ def length(run: Run, _: str, call: Call) -> Value:
         return Const(len(first.content.items))
     if isinstance(first, Stream) and first.bar and first.loader:
         return Plain(("len", first.loader))
+    if isinstance(first, Tensor):
+        return Plain(size=Making("size", (first,), of=0))
     return Plain(("len", first.id)) if isinstance(first, Object) else Plain()
 
 

@@ -10,10 +10,12 @@ from torch_doctor.static import program as p
 from torch_doctor.static.flow import NONE, Flow
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
+from torch_doctor.static.measuring import size_at
 from torch_doctor.static.tables.functions import ALIKE
 from torch_doctor.static.tables.libraries import MEANS
 from torch_doctor.static.values import Call, Const, Number, Plain, Sequence, Tensor, Unknown, Value, Zero, plain_from
-from torch_doctor.trace import Averaged, LossCalled, Meaned, Steered, Summed
+from torch_doctor.static.values.shapes import BATCH
+from torch_doctor.trace import Averaged, LossCalled, Meaned, Source, Steered, Summed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -61,6 +63,7 @@ def summed(run: Run, old: Value, value: Value, result: Value, node: p.Augment) -
         carries=old.flow.sums,
         means=value.flow.means if isinstance(value, (Tensor, Plain)) else NONE,
         counts=isinstance(value, Const) and value.value == 1,
+        rows=_is_batch_size(value),
     )
     flow = replace(result.flow, sums=old.flow.sums | {event.index}, means=NONE)
     if isinstance(result, Plain):
@@ -143,6 +146,16 @@ def number_with(number: Plain, terms: tuple[Value, ...]) -> Plain:
     """The sum of such terms: with the mean of a batch in it, it grows by one with every batch."""
     means = frozenset[int]().union(*(term.flow.means for term in terms))
     return Number(replace(number.flow, means=means), number.symbol, number.size) if means else number
+
+
+def _is_batch_size(number: Value) -> bool:
+    """Whether it is how many rows a batch of a loader has: the first size of one of its tensors."""
+    if not isinstance(number, Plain) or number.size is None or number.size.name != "size":
+        return False
+    of = number.size.args[0]
+    if not isinstance(of, Tensor) or of.flow.source is not Source.LOADER:
+        return False
+    return size_at(number) == BATCH or (of.origin.how == "batch" and number.size.of == 0)
 
 
 def _means_in(values: Value) -> frozenset[int]:

@@ -50,7 +50,8 @@ class Summed(Event, frozen=True, kw_only=True):
 
     `started` is where the holder was set to zero, None where that is not known. `carries` are the `Summed` events whose
     values the holder surely had inside. `means` are the events that computed what was added, where that is the mean over a
-    batch. `counts`: it was one that was added. `listed` is the list that was summed up at once; 0 where it was no list.
+    batch. `counts`: it was one that was added, `rows`: the number of rows of a loader's batch. `listed` is the list that was
+    summed up at once; 0 where it was no list.
     """
 
     holder: str
@@ -58,6 +59,7 @@ class Summed(Event, frozen=True, kw_only=True):
     carries: frozenset[int] = NO_EVENTS
     means: frozenset[int] = NO_EVENTS
     counts: bool = False
+    rows: bool = False
     at_once: bool = False
     listed: int = 0
 
@@ -88,7 +90,8 @@ class Averaged(Event, frozen=True, kw_only=True):
 
     `length` is the object whose length it was divided by, a loader or what it reads for one; 0 where it is none. `by` are
     the `Summed` events in the divisor. `means` are the events that computed what was averaged, where that is means over
-    batches, each with the same weight: in a list, or each divided by the length before they are added up.
+    batches, each with the same weight: in a list, or each divided by the length before they are added up. `by_site` is the
+    divisor's place.
     """
 
     name: str
@@ -96,9 +99,19 @@ class Averaged(Event, frozen=True, kw_only=True):
     length: int = 0
     by: frozenset[int] = NO_EVENTS
     means: frozenset[int] = NO_EVENTS
+    by_site: Site | None = None
 
     def words(self, _: Names, /) -> str:
         return f"divide a sum: {quoted(self.name)}"
+
+
+class Multiplied(Event, frozen=True, kw_only=True):
+    """A number with these `Summed` and `Averaged` events in it was multiplied by one that the source does not give."""
+
+    sums: frozenset[int]
+
+    def words(self, _: Names, /) -> str:
+        return "multiply a sum or an average"
 
 
 class Reevaluated(Event, frozen=True, kw_only=True):

@@ -1,28 +1,35 @@
-"""Sums over steps that are divided by something."""
+"""Sums over steps that are divided or multiplied by something."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import periodic
+from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.training.sums import Turns
-from torch_doctor.static.values import Plain
-from torch_doctor.trace import Averaged
+from torch_doctor.static.values import Const, Plain
+from torch_doctor.trace import Averaged, Multiplied
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Value
+    from torch_doctor.trace import Site
+
+_SCALES = (1, 100)
+"""Factors that an average keeps its meaning with."""
 
 
 class Averages(Observer):
-    """Divisions of a sum over batches: by the number of batches, or by something else."""
+    """Divisions of a sum over batches: by the number of batches, or by something else; and what multiplies such a sum."""
 
-    writes = (Averaged,)
+    writes = (Averaged, Multiplied)
 
     def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
-        """`sum / something`."""
+        """`sum / something`, and `sum * something`."""
+        if op == "*":
+            self._multiplied(run, operands, node)
+            return
         if op != "/" or len(operands) < 2 or not (operands[0].flow.sums or operands[0].flow.means):  # noqa: PLR2004 - two sides
             return
         by = operands[1]
@@ -32,4 +39,26 @@ class Averages(Observer):
             length = run.of(Turns).loaders.get(periodic.counted_turn(symbol), 0)
         added, means = operands[0].flow.sums, operands[0].flow.means
         if added or length:
-            run.emit(Averaged, node, name=run.text(node), sums=added, length=length, by=by.flow.sums, means=means)
+            run.emit(
+                Averaged,
+                node,
+                name=run.text(node),
+                sums=added,
+                length=length,
+                by=by.flow.sums,
+                means=means,
+                by_site=_divisor(run, node),
+            )
+
+    def _multiplied(self, run: Run, operands: tuple[Value, ...], node: p.Node) -> None:
+        """A factor of 100 makes percents, and no other number of it."""
+        found = frozenset[int]().union(*(each.flow.sums for each in operands))
+        if found and not any(isinstance(each, Const) and each.value in _SCALES for each in operands):
+            run.emit(Multiplied, node, sums=found)
+
+
+def _divisor(run: Run, node: p.Node) -> Site | None:
+    """Where the divisor is written."""
+    if isinstance(node, p.Operation):
+        return run.site(node.operands[1])
+    return run.site(node.value) if isinstance(node, p.Augment) else None

@@ -1,0 +1,181 @@
+"""TDR410: means over batches that are added up and divided by the number of rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.edits import Wrap
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
+from torch_doctor.trace import Averaged, BatchTaken, LossCalled, Meaned, Multiplied, Summed
+from torch_doctor_rules.judging.batch_means import batch_of, divides_by_rows, inside, loader_of
+from torch_doctor_rules.judging.causes import place
+from torch_doctor_rules.judging.evidence import at, fact
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.wording import is_path, message, named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.edits import Edit
+    from torch_doctor.trace import Scope, Trace
+
+_MEANS = ("mean", "batchmean")
+
+
+class MeanDividedByRows(Rule):
+    """The means of batches are added up and divided by the number of rows: the result is too small by the batch size.
+
+    ## Why is this bad?
+    A loss of torch is the mean over its batch, so an epoch adds up as many numbers as there are batches. Divided by the
+    number of rows the result is a batch size too small: with batches of 64 a loss of 2.3 is reported as 0.036. It changes
+    with the batch size, and no run can be compared with another.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(3):
+        total = 0.0
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = nn.functional.mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item()
+        print(epoch, total / len(loader.dataset))
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(3):
+        total = 0.0
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = nn.functional.mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(x)
+        print(epoch, total / len(loader.dataset))
+    ```
+
+    ## Fix safety
+    The number that is reported changes: the fix divides by the number of batches. Where the last batch is short, weighing
+    each batch by its size, as above, is exact. Only where the loader has a name at the division.
+
+    ## How the probe confirms it
+    The loss is a mean there, over more than one row at a time. A sum, and batches of one row, refute it.
+
+    ## When it stays silent
+    For losses that are summed (`reduction="sum"`), or weighted by the size of the batch before they are added up; for what
+    is multiplied by a number before or after the division; for loaders of one row, or whose dataset makes the batches; and
+    where it is not certain that the divisor counts the rows of this loader.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
+    """
+
+    code = "TDR410"
+    name = "mean-divided-by-rows"
+    level = Level.WARNING
+    witness = "SP"
+    fix = Fix.UNSAFE
+    voided_by = frozenset({"values"})
+    only_confirms = True
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every division of such a sum by the rows."""
+        yield from first_per_site(self._means_seen(trace) if trace.observed else self._found(trace))
+
+    def _means_seen(self, trace: Trace) -> Iterator[Finding]:
+        """Means over batches: of sums of numbers a run tells nothing."""
+        for mean in trace.of(LossCalled):
+            if mean.reduction in _MEANS and _rows(mean) > 1:
+                yield self.finding(mean.site, "this is the mean over several rows", help="weigh each batch by its size")
+
+    def _found(self, trace: Trace) -> Iterator[Finding]:
+        multiplied = frozenset[int]().union(*(event.sums for event in trace.of(Multiplied)))
+        for average in trace.of(Averaged):
+            sums = [event for event in trace.at(*sorted(average.sums)) if isinstance(event, Summed)]
+            if not sums or average.sums & multiplied or not all(event.means for event in sums):
+                continue
+            added = sums[-1]
+            mean = next((e for e in trace.at(*sorted(added.means)) if isinstance(e, (LossCalled, Meaned))), None)
+            batch = None if mean is None else batch_of(mean)
+            if mean is None or batch is None or batch_of(added) is not batch or inside(average, batch):
+                continue
+            loader = loader_of(trace, batch)
+            if loader is None or loader.batch in (0, 1) or not divides_by_rows(trace, average, batch, loader):
+                continue
+            yield self.finding(
+                average.site,
+                message(
+                    "`{sum}` adds up one mean per batch: divided by the number of rows it is too small",
+                    sum=named(added.holder, "the sum"),
+                ),
+                help="divide by the number of batches, or weigh each batch by its size",
+                trail=[
+                    Step(mean.site, "this is the mean over one batch"),
+                    Step(added.site, "every batch adds one here"),
+                ],
+                cause=place(added.site),
+                edits=_edits(trace, average, batch),
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the loss was computed, of one row or as a sum."""
+        losses = _losses(trace, finding)
+        if losses and all(
+            loss.reduction == "sum" or (loss.reduction in _MEANS and _rows(loss) == 1) for loss in losses
+        ):
+            return True
+        return "the run does not tell what the loss of a batch was averaged over"
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """Over how many rows the loss is a mean."""
+        for loss in [*at(trace, finding.site, LossCalled), *_losses(trace, finding)][:1]:
+            rows = _rows(loss)
+            if rows:
+                how = "mean" if loss.reduction in _MEANS else loss.reduction or "result"
+                yield fact(f"the loss is the {how} over a batch of {rows}", rows, "rows", loss)
+
+    def same(self, finding: Finding, seen: Finding) -> bool:
+        """Whether the mean that was seen is the one that is added up."""
+        return any(same_place(step.site, seen.site) for step in finding.trail[:1])
+
+
+def _losses(trace: Trace, finding: Finding) -> list[LossCalled]:
+    """The losses that were computed where the finding says."""
+    return [loss for step in finding.trail[:1] for loss in at(trace, step.site, LossCalled)]
+
+
+def _rows(loss: LossCalled) -> int:
+    """How many rows a loss in a run was given; 0 where that is not known."""
+    first = (loss.input.shape or (0,))[0]
+    return first if isinstance(first, int) else 0
+
+
+def _edits(trace: Trace, average: Averaged, batch: Scope) -> list[Edit]:
+    """The divisor replaced by the number of batches, where the loader has a name in the function that divides."""
+    name = next((event.name for event in trace.of(BatchTaken) if event.scope is batch), "")
+    here = batch.parent is not None and [scope.called_at for scope in batch.parent.chain()] == [
+        scope.called_at for scope in average.scope.chain()
+    ]
+    apart = average.by_site not in (
+        None,
+        average.site,
+    )  # within a text, older Pythons know the place of all of it alone
+    return [Wrap(average.by_site, f"len({name})")] if here and apart and average.by_site and is_path(name) else []

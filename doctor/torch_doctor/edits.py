@@ -215,6 +215,32 @@ class Swap(Struct, frozen=True, tag=True):
     site: Site
 
 
+class Rebuild(Struct, frozen=True, tag=True):
+    """The layer that is called at `site`, or built there, made of another class or with a keyword argument more.
+
+    `name` is the other class, of the same module ("": the same class). Of a layer that is called only where the class around
+    the call assigns it once, by a call.
+    """
+
+    site: Site
+    name: str = ""
+    keyword: str = ""
+    value: str = ""
+
+
+class Fuse(Struct, frozen=True, tag=True):
+    """The call at `inner`, of another function, in the place of the call at `site` that is applied to its result.
+
+    `name` is the function's attribute where it is a method or an attribute of the same module; with a `function`, its
+    qualified name, that is called instead.
+    """
+
+    site: Site
+    inner: Site
+    name: str = ""
+    function: str = ""
+
+
 class Comment(Struct, frozen=True, tag=True):
     """The comment, or the part of one, at `site`, written as `content`; where that is empty, its row goes if it is alone."""
 
@@ -244,6 +270,8 @@ Edit = (
     | Construct
     | Swap
     | Comment
+    | Fuse
+    | Rebuild
 )
 
 

@@ -394,3 +394,55 @@ def test_a_file_that_is_gone_meanwhile_costs_its_own_fixes_alone(
     assert result.status == 2
     assert "error: a.py is not changed: No such file or directory" in result.err
     assert (folder / "b.py").read_text() == CLEARED
+
+
+LOGARITHMS = """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+net = nn.Linear(2, 2)
+value = {before}
+value.sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("torch.log(torch.softmax(net(torch.rand(4, 2)), dim=1))", "torch.log_softmax(net(torch.rand(4, 2)), dim=1)"),
+        ("net(torch.rand(4, 2)).softmax(1).log()", "net(torch.rand(4, 2)).log_softmax(1)"),
+        ("F.softmax(net(torch.rand(4, 2)), 1).log()", "F.log_softmax(net(torch.rand(4, 2)), 1)"),
+        ("torch.log(torch.sigmoid(net(torch.rand(4, 2))))", "F.logsigmoid(net(torch.rand(4, 2)))"),
+        ("net(torch.rand(4, 2)).sigmoid().log()", "F.logsigmoid(net(torch.rand(4, 2)))"),
+        ("torch.log(torch.sigmoid(net(torch.rand(4, 2))) * 1)", None),
+    ],
+)
+def test_a_logarithm_and_what_it_is_applied_to_become_one_function(
+    folder: Path, mended: Mended, before: str, after: str | None
+) -> None:
+    script = folder / "train.py"
+    script.write_text(LOGARITHMS.format(before=before))
+    assert mended(script, "--select", "TDR210").decode() == LOGARITHMS.format(before=after or before)
+
+
+def test_a_layer_is_changed_where_it_is_built(folder: Path, mended: Mended) -> None:
+    source = """\
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 3)
+        self.act = {layer}
+
+    def forward(self, x):
+        return self.act(self.fc(x))
+"""
+    script = folder / "model.py"
+    script.write_text(source.format(layer="nn.LogSoftmax()"))
+    assert mended(script, "--select", "TDR212").decode() == source.format(layer="nn.LogSoftmax(dim=-1)")
+    twice = source.format(layer="nn.LogSoftmax()\n        if self.training:\n            self.act = nn.Softmax()")
+    script.write_text(twice)
+    assert mended(script, "--select", "TDR212").decode() == twice

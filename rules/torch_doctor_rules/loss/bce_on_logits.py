@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Kind, Trace, claims
 from torch_doctor_rules.judging.loss_inputs import BCE, at_loss, between, given, reached_loss, trail_of_input
+from torch_doctor_rules.judging.replacing import instead
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -68,6 +69,10 @@ class BceOnLogits(Rule):
             optimizer.step()
     ```
 
+    ## Fix safety
+    The fix takes the loss that has the sigmoid in it, where each call of the loss gets raw scores. Where predictions are
+    read, a threshold of 0.5 on raw scores is as wrong as before: they are positive from a probability of 0.5 on.
+
     ## How the probe confirms it
     The graph behind the loss ends in a linear layer or an activation without a sigmoid; or torch refuses the values
     because they leave the range.
@@ -103,6 +108,7 @@ class BceOnLogits(Rule):
                 ),
                 help="use `BCEWithLogitsLoss`, or give the loss the sigmoid of the scores",
                 trail=[*made, *trail_of_input(trace, loss)],
+                edits=instead(trace, loss, "BCEWithLogitsLoss", "binary_cross_entropy_with_logits"),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

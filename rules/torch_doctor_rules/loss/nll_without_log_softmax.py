@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Attribute, Edit, Rebuild
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Kind, LossCalled, Trace, claims
 from torch_doctor_rules.judging.loss_inputs import NLL, at_loss, between, given, reached_loss, trail_of_input
+from torch_doctor_rules.judging.replacing import instead
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 WRONG = {
     Kind.LOGITS: "raw scores",
@@ -19,6 +21,9 @@ WRONG = {
     Kind.BOUNDED: "what a sigmoid bounded",
 }
 """Kinds of values that are no log-probabilities, in the words of a message."""
+
+LOGS = {"softmax": "log_softmax", "Softmax": "LogSoftmax"}
+"""The logarithm of a softmax, by what makes the softmax."""
 
 CLOSE = 1e-2
 """How far from 1 sums may be, in half precision."""
@@ -72,6 +77,10 @@ class NllWithoutLogSoftmax(Rule):
             optimizer.step()
     ```
 
+    ## Fix safety
+    The fix makes a log-softmax of the softmax, or a cross-entropy of the loss where it gets raw scores. What reads the
+    model's output as probabilities has to take its exponential afterwards.
+
     ## How the probe confirms it
     The graph behind the loss ends in a linear layer, an activation or a softmax, with no log-softmax between.
 
@@ -105,6 +114,7 @@ class NllWithoutLogSoftmax(Rule):
                 ),
                 help="give it the log_softmax of raw scores, or use `CrossEntropyLoss` on them",
                 trail=[*made, *trail_of_input(trace, loss)],
+                edits=_edits(trace, loss),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -119,3 +129,14 @@ class NllWithoutLogSoftmax(Rule):
 def _sums_to_one(trace: Trace, loss: LossCalled) -> bool:
     """Whether the exponentials of every row have the sum 1, as those of log-probabilities."""
     return between(trace, loss, (claims.SMALLEST_SUM, claims.LARGEST_SUM), 1 - CLOSE, 1 + CLOSE)
+
+
+def _edits(trace: Trace, loss: LossCalled) -> Sequence[Edit]:
+    """The softmax as a log-softmax, where one makes the probabilities; the loss as a cross-entropy, where it gets scores."""
+    made = loss.input.operation_at
+    if loss.input.kind is Kind.PROBABILITIES:
+        name = loss.input.operation.rpartition(".")[2]
+        if made is None or name not in LOGS:
+            return []
+        return [Rebuild(made, LOGS[name])] if name.istitle() else [Attribute(made, LOGS[name])]
+    return instead(trace, loss, "CrossEntropyLoss", "cross_entropy")

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Edit, Keyword, Rebuild
 from torch_doctor.rule import Finding, Fix, Level, Rule
 from torch_doctor.trace import Normalised, Trace
 from torch_doctor_rules.judging.sites import first_per_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+LINEAR = "torch.nn.Linear"
+TABLE, IMAGES = 2, 4
+"""Dimensions of rows of scores, and of a picture of them for each row."""
 
 
 class SoftmaxWithoutDim(Rule):
@@ -60,6 +65,10 @@ class SoftmaxWithoutDim(Rule):
             optimizer.step()
     ```
 
+    ## Fix safety
+    The fix writes the dimension that torch takes for tables and pictures, and the last one behind a linear layer. For
+    three dimensions that is another one than torch guessed: there its guess was wrong.
+
     ## How the probe confirms it
     It does not need to: the source says it.
 
@@ -88,4 +97,20 @@ class SoftmaxWithoutDim(Rule):
                 event.site,
                 f"`{name}` without `dim`: torch guesses the dimension by the number of dimensions",
                 help="say which dimension holds the classes: `dim=1`, or `dim=-1` for the last",
+                edits=_edits(event),
             )
+
+
+def _edits(event: Normalised) -> list[Edit]:
+    """The dimension of the classes, where it is known; `torch.nn.functional._get_softmax_dim` takes 1 of two and of four."""
+    shape = event.input.shape or ()
+    known = bool(shape) and "..." not in shape
+    if known and len(shape) in (TABLE, IMAGES):
+        dim = "1"
+    elif event.input.operation == LINEAR or (known and len(shape) == 1):
+        dim = "-1"
+    else:
+        return []
+    if event.function.startswith("torch.nn.functional."):
+        return [Keyword(event.site, "dim", dim)]
+    return [Rebuild(event.site, keyword="dim", value=dim)]

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Delete
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Backward, Escaped, Forward, LoopKind, ModeSet, ModuleBuilt, Retained
+from torch_doctor.trace import Backward, Escaped, Forward, ModeSet, ModuleBuilt
 from torch_doctor_rules.judging.causes import place
-from torch_doctor_rules.judging.evaluation_edits import in_evaluation_mode, in_training_mode
+from torch_doctor_rules.judging.evaluation_edits import in_evaluation_mode, left_alone
 from torch_doctor_rules.judging.forward_evidence import answers
 from torch_doctor_rules.judging.forward_places import batch_of
 from torch_doctor_rules.judging.modes import Modes
 from torch_doctor_rules.judging.passes import Passes
 from torch_doctor_rules.judging.precedence import uncalled
-from torch_doctor_rules.judging.scores import is_scored
+from torch_doctor_rules.judging.scores import is_scored_once
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.edits import Call
     from torch_doctor.trace import Trace
 
 
@@ -138,7 +136,7 @@ class MissingEvalMode(Rule):
                 help=remedy if own is None else f"leave the mode to those who call it: take `{own.name}.train()` out",
                 trail=trail,
                 cause=place(passes.first_of_block(forward, wrong).site),
-                edits=in_evaluation_mode(passes, forward) if own is None else _left_alone(passes, mode, own, forward),
+                edits=in_evaluation_mode(passes, forward) if own is None else left_alone(passes, mode, own, forward),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -153,12 +151,6 @@ class MissingEvalMode(Rule):
         """What the same batch gave twice, and how many batches ran in which mode."""
         evaluating = trace.view(Passes).evaluating_at(finding.site)
         return answers(trace, evaluating, "in training mode", lambda event: event.training)
-
-
-def _left_alone(passes: Passes, mode: ModeSet | None, own: ModeSet, forward: Forward) -> list[Call | Delete]:
-    """The model no longer switches itself back: whoever evaluates it and trains on does so."""
-    restored = None if mode is None else in_training_mode(passes, mode, forward, ignored=own.site)
-    return [] if restored is None else [Delete(own.site), *restored]
 
 
 def _may_come_to_train(trace: Trace) -> bool:
@@ -188,13 +180,4 @@ def _trains_on_purpose(modes: Modes, forward: Forward) -> bool:
             for mode in modes.trace.of(ModeSet)
         )
     trained = any(last.index < backward.index < forward.index for backward in modes.passes.training_of(forward))
-    return not trained and not _scores(modes, forward)
-
-
-def _scores(modes: Modes, forward: Forward) -> bool:
-    """Whether every batch is used once and its result goes into a score."""
-    iterations = forward.scope.iterations()
-    if not iterations or iterations[-1].loop_kind is not LoopKind.BATCHES:
-        return False
-    kept = (event.value for event in modes.trace.of(Retained) if event.value.graph is True)
-    return is_scored(modes.trace, forward) or any(forward.index in value.forwards for value in kept)
+    return not trained and not is_scored_once(modes.trace, forward)

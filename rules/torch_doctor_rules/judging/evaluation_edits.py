@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.edits import Call, Within
+from torch_doctor.edits import Call, Delete, Within
 from torch_doctor.trace import (
     Backward,
     Escaped,
@@ -240,3 +240,9 @@ def _next(event: Event, inner: tuple[Scope, ...]) -> Site:
 
 def _calls(scopes: Iterable[Scope]) -> Calls:
     return tuple((scope.called_at, scope.site) for scope in scopes if scope.called_at is not None)
+
+
+def left_alone(passes: Passes, mode: ModeSet | None, own: ModeSet, forward: Forward) -> list[Call | Delete]:
+    """The model no longer switches itself back: whoever evaluates it and trains on does so."""
+    restored = None if mode is None else in_training_mode(passes, mode, forward, ignored=own.site)
+    return [] if restored is None else [Delete(own.site), *restored]

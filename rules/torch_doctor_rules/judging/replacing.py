@@ -1,14 +1,14 @@
-"""Another loss in the place of one, where the trace tells which object that is."""
+"""Other functions and losses in the place of some, where the trace tells which these are."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Attribute
+from torch_doctor.edits import Attribute, Fuse
 from torch_doctor.trace import Kind, LossBuilt, LossCalled
 
 if TYPE_CHECKING:
-    from torch_doctor.trace import Trace
+    from torch_doctor.trace import LogTaken, Trace
 
 
 def instead(trace: Trace, loss: LossCalled, module: str, function: str) -> list[Attribute]:
@@ -19,3 +19,15 @@ def instead(trace: Trace, loss: LossCalled, module: str, function: str) -> list[
         return [Attribute(loss.site, function)]
     built = {event.site for event in trace.of(LossBuilt) if event.loss == loss.loss}
     return [Attribute(built.pop(), module)] if len(built) == 1 and not loss.handed_in else []
+
+
+def fused(log: LogTaken) -> list[Fuse]:
+    """The logarithm of a softmax or sigmoid as one function, where it is taken of its call and no other way leads there."""
+    inner, function = log.input.operation_at, log.input.operation.rpartition(".")[2]
+    if inner is None or inner == log.site or log.function != "torch.log":
+        return []
+    if function == "softmax":
+        return [Fuse(log.site, inner, name="log_softmax")]
+    if function == "sigmoid":
+        return [Fuse(log.site, inner, function="torch.nn.functional.logsigmoid")]
+    return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Compared, LossCalled, Ranked
+from torch_doctor.trace import Compared, LoopKind, LossCalled, Ranked, Retained
 
 if TYPE_CHECKING:
     from torch_doctor.trace import Forward, Trace
@@ -20,3 +20,12 @@ def is_scored(trace: Trace, forward: Forward) -> bool:
         if isinstance(event, Ranked)
     )
     return any(forward.index in tensor.forwards for tensor in (*losses, *chosen))
+
+
+def is_scored_once(trace: Trace, forward: Forward) -> bool:
+    """Whether every batch is used once and its result goes into a score."""
+    iterations = forward.scope.iterations()
+    if not iterations or iterations[-1].loop_kind is not LoopKind.BATCHES:
+        return False
+    kept = (event.value for event in trace.of(Retained) if event.value.graph is True)
+    return is_scored(trace, forward) or any(forward.index in value.forwards for value in kept)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Fuse
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Kind, LogTaken, Trace, claims
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import at, fact, numbers, short
+from torch_doctor_rules.judging.replacing import fused
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message, named
 
@@ -117,7 +117,7 @@ class UnstableLog(Rule):
                 help=remedy,
                 trail=[] if operation_at in (None, log.site) else [Step(operation_at, f"{maker} is applied here")],
                 cause=place(operation_at),
-                edits=_edits(log),
+                edits=fused(log),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -145,15 +145,3 @@ def _reaches_zero(log: LogTaken) -> bool:
     if log.input.graph is False:
         return False  # minus infinity is a fair score, and no gradient goes through it
     return log.input.operation in MAKERS and log.input.kind in (Kind.PROBABILITIES, Kind.BOUNDED, Kind.HIDDEN)
-
-
-def _edits(log: LogTaken) -> list[Fuse]:
-    """The logarithm of a softmax or sigmoid as one function, where it is taken of its call and no other way leads there."""
-    inner, function = log.input.operation_at, log.input.operation.rpartition(".")[2]
-    if inner is None or inner == log.site or log.function != "torch.log":
-        return []
-    if function == "softmax":
-        return [Fuse(log.site, inner, name="log_softmax")]
-    if function == "sigmoid":
-        return [Fuse(log.site, inner, function="torch.nn.functional.logsigmoid")]
-    return []

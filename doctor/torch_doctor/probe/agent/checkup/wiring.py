@@ -18,12 +18,16 @@ FEW = 1e-7  # an update by less of a weight's size changes nothing that matters
 
 
 class Wiring:
-    """The facts, and in `first` what to look at first; empty where nothing is wrong. `certain` is why nothing can be memorised."""
+    """The facts, and in `first` what to look at first; empty where nothing is wrong.
+
+    `certain` is why nothing can be memorised, `dead` the part of the weights that does not learn.
+    """
 
     def __init__(self) -> None:
         self.evidence: list[dict[str, Any]] = []
         self.first = ""
         self.certain = ""
+        self.dead = 0.0
 
     def wrong(self, what: str) -> None:
         """Something is wrong; the first such thing is what to look at first."""
@@ -38,6 +42,7 @@ def wiring(stage: Stage, known: Roles, first: Seen, last: Seen | None) -> Wiring
         _parameters(found, model, first)
     _gradients(found, first, last or first)
     _updates(found, first, last or first)
+    found.dead = _dead(model, first, last or first)
     _outputs(found, known, last or first)
     return found
 
@@ -64,6 +69,19 @@ def _parameters(found: Wiring, model: Any, seen: Seen) -> None:
         found.evidence.append(fact("frozen", _names(frozen), group="parameters"))
         if not trainable:
             found.wrong("every parameter of the model is frozen")
+
+
+def _dead(model: Any, first: Seen, last: Seen) -> float:
+    """The part of the weights that are to be trained and do not move, or get no gradient, at both looks."""
+    total = dead = 0
+    for name, each in model.named_parameters() if model is not None else ():
+        if not each.requires_grad:
+            continue
+        looks = [seen.layers.get(name, (None, 0.0, 0.0)) for seen in (first, last)]
+        total += each.numel()
+        if all((gradient or 0.0) < TINY or moved < TINY for gradient, moved, _ in looks):
+            dead += each.numel()
+    return dead / total if total else 1.0
 
 
 def _gradients(found: Wiring, first: Seen, last: Seen) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..roles import constant, roles, scale_of
 from ..stage import Skip
 from ..telling import count, fact, line, number, plot, result
-from ..wiring import wiring
+from ..wiring import Wiring, wiring
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -24,6 +24,7 @@ MEMORISED, LEARNS, STAYS = 0.1, 0.5, 0.9
 nothing is."""
 LOWER, HIGHER = (0.1, 0.01), (10.0, 100.0, 1000.0)
 """What the learning rate is multiplied with where the script's own does not do: where the loss rises, and where it stays."""
+DEAD = 0.9  # of the weights: what is left cannot be blamed for a loss that stays
 CONSTANT = 0.98
 """A loss that is no lower than so much of the best constant answer's says that nothing is learned from the input."""
 SHORT = 80  # updates with another learning rate
@@ -77,7 +78,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
             runs.append((yield from _run(stage, rate, SHORT, stage.left * 0.5, base=own.base)))
     stage.notes["overfit"] = own.ratio
     plots = [_curve(stage, runs)]
-    return _judged(stage, known, runs, evidence, plots, checks.first, checks.certain)
+    return _judged(stage, known, runs, evidence, plots, checks)
 
 
 def _run(
@@ -136,18 +137,18 @@ def _judged(
     runs: list[Run],
     evidence: list[dict[str, Any]],
     plots: list[dict[str, Any]],
-    wrong: str,
-    certain: str,
+    checks: Wiring,
 ) -> dict[str, Any]:
     own = runs[0]
+    wrong = checks.first if checks.dead >= DEAD else ""
     steps, ratio = len(own.losses), own.ratio
     told = f"the loss went from {number(own.losses[0])} to {number(own.losses[-1])} in {count(steps, 'update')} on one batch"
     made_up = " (of made-up data)" if "values" in stage.voided else ""
     told += made_up
     if min(own.losses) < 0 or own.losses[0] == 0:
         return result("shown", f"{told}; of a loss that may be negative this says little", evidence, plots)
-    if certain:
-        return result("failed", f"{told}: {certain}", evidence, plots, then=wrong)
+    if checks.certain:
+        return result("failed", f"{told}: {checks.certain}", evidence, plots, then=checks.first)
     if ratio <= MEMORISED:
         return result("passed", f"{told}: it is memorised", evidence, plots)
     if ratio <= LEARNS:
@@ -181,8 +182,9 @@ def _judged(
         return result("shown", f"{told}; with these targets it cannot fall much below {number(floor)}", evidence, plots)
     tried = ", nor with other learning rates" if len(runs) > 1 else ""
     if not wrong:
-        told += ": it does not fall, although every layer gets a gradient and is updated"
-        return result("shown", f"{told}; the model may be too small, or the targets noise", evidence, plots)
+        told += f": it does not fall, although {1 - checks.dead:.0%} of the weights get gradients and move"
+        said = f"{told}; the model may be too small, or the targets noise"
+        return result("shown", said, evidence, plots, then=checks.first)
     return result("failed", f"{told}: it does not fall{tried}", evidence, plots, then=wrong)
 
 

@@ -74,31 +74,52 @@ print("RESULT", result, meter.total, len(meter.seen), counts, digest())
 """Says at its end all that a checkup could have changed; it makes two updates, as a run of the probe does."""
 
 
-def test_the_script_goes_on_as_if_nothing_had_happened(examine: Examine, write: Callable[..., Path]) -> None:
-    path = write("bare.py", TRACED)
+AHEAD_OF_IT = """
+def ahead(loader):
+    before = None
+    for batch in loader:
+        if before is not None:
+            yield before
+        before = batch
+    yield before
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        TRACED,
+        broken(
+            "def digest", AHEAD_OF_IT + "def digest", "for x, y in loader", "for x, y in ahead(loader)", script=TRACED
+        ),
+    ],
+    ids=["loader", "one batch ahead"],
+)
+def test_the_script_goes_on_as_if_nothing_had_happened(
+    examine: Examine, write: Callable[..., Path], script: str
+) -> None:
+    path = write("bare.py", script)
     bare = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True).stdout
-    examined = examine(TRACED, *RUNGS)
+    examined = examine(script, *RUNGS)
     assert [rung.status for rung in examined.checkup.rungs if rung.status == "failed"] == []
     assert values(examined.checkup.rungs[-1], "weights that differ after the checkup") == [0]
     output = examined.climb.output
     assert [line for line in output.splitlines() if line.startswith("RESULT")] == bare.splitlines()
 
 
+def test_what_is_a_batch_ahead_is_trained_on_in_turn(climb: Climb) -> None:
+    rung = climb(
+        broken("for epoch", AHEAD_OF_IT + "for epoch", HEADER, "for images, labels in ahead(train_loader):"),
+        "small-subset",
+    )
+    assert rung.status == "passed", rung.reason
+
+
 def test_rungs_are_heard_as_they_come(examine: Examine, heard: Heard) -> None:
     examine(TRAINING, "inspect", "baseline")
     assert heard.said == ["scanning train.py", "inspect …", "inspect passed", "baseline …", "baseline passed"]
-
-
-LOOP = ["for images, labels in train_loader:", "for images, labels in batches():"]
-AHEAD = """
-def batches():
-    before = None
-    for batch in train_loader:
-        if before is not None:
-            yield before
-        before = batch
-    yield before
-"""
 
 
 HEADER = "for images, labels in train_loader:"
@@ -111,7 +132,7 @@ LOOPS = {
     "slices": [HEADER, f"for start in range(0, 192, 16):\n        rows = slice(start, start + 16)\n        {ROWS}"],
     "drawn": [HEADER, f"while True:\n        rows = torch.randint(0, 192, (16,))\n        {ROWS}"],
     "next": [HEADER, "it = iter(train_loader)\n    for _ in range(12):\n        images, labels = next(it)"],
-    "one ahead": ["for epoch", AHEAD + "\nfor epoch", *LOOP],
+    "one ahead": ["for epoch", AHEAD_OF_IT + "for epoch", HEADER, "for images, labels in ahead(train_loader):"],
     "accumulation": [
         *("optimizer.zero_grad()\n        loss =", "loss =", "optimizer.step()", EVERY_FOURTH),
         *("    model.train()", "    model.train()\n    step = 0"),

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..loops import NOTHING
 from .batches import replaced
+from .plays import Play
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .caught import Caught
     from .climb import Climb
-    from .plays import Play
     from .stage import Stage
 
 
@@ -32,6 +32,8 @@ class Feeding:
         self._left = 0
         self._number = self._made = 0
         self._late = 0
+        self._ending = False
+        self._before: Any = None
         self._last: Any = NOTHING
         self.playing = False
 
@@ -45,8 +47,12 @@ class Feeding:
         self._catcher.recorder.caps.between()
         if self._late:
             self._late -= 1
+            if not self._late and self._ending:
+                self._stage.restore()
+                self._catcher.finish()
+                return NOTHING
             if not self._late:
-                self._stage.start.restore()
+                self._before.restore()
                 self._start_play()
             return self._item()
         self._stage.observer.seen.passes += 1
@@ -60,6 +66,10 @@ class Feeding:
 
     def _next(self, seen: Any) -> Any:
         self._play = self._climb.next(seen)
+        if self._play is None and self._stage.ahead:  # what was taken ahead of the climb is still to be trained on
+            self._ending, self._late = True, self._stage.ahead
+            self._play = Play(self._stage.pending)
+            return self._item()
         if self._play is None:
             self._catcher.finish()
             return NOTHING
@@ -68,6 +78,7 @@ class Feeding:
         if self._stage.ahead and self._play.batch is not self._last:
             self._late = self._stage.ahead
             self._last = self._play.batch
+            self._before = self._stage.kept()
         else:
             self._start_play()
         return self._item()

@@ -58,6 +58,7 @@ class Stage:
         self.held: list[Any] = []
         self.through, self.offset, self.ahead = False, 0, 0
         self.chance = None
+        self.pending: Any = None
         known = catcher.passes.get(loop.node.key) if loop is not None else None
         if known is not None and loop is not None:
             self.passes = max(1, min(loop.number - loop.trained_since, len(known.items)))
@@ -74,7 +75,7 @@ class Stage:
         elif self.items:
             self.held = [None] * len(self.items)
         if recent is not None and len(recent) > 1 and (self.through or loop is None) and self._trains_on(recent[0]):
-            self.batch, self.ahead = recent[0], 1
+            self.pending, self.batch, self.ahead = recent[-1], recent[0], 1
             self.passes = max(1, self.passes - (loop is None))
 
     def _trains_on(self, batch: Any) -> bool:

@@ -241,6 +241,13 @@ class Fuse(Struct, frozen=True, tag=True):
     function: str = ""
 
 
+class Inward(Struct, frozen=True, tag=True):
+    """The method that the statement at `site` calls on what the class `name` gives, called on the class's first argument."""
+
+    site: Site
+    name: str
+
+
 class Comment(Struct, frozen=True, tag=True):
     """The comment, or the part of one, at `site`, written as `content`; where that is empty, its row goes if it is alone."""
 
@@ -272,6 +279,7 @@ Edit = (
     | Comment
     | Fuse
     | Rebuild
+    | Inward
 )
 
 

@@ -446,3 +446,40 @@ class Net(nn.Module):
     twice = source.format(layer="nn.LogSoftmax()\n        if self.training:\n            self.act = nn.Softmax()")
     script.write_text(twice)
     assert mended(script, "--select", "TDR212").decode() == twice
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("nn.Parameter(torch.ones(4)).cuda()", "nn.Parameter(torch.ones(4).cuda())"),
+        ("nn.Parameter(torch.ones(4) * 2, False).to(device)", "nn.Parameter((torch.ones(4) * 2).to(device), False)"),
+        ("nn.Parameter(data=torch.ones(4)).to(device=device)", "nn.Parameter(data=torch.ones(4).to(device=device))"),
+        ("made(torch.ones(4)).to(device)", "made(torch.ones(4)).to(device)"),
+    ],
+)
+def test_a_tensor_is_moved_before_it_becomes_a_parameter(folder: Path, mended: Mended, before: str, after: str) -> None:
+    source = """\
+import torch
+from torch import nn
+
+device = torch.device("cuda")
+
+
+def made(data):
+    return nn.Parameter(data)
+
+
+class Scale(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = {built}
+
+    def forward(self, x):
+        return x * self.weight
+
+
+print(Scale()(torch.rand(2, 4, device=device)))
+"""
+    script = folder / "train.py"
+    script.write_text(source.format(built=before))
+    assert mended(script, "--select", "TDR307").decode() == source.format(built=after)

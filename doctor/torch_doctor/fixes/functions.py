@@ -8,7 +8,7 @@ import libcst as cst
 
 from torch_doctor import edits
 from torch_doctor.fixes.program import CannotEditError
-from torch_doctor.fixes.surgery import coded, made
+from torch_doctor.fixes.surgery import CLOSED, coded, made
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,3 +85,25 @@ def _built(program: Program, call: cst.Call) -> cst.Call:
     if not program.meant(found[0].value.func):
         raise CannotEditError
     return found[0].value
+
+
+@made.register(edits.Inward)
+def _inward(edit: edits.Inward, program: Program) -> Iterator[Piece]:
+    small = program.small(edit.site)
+    outer = small.value if isinstance(small, cst.Assign | cst.AnnAssign) else None
+    if not isinstance(outer, cst.Call) or not isinstance(outer.func, cst.Attribute):
+        raise CannotEditError
+    inner = outer.func.value
+    if not isinstance(inner, cst.Call) or not inner.args or inner.args[0].star:
+        raise CannotEditError
+    if program.root(inner.func) not in program.imported or program.code(inner.func).rpartition(".")[2] != edit.name:
+        raise CannotEditError
+    if inner.args[0].keyword is not None and inner.args[0].keyword.value != "data":
+        raise CannotEditError
+    value, method = inner.args[0].value, program.between(program.outer(inner)[1], program.end(outer))
+    bare = not isinstance(value, CLOSED) and not value.lpar
+    start, end = program.outer(value)
+    if bare:
+        yield start, start, "("
+    yield end, end, ")" * bare + method
+    yield program.outer(inner)[1], program.end(outer), ""

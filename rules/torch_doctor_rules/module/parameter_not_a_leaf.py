@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Inward
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import ParameterMoved, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
@@ -61,6 +62,10 @@ class ParameterNotALeaf(Rule):
     print(Scale().to(device)(torch.randn(2, 4, device=device)).shape)
     ```
 
+    ## Fix safety
+    The fix moves the tensor before it becomes a parameter. The module then has a parameter more, which an optimizer trains
+    and a checkpoint holds: checkpoints written before lack it.
+
     ## How the probe confirms it
     Where there is a GPU, or the script believes it, the attribute is a tensor computed from a parameter that nobody holds.
 
@@ -89,6 +94,7 @@ class ParameterNotALeaf(Rule):
                 event.site,
                 message("`{name}` is moved after it was made: no parameter, never trained", name=f"self.{event.name}"),
                 help="move the tensor before `nn.Parameter` gets it, or move the module as a whole",
+                edits=[Inward(event.site, "Parameter")],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -21,7 +21,7 @@ EXPLAINING = {
     "inspect": ("TDR7",),
     "baseline": ("TDR2", "TDR3", "TDR7"),
     "overfit-one-batch": ("TDR1", "TDR2", "TDR3"),
-    "small-subset": ("TDR1", "TDR4", "TDR5", "TDR7"),
+    "small-subset": ("TDR4", "TDR5", "TDR7"),
     "learning-rate": ("TDR1",),
     "repeatability": ("TDR3", "TDR4", "TDR6", "TDR7", "TDR9"),
     "device": ("TDR8",),

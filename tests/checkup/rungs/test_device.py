@@ -39,3 +39,9 @@ def test_the_autocast_of_the_script_is_compared(climb: Climb) -> None:
 def test_numbers_that_rounding_spoils_fail(climb: Climb, script: str) -> None:
     rung = climb(script, "device")
     assert rung.status == "failed", rung.reason
+
+
+def test_a_model_that_draws_random_numbers_is_not_compared(climb: Climb) -> None:
+    rung = climb(net("x = x + torch.randn_like(x)"), "device")
+    assert rung.status == "skipped", rung.reason
+    assert "draws random numbers" in rung.reason

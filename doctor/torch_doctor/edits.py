@@ -228,6 +228,22 @@ class Rebuild(Struct, frozen=True, tag=True):
     value: str = ""
 
 
+class Buffer(Struct, frozen=True, tag=True):
+    """The assignment of a tensor to the attribute `name` at `site`, as a call of `register_buffer`."""
+
+    site: Site
+    name: str
+
+
+class Repeat(Struct, frozen=True, tag=True):
+    """The expression at `site`, a list of one object many times, with an object of its own in each place.
+
+    What the list builds is built in each pass; of what has a name a copy is made.
+    """
+
+    site: Site
+
+
 class Fuse(Struct, frozen=True, tag=True):
     """The call at `inner`, of another function, in the place of the call at `site` that is applied to its result.
 
@@ -278,6 +294,8 @@ Edit = (
     | Swap
     | Comment
     | Fuse
+    | Repeat
+    | Buffer
     | Rebuild
     | Inward
 )

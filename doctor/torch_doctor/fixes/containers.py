@@ -75,3 +75,20 @@ def _is_taken(call: cst.Call) -> bool:
     assert isinstance(call.func, cst.Attribute)  # noqa: S101 - as `_calls_of` gives them
     nested = any(isinstance(arg.value, DISPLAYS) for arg in call.args)
     return call.func.attr.value not in MISSING and not (nested and call.func.attr.value in ("append", "insert"))
+
+
+@made.register(edits.Buffer)
+def _buffer(edit: edits.Buffer, program: Program) -> Iterator[Piece]:
+    small = program.small(edit.site)
+    if not isinstance(small, cst.Assign) or len(small.targets) > 1 or isinstance(small.value, cst.Yield):
+        raise CannotEditError
+    target = small.targets[0].target
+    if (
+        not isinstance(target, cst.Attribute)
+        or not isinstance(target.value, cst.Name)
+        or target.attr.value != edit.name
+    ):
+        raise CannotEditError
+    start, end = program.outer(small.value)
+    yield program.start(small), start, f'{target.value.value}.register_buffer("{edit.name}", '
+    yield end, end, ")"

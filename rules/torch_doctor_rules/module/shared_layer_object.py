@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Repeat
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import ModuleBuilt, Repeated, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -66,6 +67,10 @@ class SharedLayerObject(Rule):
     print(Net()(torch.randn(2, 8)).shape)
     ```
 
+    ## Fix safety
+    The fix builds a layer in each pass, or copies the one that has a name with `copy.deepcopy`. The model has more parameters
+    then, so that checkpoints of before do not fit. Copies begin with the same weights, as in torch's own encoders.
+
     ## How the probe confirms it
     The list of the built module holds one object several times; it counts the parameters that are missing.
 
@@ -98,6 +103,7 @@ class SharedLayerObject(Rule):
                 message(text, name=event.class_name.rpartition(".")[2]),
                 help=f"build one in each pass: `[{event.class_name.rpartition('.')[2]}(...) for ...]`",
                 trail=[step for step in trail if not same_place(step.site, event.site)],
+                edits=[Repeat(event.site)],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

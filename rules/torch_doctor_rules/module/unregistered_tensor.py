@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Buffer
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import PlainTensorUsed, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
@@ -63,6 +64,11 @@ class UnregisteredTensor(Rule):
     print(Normalised()(torch.randn(2, 3)).shape)
     ```
 
+    ## Fix safety
+    The fix registers the tensor as a buffer. The `state_dict()` has one more entry then, so that checkpoints of before load only
+    with `strict=False`; write `persistent=False` where the tensor can be computed anew. What gathers gradients is left alone: it
+    has to become a parameter, and the optimizer has to get it.
+
     ## How the probe confirms it
     In the model's first forward it follows the tensors that its modules keep and have not registered: which of them are
     combined with others. It counts the numbers that are in no `state_dict()`.
@@ -99,6 +105,7 @@ class UnregisteredTensor(Rule):
                 message(text, name=f"self.{event.name}"),
                 help=how,
                 trail=[Step(event.used_at, f"`{event.owner_class}` uses it here")],
+                edits=[] if event.trained else [Buffer(event.site, event.name)],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

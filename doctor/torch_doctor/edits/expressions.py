@@ -1,107 +1,10 @@
-"""What a rule would change in the source: edits at sites, which `torch_doctor.fixes` turns into text.
-
-In the code of an edit `$torch.nn.ModuleList` stands for what the file calls that; where it has no name for it, its import
-is added.
-"""
+"""Edits of expressions, arguments and comments."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
 from torch_doctor.trace.site import Site  # noqa: TC001 - msgspec reads the annotations
-
-
-class Insert(Struct, frozen=True, tag=True):
-    """A statement, of one row or more, before the statement that holds `site`, or after it.
-
-    `first`: as the first statement of the block of the loop, function or condition at the site. `unless`: not where that
-    statement holds this word.
-    """
-
-    site: Site
-    code: str
-    after: bool = False
-    first: bool = False
-    unless: str = ""
-
-
-class Within(Struct, frozen=True, tag=True):
-    """The statement that holds `site` as the block of a `with` over `code`; of a function at `site`: `code` decorates it.
-
-    Not where it holds one of the places `apart`, or the word `unless`. `condition`: `code` is that of an `if`, for a call whose
-    result nobody uses.
-    """
-
-    site: Site
-    code: str
-    apart: tuple[Site, ...] = ()
-    unless: str = ""
-    condition: bool = False
-
-
-class Top(Struct, frozen=True, tag=True):
-    """A statement at the top level of the file of `site`, before the first one that does more than define or import.
-
-    It stands behind all imports above `before`, if that is in this file.
-    """
-
-    site: Site
-    code: str
-    before: Site
-
-
-class Epoch(Struct, frozen=True, tag=True):
-    """The number of each pass of the loop at `site`, for the sampler of the loader built at `built`, at its beginning.
-
-    The loader is called `name` behind the `calls`, as for `Call`.
-    """
-
-    site: Site
-    name: str
-    built: Site
-    calls: tuple[tuple[Site, Site], ...] = ()
-
-
-class Call(Struct, frozen=True, tag=True):
-    """`code` as a statement, in which `{}` stands for what is called `name` behind the `calls`.
-
-    Those lead from the function of `site` to the one that has the name: the place of each, and of the `def` that it enters.
-    `where`: "before" the statement that holds `site`, or "after" it, and so the `with` blocks around it that hold nothing
-    `apart`; "first" in the block of the loop at `site`; "function": first in the function around it, where it can stand
-    there, else before. After the statement that holds `site` and stands in one block with that of `beside`, if there is one.
-    """
-
-    site: Site
-    name: str
-    code: str
-    where: str
-    apart: tuple[Site, ...] = ()
-    calls: tuple[tuple[Site, Site], ...] = ()
-    beside: Site | None = None
-
-
-class Move(Struct, frozen=True, tag=True):
-    """The statement that holds `site`, put before the one that holds `to`, or after it; both stand in one block.
-
-    Only where nothing between the two binds a name that it uses. `called`: what has the first name in it gets the second one,
-    and may be bound in between.
-    """
-
-    site: Site
-    to: Site
-    after: bool = False
-    called: tuple[str, str] | None = None
-
-
-class Leave(Struct, frozen=True, tag=True):
-    """The statement at `site` and those that follow it, behind the `with` block over `of` in which they stand.
-
-    Only where they call nothing but `methods`.
-    """
-
-    site: Site
-    of: Site
-    methods: tuple[str, ...]
 
 
 class Callee(Struct, frozen=True, tag=True):
@@ -119,12 +22,6 @@ class Detach(Struct, frozen=True, tag=True):
 
     site: Site
     parts: bool | None = None
-
-
-class Delete(Struct, frozen=True, tag=True):
-    """The statement that holds `site`, taken out."""
-
-    site: Site
 
 
 class Wrap(Struct, frozen=True, tag=True):
@@ -189,18 +86,6 @@ class Attribute(Struct, frozen=True, tag=True):
 
     site: Site
     name: str
-
-
-class Assign(Struct, frozen=True, tag=True):
-    """The result of the method call that is the statement at `site`, bound to what the method is called on."""
-
-    site: Site
-
-
-class Discard(Struct, frozen=True, tag=True):
-    """The assignment at `site`, of a method's result to what the method is called on, without its target."""
-
-    site: Site
 
 
 class Construct(Struct, frozen=True, tag=True):
@@ -269,47 +154,3 @@ class Comment(Struct, frozen=True, tag=True):
 
     site: Site
     content: str = ""
-
-
-Edit = (
-    Insert
-    | Within
-    | Top
-    | Epoch
-    | Call
-    | Move
-    | Leave
-    | Callee
-    | Detach
-    | Delete
-    | Wrap
-    | Register
-    | Unwrap
-    | Keyword
-    | Successor
-    | Attribute
-    | Assign
-    | Discard
-    | Construct
-    | Swap
-    | Comment
-    | Fuse
-    | Repeat
-    | Buffer
-    | Rebuild
-    | Inward
-)
-
-
-class Change(Struct, frozen=True):
-    """A stretch of source and what is written there instead; of no length: before this place."""
-
-    site: Site
-    content: str
-
-
-class Proposal(Struct, frozen=True):
-    """The changes that mend a finding; `safe`: they keep what the program means, or are plainly what was meant."""
-
-    changes: tuple[Change, ...]
-    safe: bool

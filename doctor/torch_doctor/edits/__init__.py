@@ -1,0 +1,105 @@
+"""What a rule would change in the source: edits at sites, which `torch_doctor.fixes` turns into text.
+
+In the code of an edit `$torch.nn.ModuleList` stands for what the file calls that; where it has no name for it, its import
+is added.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from torch_doctor.edits.expressions import (
+    Attribute,
+    Buffer,
+    Callee,
+    Comment,
+    Construct,
+    Detach,
+    Fuse,
+    Inward,
+    Keyword,
+    Rebuild,
+    Register,
+    Repeat,
+    Successor,
+    Swap,
+    Unwrap,
+    Wrap,
+)
+from torch_doctor.edits.statements import Assign, Call, Delete, Discard, Epoch, Insert, Leave, Move, Top, Within
+from torch_doctor.trace.site import Site  # noqa: TC001 - msgspec reads the annotations
+
+__all__ = [
+    "Assign",
+    "Attribute",
+    "Buffer",
+    "Call",
+    "Callee",
+    "Change",
+    "Comment",
+    "Construct",
+    "Delete",
+    "Detach",
+    "Discard",
+    "Edit",
+    "Epoch",
+    "Fuse",
+    "Insert",
+    "Inward",
+    "Keyword",
+    "Leave",
+    "Move",
+    "Proposal",
+    "Rebuild",
+    "Register",
+    "Repeat",
+    "Successor",
+    "Swap",
+    "Top",
+    "Unwrap",
+    "Within",
+    "Wrap",
+]
+
+Edit = (
+    Insert
+    | Within
+    | Top
+    | Epoch
+    | Call
+    | Move
+    | Leave
+    | Callee
+    | Detach
+    | Delete
+    | Wrap
+    | Register
+    | Unwrap
+    | Keyword
+    | Successor
+    | Attribute
+    | Assign
+    | Discard
+    | Construct
+    | Swap
+    | Comment
+    | Fuse
+    | Repeat
+    | Buffer
+    | Rebuild
+    | Inward
+)
+
+
+class Change(Struct, frozen=True):
+    """A stretch of source and what is written there instead; of no length: before this place."""
+
+    site: Site
+    content: str
+
+
+class Proposal(Struct, frozen=True):
+    """The changes that mend a finding; `safe`: they keep what the program means, or are plainly what was meant."""
+
+    changes: tuple[Change, ...]
+    safe: bool

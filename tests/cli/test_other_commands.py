@@ -86,7 +86,7 @@ def test_version(run: Run, arguments: tuple[str, ...]) -> None:
 def test_the_page_of_help_lists_every_command_with_a_line(run: Run) -> None:
     listed = run("--help").out.partition("Commands:\n")[2]
     assert [line.split("  ")[1] for line in listed.splitlines()] == list(COMMANDS)
-    assert "scan     Find the bugs in files and folders.\n" in listed
+    assert "scan      Find the bugs in files and folders.\n" in listed
 
 
 @pytest.mark.parametrize("command", COMMANDS)

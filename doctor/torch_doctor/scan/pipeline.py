@@ -104,8 +104,7 @@ class Scan:
             with self._guarding("what scripts do"):
                 give_verdicts(self, runnable)
             self.report.narrow(self.options.narrowing, PROBE)
-        with self._guarding("comments that suppress nothing"):
-            self._unused.tell(self)
+        self._unused.tell(self)
         self.report.findings.sort(key=order)
         if self._memory is not None:
             self._memory.keep(self.report, self._discovered, self._shown)

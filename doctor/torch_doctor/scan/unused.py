@@ -69,11 +69,13 @@ class Unused:
 
     def tell(self, scan: Scanning) -> None:
         """Let the report have what there is to say of comments."""
-        others = scan.report.findings
-        scan.report.findings = []
+        others, scan.report.findings = scan.report.findings, []
         for project, path in self._files:
-            for finding in self._findings(project, path):
-                scan.take(finding, project)
+            try:
+                for finding in self._findings(project, path):
+                    scan.take(finding, project)
+            except Exception as error:  # noqa: BLE001, PERF203 - an error of ours costs no other finding
+                scan.report.failed(project.shown_as(path), error)
         if scan.options.probe is not None:  # else all findings are narrowed together
             scan.report.narrow(scan.options.narrowing)
         scan.report.findings += others

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from tests.checkup.telling.conftest import HOSTILE, plots
-from torch_doctor.checkup.outcome import Plot, Series
+from torch_doctor.checkup.outcome import Mark, Plot, Series
 from torch_doctor.checkup.telling.drawing import PAGE_COLOURS, svg
 
 DRAWN = [plot for plot in plots() if plot.kind in {"lines", "bars", "matrix"}]
@@ -49,3 +50,30 @@ def test_a_curve_with_nothing_finite_in_it_is_an_empty_figure() -> None:
 
 def test_a_matrix_of_no_rows_is_an_empty_figure() -> None:
     assert svg(Plot("", "matrix", "nothing")).startswith("<svg")
+
+
+NAN, INF = math.nan, math.inf
+
+
+@pytest.mark.parametrize(
+    "plot",
+    [
+        Plot("", "lines", "", series=[Series("", [1, 2, 3], [NAN, INF, 1.0])], marks=[Mark("nowhere", NAN)]),
+        Plot("", "lines", "", x_log=True, series=[Series("", [1, 2], [1, 2])], marks=[Mark("nowhere", 0.0)]),
+        Plot("", "lines", "", series=[Series("", [1, 2], [1e308, -1e308])]),
+        Plot("", "bars", "", y_log=True, names=["a", "b"], series=[Series("", [0, 1], [None, INF])]),
+        Plot("", "bars", ""),
+        Plot("", "matrix", "", rows=[[NAN, -INF], [1.0, 2.0]]),
+        Plot("", "matrix", "", rows=[[1.0, 2.0], [3.0]]),
+    ],
+)
+def test_numbers_that_cannot_be_drawn_are_left_out(plot: Plot) -> None:
+    assert "nowhere" not in texts(svg(plot))
+
+
+def test_a_matrix_of_many_classes_stays_small_and_names_some_of_them() -> None:
+    rows = [[float(row * column) for column in range(200)] for row in range(200)]
+    drawn = svg(Plot("", "matrix", "", rows=rows, names=[f"class {each}" for each in range(200)]))
+    assert len(drawn) < 300_000
+    assert "class 192" in texts(drawn)
+    assert "class 193" not in texts(drawn)

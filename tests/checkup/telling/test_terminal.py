@@ -59,6 +59,7 @@ def test_a_curve_goes_from_its_least_value_to_its_largest() -> None:
     assert curve(Series("", [1, 2, 3], [1.0, 10.0, 100.0]), 40, log=True) == "▁▅█"
     assert curve(Series("", [1, 2, 3], [0.0, None, 1.0]), 40) == "▁ █"
     assert curve(Series("", [1, 2, 3], [2.0, math.nan, 2.0]), 40) == "▁ ▁"
+    assert curve(Series("", [1, 2, 3], [-1e308, 0.0, 1e308]), 40) == "▁▅█"
     assert curve(Series("", [1], [1.0]), 40) == ""
     assert len(curve(Series("", list(range(1000)), [float(each) for each in range(1000)]), 40)) == 40
 

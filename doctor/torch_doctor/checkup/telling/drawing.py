@@ -45,8 +45,11 @@ STYLE: dict[Any, Any] = {
     "text.parse_math": False,
     "text.usetex": False,
 }
-SIZE = (6.4, 3.2)  # inches, which the page scales
+SIZE = (4.8, 2.8)  # inches, which the page scales: small, so that words are large enough on a phone
 MOST_NUMBERS = 12  # rows of a matrix whose cells have their numbers in them
+MOST_CELLS = 2500  # of a matrix that is drawn cell by cell; one with more is a picture within the drawing
+MOST_NAMES = 25  # along an axis; where there are more, some are left out
+LARGEST = 1e100  # what is larger is drawn there
 DARK = 0.55  # from here on a cell is dark, and its number light
 
 
@@ -75,7 +78,10 @@ def _for_page(text: str, alternative: str) -> str:
 
 
 def _values(series: Series) -> list[float]:
-    return [math.nan if each is None else each for each in series.y]
+    """The values within what can be drawn; what is not finite is a gap."""
+    return [
+        math.nan if each is None or not math.isfinite(each) else max(-LARGEST, min(LARGEST, each)) for each in series.y
+    ]
 
 
 def _lines(axes: Axes, plot: Plot) -> None:
@@ -93,6 +99,8 @@ def _lines(axes: Axes, plot: Plot) -> None:
         )
     _scales(axes, plot)
     for mark in plot.marks:
+        if not math.isfinite(mark.x) or (plot.x_log and mark.x <= 0):
+            continue
         axes.axvline(mark.x, color=QUIET, linestyle=":", linewidth=1.5)
         axes.annotate(
             mark.label, (mark.x, 1), xycoords=("data", "axes fraction"), xytext=(3, -4), textcoords="offset points",
@@ -140,10 +148,14 @@ def _bars(axes: Axes, plot: Plot) -> None:
         )
         if named:
             long = sum(map(len, plot.names)) > 60  # noqa: PLR2004 - characters that fit below the axis
+            every = math.ceil(len(plot.names) / MOST_NAMES)
             axes.set_xticks(
-                range(len(plot.names)), plot.names, rotation=40 if long else 0, ha="right" if long else "center"
+                range(0, len(plot.names), every),
+                plot.names[::every],
+                rotation=40 if long else 0,
+                ha="right" if long else "center",
             )
-    if plot.y_log:
+    if plot.y_log and any(each > 0 for series in plot.series for each in _values(series)):
         axes.set_yscale("log")
         _plainly(axes.yaxis)
     axes.grid(visible=True, axis="y")
@@ -152,22 +164,28 @@ def _bars(axes: Axes, plot: Plot) -> None:
 
 
 def _matrix(axes: Axes, plot: Plot) -> None:
-    rows = [[each if math.isfinite(each) else 0.0 for each in row] for row in plot.rows]
-    if not rows or not rows[0]:
+    columns = max(map(len, plot.rows), default=0)
+    if not columns:
         return
+    rows = [
+        [each if math.isfinite(each) else 0.0 for each in (*row, *[0.0] * (columns - len(row)))] for row in plot.rows
+    ]
     high = max(max(row) for row in rows) or 1.0
-    axes.pcolormesh(rows, cmap="Blues", vmin=0, vmax=high, edgecolors=QUIET, linewidth=0.3)
+    large = len(rows) * columns > MOST_CELLS
+    lines: dict[str, Any] = {} if large else {"edgecolors": QUIET, "linewidth": 0.3}
+    axes.pcolormesh(rows, cmap="Blues", vmin=0, vmax=high, rasterized=large, **lines)
     axes.invert_yaxis()
     axes.set_aspect("equal" if len(rows) == len(rows[0]) else "auto")
-    if len(plot.names) == len(rows[0]):
-        places = [each + 0.5 for each in range(len(plot.names))]
-        axes.set_xticks(places, plot.names, rotation=40, ha="right")
-        if len(rows) == len(plot.names):
-            axes.set_yticks(places, plot.names)
+    if len(plot.names) == columns:
+        every = math.ceil(columns / MOST_NAMES)
+        places = [each + 0.5 for each in range(0, columns, every)]
+        axes.set_xticks(places, plot.names[::every], rotation=40, ha="right")
+        if len(rows) == columns:
+            axes.set_yticks(places, plot.names[::every])
     else:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
-    if len(rows) <= MOST_NUMBERS and len(rows[0]) <= MOST_NUMBERS:
+    if len(rows) <= MOST_NUMBERS and columns <= MOST_NUMBERS:
         for number, row in enumerate(rows):
             for place, each in enumerate(row):
                 ink = "#ffffff" if each / high > DARK else "#0b1f33"

@@ -167,12 +167,14 @@ def curve(series: Series, columns: int, *, log: bool = False) -> str:
     known = [each for each in scaled if each is not None]
     if len(known) < 2:  # noqa: PLR2004 - one point is no curve
         return ""
-    low, high = min(known), max(known)
+    size = max(1.0, *map(abs, known))  # no difference of what is divided by it overflows
+    low, high = min(known) / size, max(known) / size
     step = max(1.0, len(scaled) / columns)
     picked = [scaled[int(place * step)] for place in range(min(columns, len(scaled)))]
     top = len(BARS) - 1
     return "".join(
-        " " if each is None else BARS[round((each - low) / (high - low) * top) if high > low else 0] for each in picked
+        " " if each is None else BARS[round((each / size - low) / (high - low) * top) if high > low else 0]
+        for each in picked
     )
 
 

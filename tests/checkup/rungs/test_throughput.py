@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SLOW = """
 class Rows(TensorDataset):
     def __getitem__(self, row):
-        sum(range(300_000))
+        sum(range(1_000_000))
         return super().__getitem__(row)
 
 """

@@ -44,3 +44,9 @@ def test_rows_with_two_labels_fail(examine: Examine) -> None:
 def test_without_a_subset_there_are_no_errors(examine: Examine) -> None:
     rung = examine(TRAINING, "errors").checkup.rungs[0]
     assert (rung.status, rung.reason) == ("skipped", "the rung small-subset did not run")
+
+
+def test_inputs_of_few_values_may_come_several_times(examine: Examine) -> None:
+    changes = ["x = torch.randn(256, 10)", "x = (torch.randn(256, 10) > 1).float()"]
+    rung = errors(examine, broken(*changes, "train_loader = ", "y = torch.randint(0, 3, (256,))\ntrain_loader = "))
+    assert rung.status == "shown", rung.reason

@@ -44,3 +44,10 @@ def test_what_wastes_the_time_fails(climb: Climb, changes: list[str], said: str)
     rung = climb(broken(*changes), "throughput")
     assert rung.status == "failed", rung.reason
     assert said in rung.reason
+
+
+@pytest.mark.parametrize("workers", [2, 3, 8])
+def test_what_workers_would_do_is_an_estimate_and_decides_nothing(climb: Climb, workers: int) -> None:
+    rung = climb(broken(*ROWS, "batch_size=16, shuffle=True", f"batch_size=16, num_workers={workers}"), "throughput")
+    assert rung.status == "passed", rung.reason
+    assert f"({workers} workers, as an estimate)" in rung.reason

@@ -74,7 +74,8 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         ]
         worst, where = _gradients(first, other)
         if worst is not None:
-            _told(evidence, f"gradients, most in {where}" if where else "gradients", worst, name, expected)
+            judged = "not judged: a gradient that is nearly 0 has no size to compare with"
+            _told(evidence, f"gradients, most in {where}" if where else "gradients", worst, name, judged)
         wrong += [
             f"{name}: the {label} differ{'s' * (label == 'loss')} by {number(found)} of its size"
             for label, found in far

@@ -35,7 +35,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     hardest = sorted(rows.found, key=lambda row: -row.loss)[:HARDEST]
     evidence = [fact(f"loss of row {row.place}", row.loss, group=f"hardest rows: {row.sample}") for row in hardest]
     plots, wrong = [], _contradicted(stage, known)
-    texts = [f"{row.sample}, row {row.place}: loss {number(row.loss)}{_guess(row)}" for row in hardest]
+    texts = [f"{row.sample}, row {row.place} of those it gave: loss {number(row.loss)}{_guess(row)}" for row in hardest]
     plots.append(plot("The hardest rows", "texts", f"{count(len(texts), 'row')} with the highest loss", texts=texts))
     told = f"the hardest of {count(len(rows.found), 'row')} has a loss of {number(hardest[0].loss)}"
     if 1 < rows.classes <= MOST_CLASSES and any(row.label >= 0 for row in rows.found):
@@ -99,13 +99,15 @@ def _share(counts: dict[int, Counter[int]], label: int, guess: int) -> float:
 
 
 def _contradicted(stage: Stage, known: Roles) -> list[str]:
-    """Rows with the same input and different labels."""
+    """Rows with the same input and different labels; of inputs of whole numbers that is nothing out of the ordinary."""
     found = samples(stage, stage.left * 0.3)
     if not found or found[0].loader is None or known.task != "classes" or not known.inputs or not known.targets:
         return []
     training = found[0]
     first = training.parts.get(known.inputs[0], [None])[0]
     if first is None or not first.dim() or first[0].numel() < SMALL:
+        return []
+    if not first.is_floating_point() or bool((first == first.round()).all()):
         return []
     labels: dict[str, set[str]] = defaultdict(set)
     for row, target in zip(training.hashes(known.inputs), training.hashes(known.targets)):

@@ -32,25 +32,27 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     """Measures the loader alone, then the step alone, then one step with torch's profiler."""
     loading = _loading(stage, stage.left * 0.4)
     total: dict[str, float] = dict.fromkeys(PARTS, 0.0)
-    seconds, steps, limit = 0.0, 0, stage.left * 0.4
+    took: list[float] = []
+    steps, limit = 0, stage.left * 0.4
     while steps < STEPS and stage.left > limit:
         seen = yield from stage.play()
         if steps or stage.left < limit:  # the first one warms up
-            seconds += seen.seconds
+            took.append(seen.seconds)
             total = {part: total[part] + seen.spent[part] for part in PARTS}
         steps += 1
-    made = max(1, steps - 1)
-    if not seconds:
+    made = max(1, len(took))
+    if not took:
         raise Skip("no step fitted into the time")
-    step = seconds / made
+    step = sum(took) / made
+    usual = sorted(took)[made // 2]
     spent = {part: value / made for part, value in total.items()}
     spent[OUTSIDE] = max(0.0, step - sum(spent.values()))
     memory, packed = yield from _memory(stage)
     operations = yield from _profiled(stage)
     asked = _asked(stage)
     evidence = [
-        fact("step", step, "s"),
-        fact("steps per second", 1 / step),
+        fact("step", usual, "s"),
+        fact("steps per second", 1 / usual),
         *_times(spent, "parts of a step"),
         *_times(
             {
@@ -72,10 +74,11 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         names=list(spent),
         series=[line("ms", [value * 1000 for value in spent.values()])],
     )
-    return _judged(step, spent, loading, asked, evidence, [bars])
+    return _judged(usual, step, spent, loading, asked, evidence, [bars])
 
 
 def _judged(
+    usual: float,
     step: float,
     spent: dict[str, float],
     loading: dict[int, float],
@@ -83,16 +86,18 @@ def _judged(
     evidence: list[dict[str, Any]],
     plots: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    told = f"a step takes {number(step * 1000)} ms"
-    own = loading.get(asked or 0, loading.get(0))
-    if own is not None:
+    told = f"a step takes {number(usual * 1000)} ms"
+    alone = loading.get(0)
+    if alone is not None:
+        own = alone / min(max(1, asked or 0), cores())
         told += f", a batch of the loader {number(own * 1000)} ms"
-        waits = "the step waits for the data" if own > step else "the data waits for the step"
+        waits = "the step waits for the data" if own > usual else "the data waits for the step"
         told += f": {waits}"
-        if own > WAITS * step and own > SLOW:
-            workers = "no workers" if not asked else count(asked, "worker")
+        if asked:
+            told += f" ({count(asked, 'worker')}, as an estimate)"
+        elif own > WAITS * usual and own > SLOW:
             then = "look at what the dataset does for each row, and give the loader workers (`num_workers`)"
-            return result("failed", f"{told} ({workers})", evidence, plots, then=then)
+            return result("failed", f"{told} (no workers)", evidence, plots, then=then)
     if spent[OUTSIDE] > MOSTLY * step and spent[OUTSIDE] > SLOW:
         told += (
             f"; {spent[OUTSIDE] / step:.0%} of the step is spent in neither model, loss, backward pass nor optimizer"
@@ -100,10 +105,6 @@ def _judged(
         then = "look at what the loop does besides: numbers that are read off tensors, files that are written, loops over rows"
         return result("failed", told, evidence, plots, then=then)
     return result("passed", told, evidence, plots)
-
-
-def _workers(many: int) -> str:
-    return f"with {count(many, 'worker')}{', as an estimate' if many else ''}"
 
 
 def _times(seconds: dict[str, float], group: str) -> list[dict[str, Any]]:

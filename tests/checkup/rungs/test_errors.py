@@ -22,8 +22,9 @@ EASY = ["x = torch.randn(256, 10)", "x = torch.randn(256, 10)\nx[:, :2] *= 5", "
 def test_the_hardest_rows_are_shown(examine: Examine) -> None:
     rung = errors(examine, broken(*EASY))
     assert rung.status == "shown", rung.reason
-    assert [plot.kind for plot in rung.plots] == ["texts", "matrix", "matrix"]
-    assert len(rung.plots[1].rows) == 3
+    assert rung.plots[0].title == "The hardest rows"
+    matrices = [plot for plot in rung.plots if plot.kind == "matrix"]
+    assert [len(plot.rows) for plot in matrices] == [3, 3]
     assert len(values(rung, "accuracy after the small subset")) == 2
 
 
@@ -50,3 +51,22 @@ def test_inputs_of_few_values_may_come_several_times(examine: Examine) -> None:
     changes = ["x = torch.randn(256, 10)", "x = (torch.randn(256, 10) > 1).float()"]
     rung = errors(examine, broken(*changes, "train_loader = ", "y = torch.randint(0, 3, (256,))\ntrain_loader = "))
     assert rung.status == "shown", rung.reason
+
+
+CERTAIN = "rows that are wrong with 90% or more"
+FAR = ["x = torch.randn(256, 10)", "x = torch.randn(256, 10)\nx[:, :2] = x[:, :2].sign() * 20", "lr=0.01", "lr=0.05"]
+
+
+def test_a_label_that_training_contradicts_is_wrong_and_certain(examine: Examine) -> None:
+    one = ["train_loader = ", "y[200] = (y[200] + 1) % 3\ntrain_loader = "]
+    rung = errors(examine, broken(*FAR, *one))
+    assert values(rung, CERTAIN) == [1]
+    told = next(plot for plot in rung.plots if plot.title == "Wrong and certain")
+    assert len(told.texts) == 1
+    assert told.texts[0].startswith("val_loader, row 8 of those it gave")
+
+
+def test_where_all_labels_are_right_none_is_wrong_and_certain(examine: Examine) -> None:
+    rung = errors(examine, broken(*FAR))
+    assert values(rung, CERTAIN) == [0]
+    assert "Wrong and certain" not in [plot.title for plot in rung.plots]

@@ -46,3 +46,30 @@ def test_a_checkpoint_that_does_not_give_the_model_back_fails(climb: Climb) -> N
     rung = climb(script + SAVE, "receipt", verdicts=True)
     assert rung.status == "failed", rung.reason
     assert "does not give `model` back" in rung.reason
+
+
+HASH = "hash of its first 8 rows, in its own order"
+
+
+def test_the_hash_of_the_data_does_not_depend_on_the_order_of_a_pass(climb: Climb) -> None:
+    shuffled = broken("model = ", "torch.manual_seed(7)\nmodel = ")
+    other = broken("train_loader = ", "x[3] += 1\ntrain_loader = ")
+    first, again, changed = (values(climb(script, "receipt"), HASH) for script in (TRAINING, shuffled, other))
+    assert len(first) == 2
+    assert first == again
+    assert first[0] != changed[0]
+    assert first[1] == changed[1]
+
+
+def test_rows_that_change_at_random_have_no_hash(climb: Climb) -> None:
+    noisy = """
+class Noisy(TensorDataset):
+    def __getitem__(self, row):
+        image, label = super().__getitem__(row)
+        return image + torch.randn_like(image), label
+
+x = torch"""
+    rung = climb(broken("x = torch", noisy, "DataLoader(TensorDataset(x[:192]", "DataLoader(Noisy(x[:192]"), "receipt")
+    assert values(rung, "hash of its first rows, which are other ones each time they are read") == [None]
+    assert len(values(rung, HASH)) == 1
+    assert values(rung, "random numbers that differ after the checkup") in ([], [0])

@@ -28,6 +28,7 @@ def test_the_parts_of_a_step_are_told(climb: Climb) -> None:
     assert values(rung, "parameters") == [451 * 4]
     assert isinstance(values(rung, "with 0 workers")[0], float)
     assert isinstance(values(rung, "with 2 workers, as an estimate")[0], float)
+    assert "divided by what one row keeps" in str(values(rung, "how that was estimated")[0])
     assert any(fact.group == "operations that take most of a step" for fact in rung.evidence)
 
 

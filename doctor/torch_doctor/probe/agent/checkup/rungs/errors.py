@@ -21,6 +21,8 @@ HARDEST = 12
 MOST_CLASSES = 20
 FEW = 5  # rows of a class below which nothing is said of it
 MOSTLY, RIGHT = 0.7, 0.8
+CERTAIN = 0.9
+"""The probability of a class from which a row is told as certain."""
 
 
 def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
@@ -38,6 +40,14 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     texts = [f"{row.sample}, row {row.place} of those it gave: loss {number(row.loss)}{_guess(row)}" for row in hardest]
     plots.append(plot("The hardest rows", "texts", f"{count(len(texts), 'row')} with the highest loss", texts=texts))
     told = f"the hardest of {count(len(rows.found), 'row')} has a loss of {number(hardest[0].loss)}"
+    certain = [row for row in rows.found if row.label >= 0 and row.label != row.guess and row.sure >= CERTAIN]
+    if any(row.label >= 0 for row in rows.found):
+        evidence.append(fact(f"rows that are wrong with {CERTAIN:.0%} or more", len(certain)))
+    if certain:
+        certain.sort(key=lambda row: -row.sure)
+        texts = [f"{row.sample}, row {row.place} of those it gave{_guess(row)}" for row in certain[:HARDEST]]
+        alternative = f"{count(len(certain), 'row')} taken for another class with {CERTAIN:.0%} or more"
+        plots.append(plot("Wrong and certain", "texts", alternative, texts=texts))
     if 1 < rows.classes <= MOST_CLASSES and any(row.label >= 0 for row in rows.found):
         for name in rows.names:
             own = [row for row in rows.found if row.sample == name and row.label >= 0]

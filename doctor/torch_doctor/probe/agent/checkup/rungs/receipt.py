@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import sys
+from collections.abc import Mapping
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from ..batches import leaves
+from ..keeping import Chance
 from ..sampling import samples
 from ..telling import count, fact, result
 from .throughput import cores
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
 
     from ..plays import Play, Seen
     from ..stage import Stage
@@ -31,6 +35,8 @@ LIBRARIES = (
 )
 PLAIN = (int, float, str, bool, type(None))
 MOST = 60  # settings that are told
+FIRST_ROWS = 8
+"""Rows of a dataset that are hashed."""
 NOTED = ("lr", "weight_decay", "momentum", "betas", "eps", "nesterov", "amsgrad", "dampening")
 
 
@@ -41,6 +47,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     left = sum(differing.values())
     seeds = list(dict.fromkeys(stage.catcher.seeds))
     evidence = [fact("seeds", ", ".join(map(str, seeds)) or None, expected="one, set before anything random is made")]
+    evidence.append(fact("PYTHONHASHSEED", os.environ.get("PYTHONHASHSEED")))
     evidence += _versions(stage) + _settings(stage) + _data(stage)
     for what, many in differing.items():
         evidence.append(fact(f"{what} that differ after the checkup", many, expected="0", group="restored"))
@@ -72,6 +79,7 @@ def _versions(stage: Stage) -> list[dict[str, Any]]:
             group="hardware",
         ),
         fact("GPU", gpu, group="hardware"),
+        fact("CUDA that torch is built for", torch.version.cuda or "none", group="versions"),
         fact("deterministic algorithms", torch.are_deterministic_algorithms_enabled(), group="settings of torch"),
         fact("threads", torch.get_num_threads(), group="settings of torch"),
         fact("precision of matrix products", torch.get_float32_matmul_precision(), group="settings of torch"),
@@ -106,7 +114,7 @@ def _settings(stage: Stage) -> list[dict[str, Any]]:
 
 
 def _data(stage: Stage) -> list[dict[str, Any]]:
-    """A hash of the first rows of each dataset, in their own order."""
+    """A hash of the first rows of each dataset, in its own order; of the first batch where rows have no numbers."""
     found = []
     for sample in samples(stage, stage.left * 0.5):
         dataset = getattr(sample.loader, "dataset", None)
@@ -114,15 +122,65 @@ def _data(stage: Stage) -> list[dict[str, Any]]:
             many = len(dataset) if dataset is not None else None
         except Exception:  # noqa: BLE001 - a length is the user's code
             many = None
-        digest = hashlib.sha256()
-        for batch in sample.batches[:1]:
-            for path, tensor in leaves(batch):
-                digest.update(path.encode())
-                digest.update(repr((tuple(tensor.shape), tensor.cpu().flatten()[:4096].tolist())).encode())
+        label, value = _first_rows(stage, dataset, many) or ("hash of its first batch", _digest(sample.batches[:1]))
+        if "values" in stage.voided:
+            label, value = "hash of its rows, which are made up as the data are not here", None
         group = f"data of {sample.name}"
         found += [
             fact("dataset", type(dataset).__name__, group=group),
             fact("rows", many, group=group),
-            fact("hash of its first batch", digest.hexdigest()[:16], group=group),
+            fact(label, value, group=group),
         ]
     return found
+
+
+def _first_rows(stage: Stage, dataset: Any, many: int | None) -> tuple[str, str | None] | None:
+    """What to call the hash of the first rows, and the hash: None where a row is another one when it is read again.
+
+    None for both where the rows cannot be read by number in the time that is left.
+    """
+    if not many or not isinstance(dataset, stage.torch.utils.data.Dataset):
+        return None
+    chance = Chance(stage.torch, ())
+    limit = monotonic() + stage.left * 0.3
+    digests = []
+    try:
+        for row in range(min(many, FIRST_ROWS)):
+            digests.append(_digest(dataset[row]))
+            if digests[-1] != _digest(dataset[row]):
+                return "hash of its first rows, which are other ones each time they are read", None
+            if monotonic() > limit:
+                return None
+    except Exception:  # noqa: BLE001 - reading a row is the user's code
+        return None
+    finally:
+        chance.restore()
+    return f"hash of its first {count(len(digests), 'row')}, in its own order", _digest(digests)
+
+
+def _digest(value: Any) -> str:
+    digest = hashlib.sha256()
+    for piece in _pieces(value):
+        digest.update(repr(piece).encode())
+    return digest.hexdigest()[:16]
+
+
+def _pieces(value: Any, deep: int = 6) -> Iterator[object]:
+    """What a row consists of: numbers, texts, and the contents of tensors, arrays and pictures."""
+    if isinstance(value, Mapping) and deep:
+        for key, each in value.items():
+            yield str(key)
+            yield from _pieces(each, deep - 1)
+    elif isinstance(value, (tuple, list)) and deep:
+        yield len(value)
+        for each in value:
+            yield from _pieces(each, deep - 1)
+    elif isinstance(value, (*PLAIN, bytes)):
+        yield value
+    elif hasattr(value, "untyped_storage"):
+        yield tuple(value.shape), str(value.dtype), value.detach().cpu().flatten()[:4096].tolist()
+    elif callable(getattr(value, "tobytes", None)):
+        yield getattr(value, "shape", getattr(value, "size", None)), value.tobytes()
+    else:
+        yield type(value).__name__
+        yield from (tensor.tolist() for _, tensor in leaves(value))

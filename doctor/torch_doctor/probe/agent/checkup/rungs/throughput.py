@@ -198,7 +198,12 @@ def _largest(stage: Stage, kept: int) -> list[dict[str, Any]]:
     return [
         fact(
             "rows of the largest batch that would fit, as an estimate", int(0.8 * free / (kept / many)), group="memory"
-        )
+        ),
+        fact(
+            "how that was estimated",
+            "80% of the memory that is free now, divided by what one row keeps for the backward pass; not tried",
+            group="memory",
+        ),
     ]
 
 

@@ -26,7 +26,7 @@ from torch_doctor.edits.expressions import (
     Unwrap,
     Wrap,
 )
-from torch_doctor.edits.statements import Assign, Call, Delete, Discard, Epoch, Insert, Leave, Move, Top, Within
+from torch_doctor.edits.statements import Assign, Call, Delete, Discard, Epoch, Insert, Leave, Move, Rename, Top, Within
 from torch_doctor.trace.site import Site  # noqa: TC001 - msgspec reads the annotations
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "Proposal",
     "Rebuild",
     "Register",
+    "Rename",
     "Repeat",
     "Successor",
     "Swap",
@@ -88,6 +89,7 @@ Edit = (
     | Buffer
     | Rebuild
     | Inward
+    | Rename
 )
 
 

@@ -29,8 +29,8 @@ class Wrap(Struct, frozen=True, tag=True):
 
     Code without `{}` takes its place. Where a statement is at the site, it is the value that the statement keeps: the right
     side of an assignment, or the one argument of `append` and its like. `argument`: that argument of the call at the site,
-    from 0. `expected`: only where this is what the expression is. `summand`: of a sum with what the statement assigns to, the
-    other part.
+    from 0, or that side of the difference there. `expected`: only where this is what the expression is. `summand`: of a sum
+    with what the statement assigns to, the other part.
     """
 
     site: Site

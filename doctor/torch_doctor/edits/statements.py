@@ -100,6 +100,16 @@ class Leave(Struct, frozen=True, tag=True):
     methods: tuple[str, ...]
 
 
+class Rename(Struct, frozen=True, tag=True):
+    """What the statement at `site` assigns to the very name that it calls, under the first of the `names` that is free.
+
+    So wherever its result is read afterwards; only where the source shows which reads mean the result.
+    """
+
+    site: Site
+    names: tuple[str, ...]
+
+
 class Delete(Struct, frozen=True, tag=True):
     """The statement that holds `site`, taken out."""
 

@@ -67,7 +67,11 @@ def _wrap(edit: edits.Wrap, program: Program) -> Iterator[Piece]:
 def _wrapped(program: Program, edit: edits.Wrap) -> cst.BaseExpression:
     """The expression that an edit means."""
     if edit.argument is not None:
-        call = program.call(edit.site)
+        call = program.expression(edit.site)
+        if isinstance(call, cst.BinaryOperation) and isinstance(call.operator, cst.Subtract):
+            return call.right if edit.argument else call.left
+        if not isinstance(call, cst.Call):
+            raise CannotEditError
         if edit.argument >= len(call.args) or any(arg.star or arg.keyword for arg in call.args[: edit.argument + 1]):
             raise CannotEditError
         return call.args[edit.argument].value
@@ -160,7 +164,7 @@ def _keyword(edit: edits.Keyword, program: Program) -> Iterator[Piece]:
     plain = [arg for arg in call.args if arg.keyword is None]
     if not found and edit.position is not None and len(plain) > edit.position:
         found = plain[edit.position :][:1]
-    if found and edit.expected and program.code(found[0].value) != edit.expected:
+    if found and edit.expected and program.code(found[0].value).replace("'", '"') != edit.expected:
         raise CannotEditError
     if found and value:
         start, end = program.outer(found[0].value)

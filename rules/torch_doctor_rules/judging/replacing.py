@@ -4,11 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Attribute, Fuse
+from torch_doctor.edits import Attribute, Fuse, Keyword, Rebuild
 from torch_doctor.trace import Kind, LossBuilt, LossCalled
 
 if TYPE_CHECKING:
-    from torch_doctor.trace import LogTaken, Trace
+    from torch_doctor.trace import LogTaken, TensorFact, Trace
+
+LOGS = {"softmax": "log_softmax", "Softmax": "LogSoftmax"}
+"""The logarithm of a softmax, by what makes the softmax."""
+
+
+def as_log_softmax(value: TensorFact) -> list[Attribute | Rebuild]:
+    """The softmax that made a value as a log-softmax; nothing where something else made it."""
+    made, name = value.operation_at, value.operation.rpartition(".")[2]
+    if made is None or name not in LOGS:
+        return []
+    return [Rebuild(made, LOGS[name])] if name.istitle() else [Attribute(made, LOGS[name])]
+
+
+def averaged_as(trace: Trace, loss: LossCalled, reduction: str, *, built_at: int, called_at: int) -> list[Keyword]:
+    """A mean loss summed up in another way, where it is called or built; nothing where it is not known which it is.
+
+    The positions are those of `reduction` among the arguments of the module and of the function.
+    """
+    if loss.loss.startswith("torch.nn.functional."):
+        return [Keyword(loss.site, "reduction", f'"{reduction}"', called_at, '"mean"')]
+    built = {event.site for event in trace.of(LossBuilt) if event.loss == loss.loss}
+    if len(built) != 1 or loss.handed_in:
+        return []
+    return [Keyword(built.pop(), "reduction", f'"{reduction}"', built_at, '"mean"')]
 
 
 def instead(trace: Trace, loss: LossCalled, module: str, function: str) -> list[Attribute]:

@@ -9,11 +9,14 @@ from torch_doctor.trace import Kind, LossCalled, Trace, claims
 from torch_doctor_rules.judging.causes import one_loss
 from torch_doctor_rules.judging.evidence import at, fact
 from torch_doctor_rules.judging.loss_inputs import KL_DIV, between, given, trail_of_input
+from torch_doctor_rules.judging.replacing import as_log_softmax, averaged_as
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+
+    from torch_doctor.edits import Edit
 
 WRONG = {
     Kind.LOGITS: "raw scores",
@@ -73,6 +76,9 @@ class KlDivNotLog(Rule):
         optimizer.step()
     ```
 
+    ## Fix safety
+    The loss becomes another number, and so does its gradient: a weight that was found for the old one no longer fits.
+
     ## How the probe confirms it
     The graph behind the input ends in a linear layer, an activation or a softmax with no logarithm between; or the call
     was made with `reduction="mean"`.
@@ -113,6 +119,7 @@ class KlDivNotLog(Rule):
                     help="give it the log_softmax of raw scores",
                     trail=[*made, *trail_of_input(trace, loss)],
                     cause=one_loss(trace, loss),
+                    edits=_edits(loss),
                 )
             else:
                 yield self.finding(
@@ -122,6 +129,7 @@ class KlDivNotLog(Rule):
                     ),
                     help='say `reduction="batchmean"`',
                     cause=one_loss(trace, loss),
+                    edits=averaged_as(trace, loss, "batchmean", built_at=2, called_at=4),
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -144,3 +152,9 @@ class KlDivNotLog(Rule):
                 f"{len(wrong)} of {len(losses)} divergences got no log-probabilities, or were averaged over all numbers"
             )
             yield fact(text, len(wrong), "losses", losses[0])
+
+
+def _edits(loss: LossCalled) -> Sequence[Edit]:
+    """The softmax as a log-softmax, where it makes nothing but the input."""
+    alone = loss.target.operation_at != loss.input.operation_at
+    return as_log_softmax(loss.input) if alone and loss.input.kind is Kind.PROBABILITIES else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Rename
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import Backward, Kind, LossCalled, Overwritten, Trace
 from torch_doctor_rules.judging.evidence import count, fact
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TWICE = 2
+NAMES = ("loss", "loss_value", "value")
 
 
 class LossModuleOverwritten(Rule):
@@ -85,6 +87,7 @@ class LossModuleOverwritten(Rule):
                 event.site,
                 message("`{name}` is overwritten with the loss: the next batch calls a tensor", name=event.name),
                 help="give the result a name of its own",
+                edits=[Rename(event.site, NAMES)],
                 trail=[Step(event.fails_at, "the tensor is called here")] if later and event.fails_at else (),
             )
 

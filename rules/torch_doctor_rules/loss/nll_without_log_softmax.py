@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Attribute, Edit, Rebuild
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Kind, LossCalled, Trace, claims
 from torch_doctor_rules.judging.loss_inputs import NLL, at_loss, between, given, reached_loss, trail_of_input
-from torch_doctor_rules.judging.replacing import instead
+from torch_doctor_rules.judging.replacing import as_log_softmax, instead
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from torch_doctor.edits import Edit
 
 WRONG = {
     Kind.LOGITS: "raw scores",
@@ -21,9 +22,6 @@ WRONG = {
     Kind.BOUNDED: "what a sigmoid bounded",
 }
 """Kinds of values that are no log-probabilities, in the words of a message."""
-
-LOGS = {"softmax": "log_softmax", "Softmax": "LogSoftmax"}
-"""The logarithm of a softmax, by what makes the softmax."""
 
 CLOSE = 1e-2
 """How far from 1 sums may be, in half precision."""
@@ -133,10 +131,6 @@ def _sums_to_one(trace: Trace, loss: LossCalled) -> bool:
 
 def _edits(trace: Trace, loss: LossCalled) -> Sequence[Edit]:
     """The softmax as a log-softmax, where one makes the probabilities; the loss as a cross-entropy, where it gets scores."""
-    made = loss.input.operation_at
     if loss.input.kind is Kind.PROBABILITIES:
-        name = loss.input.operation.rpartition(".")[2]
-        if made is None or name not in LOGS:
-            return []
-        return [Rebuild(made, LOGS[name])] if name.istitle() else [Attribute(made, LOGS[name])]
+        return as_log_softmax(loss.input)
     return instead(trace, loss, "CrossEntropyLoss", "cross_entropy")

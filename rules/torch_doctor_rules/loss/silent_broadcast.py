@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Broadcast, LossCalled, Trace, claims
 from torch_doctor_rules.judging.causes import models_behind, one_loss
@@ -16,7 +17,7 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import TensorFact
+    from torch_doctor.trace import Site, TensorFact
 
 
 class SilentBroadcast(Rule):
@@ -65,6 +66,9 @@ class SilentBroadcast(Rule):
             optimizer.step()
     ```
 
+    ## Fix safety
+    The fix makes a row of the column where the two meet. Where targets were meant to be a column, shape them instead.
+
     ## How the probe confirms it
     The shapes at the loss call; for a loss written by hand the shapes of the difference that the loss was made of.
 
@@ -95,15 +99,27 @@ class SilentBroadcast(Rule):
             if reduced and _one_learns(loss.input, loss.target) and _crossed(loss.input, loss.target):
                 text = "`{loss}` stretches {one} and {other} to match: it compares all pairs"
                 words = {"loss": loss.name, "one": shown(loss.input), "other": shown(loss.target)}
+                alike = [(each.input, each.target) for each in trace.of(LossCalled) if each.site == loss.site]
                 yield self.finding(
-                    loss.site, message(text, **words), help=_help(loss.input), cause=one_loss(trace, loss)
+                    loss.site,
+                    message(text, **words),
+                    help=_help(loss.input),
+                    cause=one_loss(trace, loss),
+                    edits=_edits(loss.site, alike),
                 )
         for event in trace.of(Broadcast):
             if _one_learns(event.left, event.right) and _crossed(event.left, event.right):
                 text = "the difference of {one} and {other} compares all pairs, and goes into the loss"
                 words = {"one": shown(event.left), "other": shown(event.right)}
                 cause = models_behind(trace, event.left, event.right, event=event)
-                yield self.finding(event.site, message(text, **words), help=_help(event.left), cause=cause)
+                alike = [(each.left, each.right) for each in trace.of(Broadcast) if each.site == event.site]
+                yield self.finding(
+                    event.site,
+                    message(text, **words),
+                    help=_help(event.left),
+                    cause=cause,
+                    edits=_edits(event.site, alike),
+                )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loss, or the difference, was computed of tensors that match."""
@@ -125,6 +141,14 @@ class SilentBroadcast(Rule):
 def _one_learns(left: TensorFact, right: TensorFact) -> bool:
     """Whether one of them comes from a model, or can be trained, and the other is what it is compared with."""
     return (left.graph is True or bool(left.forwards)) != (right.graph is True or bool(right.graph_forwards))
+
+
+def _edits(site: Site, pairs: list[tuple[TensorFact, TensorFact]]) -> list[Wrap]:
+    """The column as a row, where it is the same one of the two whenever they meet at this place."""
+    columns = {0 if _column_and_row(*pair) else 1 for pair in pairs}
+    return (
+        [Wrap(site, "{}.squeeze(1)", columns.pop())] if len(columns) == 1 and all(_crossed(*e) for e in pairs) else []
+    )
 
 
 def _help(first: TensorFact) -> str:

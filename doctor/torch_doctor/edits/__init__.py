@@ -15,12 +15,14 @@ from torch_doctor.edits.expressions import (
     Comment,
     Construct,
     Detach,
+    Divide,
     Fuse,
     Inward,
     Keyword,
     Rebuild,
     Register,
     Repeat,
+    Scale,
     Successor,
     Swap,
     Unwrap,
@@ -41,6 +43,7 @@ __all__ = [
     "Delete",
     "Detach",
     "Discard",
+    "Divide",
     "Edit",
     "Epoch",
     "Fuse",
@@ -54,6 +57,7 @@ __all__ = [
     "Register",
     "Rename",
     "Repeat",
+    "Scale",
     "Successor",
     "Swap",
     "Top",
@@ -90,6 +94,8 @@ Edit = (
     | Rebuild
     | Inward
     | Rename
+    | Scale
+    | Divide
 )
 
 

@@ -149,6 +149,26 @@ class Inward(Struct, frozen=True, tag=True):
     name: str
 
 
+class Scale(Struct, frozen=True, tag=True):
+    """The call of a gradient scaler that its protocol lacks at `site`.
+
+    `call`: "unscale_" before the statement there, "update" after it, "scale" around what goes backward there, "step" in the
+    place of the optimizer's own. `of`: where the scaler is called in the same function: its step; for "step" the backward
+    pass of what it scales.
+    """
+
+    site: Site
+    call: str
+    of: Site
+
+
+class Divide(Struct, frozen=True, tag=True):
+    """What goes backward at `site`, divided by the number whose multiples the test at `by` asks for, in the same function."""
+
+    site: Site
+    by: Site
+
+
 class Comment(Struct, frozen=True, tag=True):
     """The comment, or the part of one, at `site`, written as `content`; where that is empty, its row goes if it is alone."""
 

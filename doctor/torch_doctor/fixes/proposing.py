@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from torch_doctor.edits import Change, Proposal
-from torch_doctor.fixes import blocks, calls, comments, containers, functions, leaving, renaming, repeating, statements  # noqa: F401 - they register their edits
+from torch_doctor.fixes import (  # noqa: F401 - they register their edits
+    blocks,
+    calls,
+    comments,
+    containers,
+    functions,
+    leaving,
+    renaming,
+    repeating,
+    scaling,
+    statements,
+)
 from torch_doctor.fixes.program import CannotEditError, Program
 from torch_doctor.fixes.surgery import pieces
 from torch_doctor.rule import Fix, Verdict

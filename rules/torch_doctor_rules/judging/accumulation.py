@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from torch_doctor.edits import Divide
 from torch_doctor.trace import Backward, BranchKind, Stepped, ZeroGrad
 from torch_doctor_rules.judging.gradients import Gradients
 
@@ -36,6 +37,12 @@ class Accumulation:
         if self.trace.observed:
             return [found for step in self.trace.of(Stepped) if (found := self._seen(step)) is not None]
         return [found for backward in self.gradients.filling if (found := self._planned(backward)) is not None]
+
+    def divided(self, window: Window) -> list[Divide]:
+        """The loss divided by the number of passes of which the last one steps, where one test counts them."""
+        branches = [self.trace.branches[branch] for branch, _ in window.step.guards - window.backward.guards]
+        sites = {branch.site for branch in branches if branch.kind is BranchKind.PERIODIC}
+        return [Divide(window.backward.site, sites.pop())] if len(sites) == 1 else []
 
     def _planned(self, backward: Backward) -> Window | None:
         """As the source shows it: every iteration goes backward, and every k-th of them steps and clears."""

@@ -14,6 +14,7 @@ from torch_doctor_rules.judging.wording import message, owner
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from torch_doctor.edits import Divide
     from torch_doctor.trace import Trace
     from torch_doctor_rules.judging.accumulation import Window
 
@@ -64,6 +65,9 @@ class AccumulationNotScaled(Rule):
             optimizer.zero_grad()
     ```
 
+    ## Fix safety
+    Steps become as many times shorter, and the learning rate was perhaps chosen for the long ones.
+
     ## How the probe confirms it
     Several backward passes of the line come before one step, each of a mean loss with nothing in its graph that divides
     it. A loss that is divided, or one step for every backward pass, refutes it.
@@ -89,7 +93,9 @@ class AccumulationNotScaled(Rule):
         """Every line that adds up the gradients of mean losses."""
         accumulation = trace.view(Accumulation)
         windows = accumulation.windows()
-        yield from first_per_site(self._report(window) for window in windows if _of_means(accumulation, window))
+        yield from first_per_site(
+            self._report(window, accumulation.divided(window)) for window in windows if _of_means(accumulation, window)
+        )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether windows of this line were seen, or each of its passes was applied alone."""
@@ -115,7 +121,7 @@ class AccumulationNotScaled(Rule):
                 f"{divided} of {losses} are divided or weighted before `backward()`", divided, "losses", passes[0]
             )
 
-    def _report(self, window: Window) -> Finding:
+    def _report(self, window: Window, edits: list[Divide]) -> Finding:
         loss = owner(window.backward.name, "backward", "the loss")
         optimizer = owner(window.step.name, "step", "the optimizer")
         text = "`{loss}` of each micro-batch is not divided: `{optimizer}` applies a sum instead of a mean"
@@ -127,6 +133,7 @@ class AccumulationNotScaled(Rule):
                 Step(window.backward.site, "every micro-batch adds its gradients here"),
                 Step(window.step.site, "one step for several micro-batches applies them"),
             ),
+            edits=edits,
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Scale
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Clipped, Stepped
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -29,6 +30,8 @@ OTHERWISE = (
     "`{name}.backward()` without the scaler that steps: its gradients are divided by the scale",
     "scale the loss",
 )
+CALLS = {CLIPPED: "unscale_", BESIDE: "step", NEVER_UPDATED: "update"}
+"""What is called too little."""
 
 
 class AmpOrder(Rule):
@@ -81,6 +84,9 @@ class AmpOrder(Rule):
         scaler.update()
     ```
 
+    ## Fix safety
+    The fix adds the call that is missing. Updates then have another size, for which the learning rate was not chosen.
+
     ## How the probe confirms it
     At the call the gradients are those of a loss that the scaler multiplied, or not, against what the protocol wants; a
     missing update shows when torch refuses the next step. Calls in the right order refute it.
@@ -104,7 +110,17 @@ class AmpOrder(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every call that breaks the scaler's protocol."""
-        yield from first_per_site(self._report(found) for found in trace.view(Scaling).broken())
+        yield from first_per_site(self._found(trace))
+
+    def _found(self, trace: Trace) -> Iterator[Finding]:
+        clipped = {
+            found.step.site: found.event.site
+            for found in reversed([*trace.view(Scaling).broken()])
+            if found.how == CLIPPED
+        }
+        for found in trace.view(Scaling).broken():
+            alone = found.how != CLIPPED or clipped[found.step.site] == found.event.site  # gradients are unscaled once
+            yield self._report(found, _edits(found) if alone else [])
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether these calls ran beside a scaler that is switched on, and in order."""
@@ -123,7 +139,7 @@ class AmpOrder(Rule):
         text = f"{sum(calls)} of {count(len(calls), 'call')} follow the scaler's protocol"
         yield fact(text, sum(calls), "calls")
 
-    def _report(self, found: Broken) -> Finding:
+    def _report(self, found: Broken, edits: list[Scale]) -> Finding:
         loss = owner(found.backward.name, "backward", "the loss")
         optimizer = owner(found.step.name, "step", "the optimizer")
         text, remedy = TEXTS.get(found.how, OTHERWISE)
@@ -133,4 +149,11 @@ class AmpOrder(Rule):
             message(text, name=optimizer if found.how in TEXTS else loss),
             help=remedy,
             trail=[Step(site, note) for site, note in places.items() if site != found.event.site],
+            edits=edits,
         )
+
+
+def _edits(found: Broken) -> list[Scale]:
+    """The call that the protocol lacks."""
+    of = found.backward.site if found.how == BESIDE else found.step.site
+    return [Scale(found.event.site, CALLS.get(found.how, "scale"), of)]

@@ -218,6 +218,7 @@ CLAIMS: dict[str, list[Claim]] = {
     "TDR302": [
         Claim("built {} times?, and the base was ready before the first layer", never, some),
         Claim("the construction raises {…}", always, never),
+        Claim("the call raises {…}", always, never),
     ],
     "TDR303": [
         Claim("{} numbers? that `forward` uses are in no `state_dict\\(\\)`", some, never),

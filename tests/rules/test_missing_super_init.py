@@ -41,3 +41,10 @@ def test_an_unknown_base_is_silent(script: Script) -> None:
 def test_a_class_without_an_init_of_its_own_is_silent(script: Script) -> None:
     build(script, base_initialised=False, init_site=None)
     assert script.found(MissingSuperInit) == []
+
+
+def test_a_forward_that_is_misspelt(script: Script) -> None:
+    build(script, misspelt="foward", meant="forward")
+    (finding,) = script.findings(MissingSuperInit)
+    assert finding.message == "`Net` has `foward` and no `forward`: calling it raises NotImplementedError"
+    assert finding.help == "name it `forward`"

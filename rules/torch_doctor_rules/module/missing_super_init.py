@@ -13,14 +13,19 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+FORWARD = "name it `forward`"
+NAMES = {"__init__": "name it `__init__`", "forward": FORWARD}
+"""What to do with a method that is misspelt, by what it is meant as."""
+
 
 class MissingSuperInit(Rule):
-    """`super().__init__()` of a module is missing or misspelt, or comes after its first layer.
+    """`super().__init__()` of a module is missing, misspelt or too late, or `__init__` or `forward` is misspelt.
 
     ## Why is this bad?
     `nn.Module.__init__` makes the registries for parameters, layers, buffers and hooks. Before it ran, assigning a
     layer raises `AttributeError`; a module that never runs it cannot be called, moved or saved. A constructor that is
-    misspelt itself (`___init___`, `_init_`) never runs: Python takes the base's, and the module has no layers.
+    misspelt itself (`___init___`, `_init_`) never runs: Python takes the base's, and the module has no layers. So it is with
+    `forward` (`foward`): the base's raises `NotImplementedError`.
 
     ## Example
     ```python
@@ -60,12 +65,13 @@ class MissingSuperInit(Rule):
     ```
 
     ## How the probe confirms it
-    The construction raises `AttributeError: cannot assign module before Module.__init__() call` at the first layer.
+    The construction raises `AttributeError: cannot assign module before Module.__init__() call` at the first layer; where
+    `forward` is misspelt, the call of the model fails.
 
     ## When it stays silent
     When only plain attributes come before the call, when the base is initialised by name (`nn.Module.__init__(self)`,
-    `Base.__init__(self)`) or in the `__post_init__` of a dataclass, when the class is no module, and when a base or a
-    decorator of the class is out of sight.
+    `Base.__init__(self)`) or in the `__post_init__` of a dataclass, when the class is no module, when a base or a
+    decorator of the class is out of sight, and for methods with a name like `forward` that any file of the project names.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
@@ -100,7 +106,8 @@ class MissingSuperInit(Rule):
             yield fact(text, len(ready), "times", ready[0])
         elif trace.run is not None and trace.run.end.exception:
             said = trace.run.end.exception.splitlines()[0]
-            yield fact(f"the construction raises {said}", said.partition(":")[0])
+            what = "call" if finding.help == FORWARD else "construction"
+            yield fact(f"the {what} raises {said}", said.partition(":")[0])
 
     def _ready(self, trace: Trace, finding: Finding) -> list[ModuleBuilt]:
         """What the finding's `__init__` built in the right order."""
@@ -115,7 +122,9 @@ class MissingSuperInit(Rule):
         ]
 
     def _report(self, built: ModuleBuilt, init: Site) -> Finding:
-        if built.misspelt:
+        if built.misspelt and built.meant == "forward":
+            text = "`{name}` has `{method}` and no `forward`: calling it raises NotImplementedError"
+        elif built.misspelt:
             text = "`{name}` is built without `{method}`, which Python never calls: it has none of its layers"
         elif built.base_initialised is False:
             text = "`{name}` is built without `super().__init__()`: it cannot hold layers or be called"
@@ -127,7 +136,7 @@ class MissingSuperInit(Rule):
         return self.finding(
             init,
             message(text, name=built.init_class or built.class_name, method=built.misspelt),
-            help="name it `__init__`" if built.misspelt else "call `super().__init__()` first",
+            help=NAMES[built.meant] if built.misspelt else "call `super().__init__()` first",
             trail=trail,
             edits=[Insert(init, "super().__init__()", first=True, unless="super")]
             if built.base_initialised is False

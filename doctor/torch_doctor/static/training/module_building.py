@@ -18,7 +18,7 @@ from torch_doctor.static.training import (
     module_classes,
     module_parts,
 )
-from torch_doctor.static.training.misspelt import misspelt_constructor
+from torch_doctor.static.training.misspelt import misspelt_constructor, misspelt_forward
 from torch_doctor.static.values import (
     BUILT,
     NOWHERE,
@@ -114,7 +114,11 @@ def _report_built(run: Run, module: Module, cls: ClassValue, node: p.Node) -> No
         mistaken = module.fact(Fact.CONSTRUCTOR)
     if early is not None and mistaken is None:
         mistaken = early[1]
-    misspelt = misspelt_constructor(run, cls) if mistaken is None else None
+    misspelt, forward = None, None
+    if mistaken is None:
+        misspelt = misspelt_constructor(run, cls)
+        forward = misspelt_forward(run, module, cls) if misspelt is None else None
+        misspelt = misspelt or forward
     mistaken = mistaken or misspelt
     run.emit(
         ModuleBuilt,
@@ -130,6 +134,7 @@ def _report_built(run: Run, module: Module, cls: ClassValue, node: p.Node) -> No
         early_member=None if early is None else early[0],
         init_class="" if mistaken is None or mistaken is misspelt or mistaken.owner is None else mistaken.owner.name,
         misspelt="" if misspelt is None else misspelt.node.name,
+        meant="__init__" if forward is None else "forward",
     )
     mode_methods.mode_methods(run, cls, node)
     for name, assigned in module.fact(Fact.HELD).items():

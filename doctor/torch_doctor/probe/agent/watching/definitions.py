@@ -6,6 +6,7 @@ import dis
 import inspect
 import re
 import types
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 ALIKE = re.compile(r"_+(?:init|inti|int)_+")
 """What `__init__` is misspelt as."""
+NEAR = 0.85
+"""How like `forward` a name has to be."""
 
 
 def class_site(cls: type, recorder: Recorder) -> int | None:
@@ -53,22 +56,38 @@ def broken_init(cls: type, recorder: Recorder) -> tuple[int | None, str]:
     return (None, "") if found is None else (init_site(found, recorder), found.__name__)
 
 
-def misspelt_init(cls: type, recorder: Recorder) -> tuple[str, int | None]:
-    """The name and place of the method that a project's class means as its `__init__`, where that is misspelt.
+def misspelt_method(cls: type, recorder: Recorder) -> tuple[str, str, int | None]:
+    """The name of the method that a project's class means as its `__init__` or `forward`, the latter, and the method's place.
 
-    Such a method sets attributes of its object, and its file names it nowhere else but by `super()`.
+    A constructor sets attributes of its object, a forward is there where the class has none; the file calls neither but by
+    `super()`. The name is "" where nothing is misspelt.
     """
+    wants_forward = getattr(getattr(cls, "forward", None), "__name__", "") == "_forward_unimplemented"
+    wants_init = True
     for each in cls.__mro__:
-        if "__init__" in vars(each):
-            break
+        wants_init = wants_init and "__init__" not in vars(each)
         for code in codes(each):
             name = code.co_name
-            file = recorder.index.file(code.co_filename) if ALIKE.fullmatch(name) else None
-            if file is not None and not re.search(rf"(?<!super\(\))(?<!self\))\.{name}\b", file.text):
-                span = file.functions.get((code.co_firstlineno, name))
-                if any(step.opname == "STORE_ATTR" for step in dis.get_instructions(code)):
-                    return name, recorder.sites.number(span) if span is not None else None
-    return "", None
+            init, forward = wants_init and ALIKE.fullmatch(name), wants_forward and _like_forward(name)
+            file = recorder.index.file(code.co_filename) if init or forward else None
+            if file is None or not _meant(code, file.text, init=bool(init)):
+                continue
+            span = file.functions.get((code.co_firstlineno, name))
+            return name, "__init__" if init else "forward", recorder.sites.number(span) if span is not None else None
+    return "", "", None
+
+
+def _like_forward(name: str) -> bool:
+    bare = name.strip("_").lower()
+    return bare == "forward" or ("forward" not in bare and SequenceMatcher(None, bare, "forward").ratio() >= NEAR)
+
+
+def _meant(code: Any, text: str, *, init: bool) -> bool:
+    """Whether a method does what the one does that it may be meant as, and nobody calls it by its name."""
+    if init:
+        called = re.search(rf"(?<!super\(\))(?<!self\))\.{code.co_name}\b", text)
+        return called is None and any(step.opname == "STORE_ATTR" for step in dis.get_instructions(code))
+    return code.co_argcount > 1 and re.search(rf"(?<!def )(?<!super\(\)\.)\b{code.co_name}\b", text) is None
 
 
 def codes(cls: type) -> Iterator[Any]:

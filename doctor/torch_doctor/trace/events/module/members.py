@@ -19,9 +19,9 @@ class ModuleBuilt(Event, frozen=True, kw_only=True):
     `class_name` is `torch.nn.Linear` for torch's own and the bare name for the project's. `sensitive`: it or something in
     it behaves differently in training (dropout, batch norm). `parameters`: it owns parameters that can be trained.
     `base_initialised`: `nn.Module.__init__` ran; `early_member` is the first submodule or parameter that was assigned
-    before it did. `misspelt` is the name of the method that was meant as `__init__` and that nobody calls; `init_site` is then
-    its `def`, and `init_class` has it: the class that makes the mistake, where another inherits it. `recurrent`: a layer in it goes
-    through a sequence step by step (RNN, LSTM, GRU).
+    before it did. `misspelt` is the name of the method that was `meant` as `__init__` or `forward` and that nobody calls;
+    `init_site` is then its `def`, and `init_class` has it: the class that makes the mistake, where another inherits it.
+    `recurrent`: a layer in it goes through a sequence step by step (RNN, LSTM, GRU).
     """
 
     module: int
@@ -34,6 +34,7 @@ class ModuleBuilt(Event, frozen=True, kw_only=True):
     base_initialised: Tri = True
     early_member: Site | None = None
     misspelt: str = ""
+    meant: str = "__init__"
     init_class: str = ""
 
     def introduce(self, names: Names) -> None:

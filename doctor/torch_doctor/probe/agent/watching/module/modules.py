@@ -7,7 +7,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from ...identities import IdentityMap
-from ..definitions import class_site, init_site, misspelt_init
+from ..definitions import class_site, init_site, misspelt_method
 from ..naming import class_name, is_project
 from ..sensitivity import is_sensitive
 
@@ -186,9 +186,10 @@ class Watcher:
         }
         if is_project(type(part), self._recorder):
             fields["class_site"] = class_site(type(part), self._recorder)
-            misspelt, meant = misspelt_init(type(part), self._recorder)
-            fields["init_site"] = meant if misspelt else init_site(type(part), self._recorder)
+            misspelt, meant, place = misspelt_method(type(part), self._recorder)
+            fields["init_site"] = place if misspelt else init_site(type(part), self._recorder)
             fields["misspelt"] = misspelt
+            fields["meant"] = meant or "__init__"
         site = birth.site if birth is not None and birth.site is not None else here.site
         self._recorder.event("ModuleBuilt", here, site=site, **fields)
         self._watch.mode_methods.tell(type(part), site, here)

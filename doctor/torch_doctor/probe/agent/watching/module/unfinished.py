@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from ..definitions import broken_init, class_site, init_site, misspelt_init
+from ..definitions import broken_init, class_site, init_site, misspelt_method
 from ..naming import class_name
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Watcher:
                 file.text, code.co_firstlineno, places[id(constructors[-1])]
             )
         initialiser, owner = (initialiser, "") if called_later else broken_init(type(module), recorder)
-        misspelt, meant = misspelt_init(type(module), recorder)
+        misspelt, meant, place = misspelt_method(type(module), recorder)
         site = here.site
         if outside:
             site = sites.whole_line(outside[-1].f_code.co_filename, places[id(outside[-1])])
@@ -83,9 +83,10 @@ class Watcher:
             module=recorder.references.number(module),
             class_name=class_name(type(module), recorder),
             class_site=class_site(type(module), recorder),
-            init_site=meant if misspelt else initialiser,
+            init_site=place if misspelt else initialiser,
             init_class="" if misspelt else owner,
             misspelt=misspelt,
+            meant=meant or "__init__",
             base_initialised=called_later,
             early_member=early,
         )

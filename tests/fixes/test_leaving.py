@@ -8,9 +8,6 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.conftest import Outcome
 
     Mended = Callable[[str, str], str]
 
@@ -71,21 +68,6 @@ for step in range(6):
     loss.backward()
     optimizer.step()
 """
-
-
-@pytest.fixture
-def mended(folder: Path, run: Callable[..., Outcome]) -> Mended:
-    """What a script holds after the findings of one rule are mended."""
-
-    def made(text: str, code: str) -> str:
-        script = folder / "train.py"
-        script.write_text(text)
-        run(
-            "scan", "--isolated", "--no-cache", "-j", "1", "--select", code, "--fix-only", "--unsafe-fixes", str(script)
-        )
-        return script.read_text()
-
-    return made
 
 
 def test_what_follows_a_backward_pass_leaves_the_block_with_it(mended: Mended) -> None:

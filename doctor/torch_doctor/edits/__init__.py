@@ -28,7 +28,20 @@ from torch_doctor.edits.expressions import (
     Unwrap,
     Wrap,
 )
-from torch_doctor.edits.statements import Assign, Call, Delete, Discard, Epoch, Insert, Leave, Move, Rename, Top, Within
+from torch_doctor.edits.statements import (
+    Assign,
+    Call,
+    Delete,
+    Discard,
+    Epoch,
+    Initialise,
+    Insert,
+    Leave,
+    Move,
+    Rename,
+    Top,
+    Within,
+)
 from torch_doctor.trace.site import Site  # noqa: TC001 - msgspec reads the annotations
 
 __all__ = [
@@ -47,6 +60,7 @@ __all__ = [
     "Edit",
     "Epoch",
     "Fuse",
+    "Initialise",
     "Insert",
     "Inward",
     "Keyword",
@@ -96,6 +110,7 @@ Edit = (
     | Rename
     | Scale
     | Divide
+    | Initialise
 )
 
 

@@ -110,6 +110,15 @@ class Rename(Struct, frozen=True, tag=True):
     names: tuple[str, ...]
 
 
+class Initialise(Struct, frozen=True, tag=True):
+    """The constructor defined at `site`, so that it is one and that of the base is called first in it.
+
+    The call that is there is mended or moved; where there is none, it is put in.
+    """
+
+    site: Site
+
+
 class Delete(Struct, frozen=True, tag=True):
     """The statement that holds `site`, taken out."""
 

@@ -103,20 +103,28 @@ def _may_pass(program: Program, line: cst.CSTNode, other: cst.CSTNode, called: s
 
 @made.register(edits.Delete)
 def _delete(edit: edits.Delete, program: Program) -> Iterator[Piece]:
-    small = program.small(edit.site)
+    yield deleted(program, program.small(edit.site))
+
+
+def deleted(program: Program, small: cst.BaseSmallStatement, *, leaves_some: bool = False) -> Piece:
+    """A statement taken out; `leaves_some`: only where others stay in its block.
+
+    Raises:
+        CannotEditError: it shares its row, or the last one of a file or cell.
+    """
     line = program.parent(small)
     if not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1:
         raise CannotEditError
     block = program.parent(line)
     row, end_row = program.start(line)[0], program.end(line)[0]
     if isinstance(block, cst.IndentedBlock) and len(block.body) == 1:
-        piece: Piece = (program.start(small), program.end(small), "pass")
-    elif end_row == len(program.rows) or program.source.cells is not None:
+        if leaves_some:
+            raise CannotEditError
+        return program.start(small), program.end(small), "pass"
+    if end_row == len(program.rows) or program.source.cells is not None:
         raise CannotEditError
-    else:
-        apart = (row == 1 or not program.rows[row - 2].strip()) and not program.rows[end_row].strip()
-        piece = ((row, 0), (end_row + 1 + apart, 0), "")
-    yield piece
+    apart = (row == 1 or not program.rows[row - 2].strip()) and not program.rows[end_row].strip()
+    return (row, 0), (end_row + 1 + apart, 0), ""
 
 
 def _first_row(program: Program, line: cst.CSTNode) -> int:
@@ -124,6 +132,14 @@ def _first_row(program: Program, line: cst.CSTNode) -> int:
     if isinstance(line, cst.FunctionDef | cst.ClassDef) and line.decorators:
         return program.start(line.decorators[0])[0]
     return program.start(line)[0]
+
+
+def first_in(program: Program, body: cst.IndentedBlock) -> int:
+    """The row of the first statement of a block that is no docstring."""
+    first = next((each for each in body.body if not _is_docstring(each)), None)
+    if first is None:
+        raise CannotEditError
+    return _first_row(program, first)
 
 
 def rows_at(program: Program, row: int, rows: list[str], *, behind: bool = False) -> Piece:

@@ -110,49 +110,6 @@ def _added(program: Program, small: cst.Assign | cst.AnnAssign) -> cst.BaseExpre
     raise CannotEditError
 
 
-@made.register(edits.Unwrap)
-def _unwrap(edit: edits.Unwrap, program: Program) -> Iterator[Piece]:
-    call = program.call(edit.site)
-    if not call.args and program.root(call.func) in program.imported:
-        yield _layer_taken_out(program, call)
-        return
-    kept = _applied_to(program, call)
-    start, end = program.outer(kept)
-    text = program.between(start, end)
-    loose = not isinstance(kept, CLOSED) and not kept.lpar
-    inside = isinstance(program.parent(call), cst.Attribute | cst.BinaryOperation | cst.UnaryOperation | cst.Subscript)
-    yield program.start(call), program.end(call), f"({text})" if loose and inside else text
-
-
-def _layer_taken_out(program: Program, call: cst.Call) -> Piece:
-    """A layer that is constructed as one of the arguments of `Sequential`."""
-    arg = program.parent(call)
-    holder = program.parent(arg) if isinstance(arg, cst.Arg) else None
-    if not isinstance(holder, cst.Call) or len(holder.args) == 1 or not isinstance(arg, cst.Arg):
-        raise CannotEditError
-    if (cst.helpers.get_full_name_for_node(holder.func) or "").rpartition(".")[2] != "Sequential":
-        raise CannotEditError
-    return _taken_out(program, holder, arg)
-
-
-def _applied_to(program: Program, call: cst.Call) -> cst.BaseExpression:
-    """The argument of a function or a layer, or the tensor whose method is called."""
-    func = call.func
-    settings = all(
-        arg.keyword is not None or isinstance(arg.value, cst.Integer | cst.UnaryOperation) for arg in call.args
-    )
-    root = program.root(func)
-    if isinstance(func, cst.Attribute) and settings and root not in program.imported:
-        return func.value
-    first = next((arg for arg in call.args if arg.keyword is None or arg.keyword.value == "input"), None)
-    if first is None or first.star:
-        raise CannotEditError
-    layer = isinstance(func, cst.Attribute) and isinstance(func.value, cst.Name) and func.value.value == "self"
-    if root in program.imported or isinstance(func, cst.Name) or (layer and len(call.args) == 1):
-        return first.value
-    raise CannotEditError
-
-
 @made.register(edits.Keyword)
 def _keyword(edit: edits.Keyword, program: Program) -> Iterator[Piece]:
     call = _called(program, edit)
@@ -202,13 +159,9 @@ def _taken_out(program: Program, call: cst.Call, arg: cst.Arg) -> Piece:
     if number == len(call.args) - 1:
         return program.outer(call.args[number - 1].value)[1], program.outer(arg.value)[1], ""
     following = call.args[number + 1]
-    if arg.keyword is None and following.keyword is None and not _is_layer(arg):
+    if arg.keyword is None and following.keyword is None:
         raise CannotEditError  # what comes after it by position would move
     return program.start(arg), program.start(following), ""
-
-
-def _is_layer(arg: cst.Arg) -> bool:
-    return isinstance(arg.value, cst.Call) and not arg.value.args
 
 
 def _after_bracket(program: Program, call: cst.Call) -> Place:

@@ -347,6 +347,64 @@ def test_a_model_that_another_script_reads_whole_is_saved_whole(
     assert ("torch.save(model, " in mended(script, "--select", "TDR601").decode()) is stays
 
 
+KEPT_UNDER_A_KEY = """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 2)
+others = [nn.Linear(2, 2)]
+{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("save", "after"),
+    [
+        (
+            'torch.save({"net": model, "epoch": 1}, "a.pt")',
+            'torch.save({"net": model.state_dict(), "epoch": 1}, "a.pt")',
+        ),
+        (
+            'state = {"net": model}\ntorch.save(state, "a.pt")',
+            'state = {"net": model.state_dict()}\ntorch.save(state, "a.pt")',
+        ),
+        ('state = {"net": model}\ntorch.save(state, "a.pt")\nstate["net"](x)', ""),
+        ('torch.save({"nets": others}, "a.pt")', ""),
+        ('torch.save({"nets": [model]}, "a.pt")', ""),
+        ('torch.save(others, "a.pt")', ""),
+        ('torch.save([model, model], "a.pt")', ""),
+        ('torch.save(dict(net=model), "a.pt")', ""),
+    ],
+)
+def test_a_model_under_a_key_is_saved_by_its_state_where_the_dict_is_written_out(
+    folder: Path, mended: Mended, save: str, after: str
+) -> None:
+    script = folder / "train.py"
+    script.write_text(KEPT_UNDER_A_KEY.format(save))
+    assert mended(script, "--select", "TDR601").decode() == KEPT_UNDER_A_KEY.format(after or save)
+
+
+@pytest.mark.parametrize(
+    ("reader", "stays"),
+    [
+        ("net = torch.load('a.pt')['net']\nnet.eval()", True),
+        ("saved = torch.load('a.pt')\nsaved['net'].eval()", True),
+        ("saved = torch.load('a.pt')\nnet = saved['net'].to('cpu')", True),
+        ("saved = torch.load('a.pt')\nnet = saved.get('net')\nnet(x)", True),
+        ("saved = torch.load('a.pt')\nevaluate(saved['net'])", True),
+        ("saved = torch.load('a.pt')\nnet.load_state_dict(saved['net'])", False),
+        ("saved = torch.load('b.pt')\nsaved['net'].eval()", False),
+    ],
+)
+def test_a_model_under_a_key_is_saved_whole_where_another_script_reads_it_so(
+    folder: Path, mended: Mended, reader: str, *, stays: bool
+) -> None:
+    script = folder / "train.py"
+    script.write_text(KEPT_UNDER_A_KEY.format('torch.save({"net": model}, "a.pt")'))
+    (folder / "predict.py").write_text(f"import torch\n\n{reader}\n")
+    assert ('{"net": model}' in mended(script, "--select", "TDR601").decode()) is stays
+
+
 def test_a_broken_cell_does_not_keep_the_others_from_being_mended(mended: Mended, write: Callable[..., Path]) -> None:
     book = write("train.ipynb", ["print 'no'", TRAINING])
     assert b"optimizer.zero_grad()" in mended(book)

@@ -29,6 +29,7 @@ from torch_doctor.edits.expressions import (
     Wrap,
 )
 from torch_doctor.edits.statements import (
+    Ask,
     Assign,
     Call,
     Delete,
@@ -45,6 +46,7 @@ from torch_doctor.edits.statements import (
 from torch_doctor.trace.site import Site  # noqa: TC001 - msgspec reads the annotations
 
 __all__ = [
+    "Ask",
     "Assign",
     "Attribute",
     "Buffer",
@@ -111,6 +113,7 @@ Edit = (
     | Scale
     | Divide
     | Initialise
+    | Ask
 )
 
 

@@ -29,25 +29,28 @@ class Wrap(Struct, frozen=True, tag=True):
 
     Code without `{}` takes its place. Where a statement is at the site, it is the value that the statement keeps: the right
     side of an assignment, or the one argument of `append` and its like. `argument`: that argument of the call at the site,
-    from 0, or that side of the difference there. `expected`: only where this is what the expression is. `summand`: of a sum
-    with what the statement assigns to, the other part.
+    from 0, or that side of the difference there. `expected`: only what is spelled like this, in whatever the expression is.
+    `key`: of a dict that is written out, there or where it got its name, what is under this key. `summand`: of a sum with what
+    the statement assigns to, the other part.
     """
 
     site: Site
     code: str
     argument: int | None = None
     expected: str = ""
+    key: str = ""
     summand: bool = False
 
 
 class Register(Struct, frozen=True, tag=True):
     """The container that the statement at `site` assigns, built as one of torch's: "Module" or "Parameter" says of what.
 
-    Only where the file shows that torch's container takes all that is put into it.
+    Only where the file shows that torch's container takes all that is put into it; `named`: it surely takes the keys.
     """
 
     site: Site
     kind: str
+    named: bool = False
 
 
 class Unwrap(Struct, frozen=True, tag=True):

@@ -132,6 +132,16 @@ class Assign(Struct, frozen=True, tag=True):
 
 
 class Discard(Struct, frozen=True, tag=True):
-    """The assignment at `site`, of a method's result to what the method is called on, without its target."""
+    """The assignment at `site`, of a method's result to what the method is called on, without its target.
+
+    Where the method is called on what is built there, that gets the target, and the call becomes a statement of its own.
+    """
 
     site: Site
+
+
+class Ask(Struct, frozen=True, tag=True):
+    """The assignment at `site` of an attribute, as a call of `method` with what is assigned."""
+
+    site: Site
+    method: str

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from torch_doctor.edits import Change, Proposal
 from torch_doctor.fixes import (  # noqa: F401 - they register their edits
     blocks,
+    building,
     calls,
     comments,
     constructors,
@@ -20,6 +21,7 @@ from torch_doctor.fixes import (  # noqa: F401 - they register their edits
     repeating,
     scaling,
     statements,
+    wrapping,
 )
 from torch_doctor.fixes.program import CannotEditError, Program
 from torch_doctor.fixes.surgery import pieces

@@ -24,12 +24,12 @@ def _rename(edit: edits.Rename, program: Program) -> Iterator[Piece]:
     small = program.small(edit.site)
     target = _own_name(small)
     scope = _scope(program, small)
-    taken = {node.value for node in inside(scope) if isinstance(node, cst.Name) and _is_variable(program, node)}
+    taken = {node.value for node in inside(scope) if isinstance(node, cst.Name) and is_variable(program, node)}
     name = next((each for each in edit.names if each not in taken), None)
     if target is None or name is None or any(isinstance(node, cst.Global | cst.Nonlocal) for node in inside(scope)):
         raise CannotEditError
     for node in program.nodes():
-        if isinstance(node, cst.Name | cst.Attribute) and node.deep_equals(target) and _is_variable(program, node):
+        if isinstance(node, cst.Name | cst.Attribute) and node.deep_equals(target) and is_variable(program, node):
             if _scope(program, node) is scope:
                 renamed = _is_result(program, node, small)
             else:
@@ -49,7 +49,7 @@ def _own_name(small: cst.BaseSmallStatement) -> Named | None:
     return target
 
 
-def _is_variable(program: Program, node: Named) -> bool:
+def is_variable(program: Program, node: Named) -> bool:
     """Whether it is no attribute of something else, and no keyword."""
     parent = program.parent(node)
     if isinstance(parent, cst.Attribute):

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 CLOSED = (cst.Name, cst.Attribute, cst.Call, cst.Subscript, cst.List, cst.Dict, cst.Set, cst.ListComp, cst.DictComp,
           cst.Integer, cst.Float, cst.SimpleString, cst.FormattedString)  # fmt: skip
-KEEPERS = frozenset({"append", "add", "appendleft", "extend", "insert"})
 
 
 def pieces(program: Program, edit: Edit) -> list[Piece]:
@@ -45,69 +44,6 @@ def coded(program: Program, code: str) -> tuple[str, list[Piece]]:
         place, below = program.place_for_import(module)
         imports.append((place, place, f"import {module}\n{below}"))
     return text, imports
-
-
-@made.register(edits.Wrap)
-def _wrap(edit: edits.Wrap, program: Program) -> Iterator[Piece]:
-    value = _wrapped(program, edit)
-    if edit.expected and (program.code(value) != edit.expected or program.is_display(value)):
-        raise CannotEditError
-    code, imports = coded(program, edit.code)
-    yield from imports
-    start, end = program.outer(value)
-    if "{}" not in code:
-        yield start, end, code
-        return
-    before, _, after = code.partition("{}")
-    bare = not isinstance(value, CLOSED) and not value.lpar and (not before or isinstance(value, cst.Tuple))
-    yield start, start, before + "(" * bare
-    yield end, end, ")" * bare + after
-
-
-def _wrapped(program: Program, edit: edits.Wrap) -> cst.BaseExpression:
-    """The expression that an edit means."""
-    if edit.argument is not None:
-        call = program.expression(edit.site)
-        if isinstance(call, cst.BinaryOperation) and isinstance(call.operator, cst.Subtract):
-            return call.right if edit.argument else call.left
-        if not isinstance(call, cst.Call):
-            raise CannotEditError
-        if edit.argument >= len(call.args) or any(arg.star or arg.keyword for arg in call.args[: edit.argument + 1]):
-            raise CannotEditError
-        return call.args[edit.argument].value
-    try:
-        found = program.expression(edit.site)
-    except CannotEditError:
-        return _kept(program, program.small(edit.site), edit)
-    parent = program.parent(found)
-    return _kept(program, parent, edit) if isinstance(parent, cst.Expr) and isinstance(found, cst.Call) else found
-
-
-def _kept(program: Program, small: cst.BaseSmallStatement, edit: edits.Wrap) -> cst.BaseExpression:
-    """The value that a statement keeps."""
-    if isinstance(small, cst.AugAssign):
-        return small.value
-    if isinstance(small, cst.Assign | cst.AnnAssign) and small.value is not None:
-        return _added(program, small) if edit.summand else small.value
-    if isinstance(small, cst.Expr) and isinstance(small.value, cst.Call):
-        call = small.value
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value in KEEPERS and len(call.args) == 1:
-            return call.args[0].value
-    raise CannotEditError
-
-
-def _added(program: Program, small: cst.Assign | cst.AnnAssign) -> cst.BaseExpression:
-    """The right side; of `total = total + loss` what is added."""
-    value, target = small.value, small.target if isinstance(small, cst.AnnAssign) else small.targets[0].target
-    if value is None:
-        raise CannotEditError
-    if not isinstance(value, cst.BinaryOperation) or not isinstance(value.operator, cst.Add):
-        return value
-    if program.code(value.left) == program.code(target):
-        return value.right
-    if program.code(value.right) == program.code(target):
-        return value.left
-    raise CannotEditError
 
 
 @made.register(edits.Keyword)
@@ -207,40 +143,6 @@ def _successor(edit: edits.Successor, program: Program) -> Iterator[Piece]:
     if edit.first:
         place = _after_bracket(program, call)
         yield place, place, f"{edit.first}, " if call.args else edit.first
-
-
-@made.register(edits.Assign)
-def _assign(edit: edits.Assign, program: Program) -> Iterator[Piece]:
-    small = program.small(edit.site)
-    call = small.value if isinstance(small, cst.Expr) else None
-    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
-        raise CannotEditError
-    if not isinstance(call.func.value, cst.Name | cst.Attribute | cst.Subscript):
-        raise CannotEditError
-    start = program.start(small)
-    yield start, start, f"{program.code(call.func.value)} = "
-
-
-@made.register(edits.Discard)
-def _discard(edit: edits.Discard, program: Program) -> Iterator[Piece]:
-    small = program.small(edit.site)
-    if not isinstance(small, cst.Assign) or len(small.targets) > 1 or not isinstance(small.value, cst.Call):
-        raise CannotEditError
-    func = small.value.func
-    if not isinstance(func, cst.Attribute) or program.code(func.value) != program.code(small.targets[0].target):
-        raise CannotEditError
-    yield program.start(small), program.outer(small.value)[0], ""
-
-
-@made.register(edits.Construct)
-def _construct(edit: edits.Construct, program: Program) -> Iterator[Piece]:
-    call = program.call(edit.site)
-    if program.root(call.func) not in program.imported:
-        raise CannotEditError  # the class itself is kept under this name, which is for the place that keeps it to mend
-    if any(arg.star or (arg.keyword and arg.keyword.value not in ("input", "target")) for arg in call.args):
-        raise CannotEditError
-    end = program.outer(call.func)[1]
-    yield end, end, "()"
 
 
 @made.register(edits.Swap)

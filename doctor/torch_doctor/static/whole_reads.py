@@ -59,8 +59,10 @@ def _read_in(project: Project, path: Path) -> Iterator[str]:
         return
     names: dict[str, list[ast.expr]] = {}
     read: dict[str, list[ast.Call]] = {}  # by what they are assigned to
+    aliases: list[tuple[str, str]] = []
     used: set[str] = set()
     whole: list[ast.Call] = []
+    restored = {part for node in ast.walk(tree) if isinstance(node, ast.Call) for part in _restored(node)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
             call = _loading(node.value)
@@ -69,23 +71,47 @@ def _read_in(project: Project, path: Path) -> Iterator[str]:
                     read.setdefault(ast.unparse(target), []).append(call)
                 elif isinstance(target, ast.Name):
                     names.setdefault(target.id, []).append(node.value)
+                if _under(node.value) is not node.value:
+                    aliases.append((ast.unparse(target), ast.unparse(_under(node.value))))
         elif isinstance(node, ast.Attribute) and node.attr in OF_OBJECTS | _MOVES:
             call = _loading(node.value)
             whole += [] if call is None else [call]
-            used.add(ast.unparse(node.value))
+            used |= {ast.unparse(node.value), ast.unparse(_under(node.value))}
         elif isinstance(node, ast.Call):
-            used.add(ast.unparse(node.func))
+            used |= {ast.unparse(node.func), ast.unparse(_under(node.func))}
+            passed = (each for each in node.args if _under(each) is not each and each not in restored)
+            used |= {ast.unparse(_under(each)) for each in passed}
         elif isinstance(node, ast.Return) and node.value is not None and (call := _loading(node.value)) is not None:
             whole.append(call)  # whoever calls the function may take it for anything
+    used |= {source for target, source in aliases if target in used}
     for call in (*whole, *(call for name, calls in read.items() if name in used for call in calls)):
         given = call.args[:1] or [each.value for each in call.keywords if each.arg == "f"]
         for path_given in given:
             yield from islice(texts(path_given, names), MOST)
 
 
+def _restored(call: ast.Call) -> list[ast.expr]:
+    """What a call loads into a module or an optimizer."""
+    return call.args if last(call.func) == "load_state_dict" else []
+
+
+def _under(value: ast.expr) -> ast.expr:
+    """What an item is an item of."""
+    while True:
+        if isinstance(value, ast.Subscript):
+            value = value.value
+        elif isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "get":
+            value = value.func.value
+        else:
+            return value
+
+
 def _loading(value: ast.expr) -> ast.Call | None:
-    """The call that reads a file, of which a value is what was read, moved or not."""
-    while isinstance(value, ast.Call):
+    """The call that reads a file, of which a value is what was read, or an item of it, moved or not."""
+    while isinstance(value, ast.Call | ast.Subscript):
+        if isinstance(value, ast.Subscript):
+            value = value.value
+            continue
         if last(value.func) == LOAD and ast.unparse(value.func) in (LOAD, f"torch.{LOAD}"):
             return value
         if not isinstance(value.func, ast.Attribute):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Discard
+from torch_doctor.edits import Discard, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Loaded, LoadMisused, OptimizerRestored, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -77,7 +77,7 @@ class LoadResultMisused(Rule):
                 message(text, name=named(event.name, "the model"), path=event.path, example=event.example),
                 help=advice,
                 trail=[Step(event.fails_at, "the result is used here")] if event.fails_at is not None else (),
-                edits=[Discard(event.site)],
+                edits=_edits(event),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -104,3 +104,11 @@ class LoadResultMisused(Rule):
             return text, "rename the keys, or look at what `load_state_dict` returns"
         verb = "is overwritten with" if event.overwritten else "is taken for"
         return f"`{{name}}` {verb} what `load_state_dict` returns: a list of keys", "call it without using its result"
+
+
+def _edits(event: LoadMisused) -> list[Discard | Wrap]:
+    if event.keys:
+        return []
+    if event.path:
+        return [Wrap(event.site, "$torch.load({}, weights_only=True)", argument=0)]
+    return [Discard(event.site)]

@@ -82,7 +82,9 @@ class WholeModelSaved(Rule):
         whole = (event for event in trace.of(Saved) if event.modules and event.buffer not in copied)
         for saved in first_per_site(whole):
             key = next(iter(saved.names), "")
-            kept = bool(key) or is_read_whole(trace, saved)  # what reads it would have to be changed with it
+            kept = saved.names.count("") > 1 or is_read_whole(
+                trace, saved
+            )  # what reads it would have to be changed with it
             where = " under `{key}`" if key else ""
             yield self.finding(
                 saved.site,
@@ -98,7 +100,9 @@ class WholeModelSaved(Rule):
                     if module in built
                 ],
                 cause=models(trace, saved.modules, saved),
-                edits=[] if kept else [Wrap(saved.site, "{}.state_dict()", argument=0)],
+                edits=[]
+                if kept
+                else [Wrap(saved.site, "{}.state_dict()", argument=0, key=name) for name in saved.names],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Register
 from torch_doctor.rule import Evidence, Finding, Step
 from torch_doctor.trace import Trace, Unregistered
 from torch_doctor_rules.judging.evidence import at, count, fact, number
@@ -26,6 +27,12 @@ def hidden(trace: Trace, *, parameters: bool) -> Iterator[Unregistered]:
         and not held.passed_in
         and held.trainable is not False
     )
+
+
+def registered(trace: Trace, held: Unregistered, kind: str) -> list[Register]:
+    """The container as one of torch's, unless that does not take what is in it, in whatever object is made there."""
+    fits = {other.fits for other in trace.of(Unregistered) if other.site == held.site}
+    return [] if False in fits else [Register(held.site, kind, named=fits == {True})]
 
 
 def attribute(held: Unregistered) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Register
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Meant
-from torch_doctor_rules.judging.plain_containers import attribute, filling, hidden, missing, reached
+from torch_doctor_rules.judging.plain_containers import attribute, filling, hidden, missing, reached, registered
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ class ModulesInPlainContainer(Rule):
                 message(text, name=attribute(held)),
                 help=f"make it an `{kind}`",
                 trail=filling(held, "layers"),
-                edits=[Register(held.site, "Module")],
+                edits=registered(trace, held, "Module"),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Register
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
-from torch_doctor_rules.judging.plain_containers import attribute, filling, hidden, missing, reached
+from torch_doctor_rules.judging.plain_containers import attribute, filling, hidden, missing, reached, registered
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -94,7 +93,7 @@ class ParametersInPlainContainer(Rule):
                 message(text, name=attribute(held)),
                 help=f"make it an `{kind}`",
                 trail=filling(held, "parameters"),
-                edits=[Register(held.site, "Parameter")],
+                edits=registered(trace, held, "Parameter"),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Attribute
+from torch_doctor.edits import Ask, Attribute
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import GradFlagSet, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
@@ -88,8 +88,8 @@ class RequiresGradTypo(Rule):
                 yield self.finding(
                     event.site,
                     message(text, name=event.name),
-                    help=(remedy := _remedy(event)),
-                    edits=[Attribute(event.site, "requires_grad")] if "is called" in remedy else [],
+                    help=_remedy(event),
+                    edits=[Ask(event.site, "requires_grad_") if event.of == "module" else Attribute(event.site, MEANT)],
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

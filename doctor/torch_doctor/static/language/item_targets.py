@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from torch_doctor.static import program as p
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import invocation, operators, settings
 from torch_doctor.static.tables.methods import MOVES
@@ -17,6 +18,7 @@ from torch_doctor.static.training import (
     places,
     plain_tensors,
     registering,
+    written_out,
 )
 from torch_doctor.static.values import (
     ANY_NAME,
@@ -49,7 +51,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Final
 
-    from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
 
 
@@ -68,7 +69,8 @@ def _of_mapping(run: Run, holder: Mapping, key: Value, new: Value, target: p.Ind
     old = holder.fields.get("rest")
     carries = old.flow.retained if isinstance(old, Value) else frozenset[int]()
     bounded = emptying.is_emptied(run, holder.fields, "rest", carries) or keeping.comes_again(run, key, carries)
-    retained = keeping.keep(run, new, Retention.STORED, run.text(target), carries, node, bounded=bounded)
+    name = written_out.name_of_graph(run, new, node.value) if isinstance(node, p.Assign) else ""
+    retained = keeping.keep(run, new, Retention.STORED, run.text(target), carries, node, name, bounded=bounded)
     keeping.stored_under(run, key, retained.flow.retained - carries)
     run.heap.set(holder.fields, "rest", retained if old is None else join(old, retained))
     for name, item in list(holder.fields.items()):

@@ -15,7 +15,17 @@ from torch_doctor.static.language.defaults import by_default
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import REACH_ZERO
 from torch_doctor.static.tables.kinds import Effect
-from torch_doctor.static.training import arrays, cross_device, fitting, keeping, kinds, places, plain_tensors, sums
+from torch_doctor.static.training import (
+    arrays,
+    cross_device,
+    fitting,
+    keeping,
+    kinds,
+    places,
+    plain_tensors,
+    sums,
+    written_out,
+)
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     Const,
@@ -176,8 +186,12 @@ def _on_sequence(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -
         carries = first.flow.retained
         added = operands[1].content
         if operands[1].flow.graph is not False:
-            name = run.text(node.operands[0]) if isinstance(node, p.Operation) else run.text(node)
-            items = tuple(keeping.keep_item(run, item, carries, node, name, bounded=False) for item in added.items)
+            of, more = node.operands[:2] if isinstance(node, p.Operation) else (node, node)
+            holder, names = run.text(of), written_out.names(run, more, len(added.items))
+            items = tuple(
+                keeping.keep_item(run, item, carries, node, holder, name, bounded=False)
+                for item, name in zip(added.items, names, strict=True)
+            )
             added = Content(items, added.rest, added.end)
         content = _appended(first.content, added)
         return run.own(Sequence(first.kind, content, run.site(node), run.frame.what))

@@ -52,5 +52,9 @@ MODULE_METHODS = frozenset(
     ]
 )
 """Methods of `torch.nn.Module` and its containers that are not looked up in the project's class."""
+TAKEN = MODULE_METHODS | {"training", "clear", "get_buffer", "ipu", "register_state_dict_pre_hook", "dump_patches", "xpu",
+                          "mps", "to_empty", "set_extra_state", "get_extra_state", "extra_repr", "copy", "get", "popitem",
+                          "setdefault", "fromkeys"}  # fmt: skip
+"""Attributes of torch's containers: no part of one can have such a name."""
 ENGINE_METHODS = frozenset(["backward", "manual_backward", "step"])
 """Methods of engines that train what they wrap (DeepSpeed's, say): no part of a module has such a name."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from torch_doctor.static import program as p
 from torch_doctor.static.dispatch import handles
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import containers
-from torch_doctor.static.training import emptying, keeping
+from torch_doctor.static.training import emptying, keeping, written_out
 from torch_doctor.static.values import (
     NOTHING,
     Call,
@@ -27,7 +28,6 @@ from torch_doctor.static.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
 
 
@@ -125,8 +125,9 @@ def clear_sequence(run: Run, sequence: Sequence) -> None:
 def extend_sequence(run: Run, sequence: Sequence, value: Value, node: p.Node, name: str) -> None:
     """Put the items of a value at a sequence's end."""
     content = containers.content_of(run, value)
-    for item in content.items[:64]:
-        append_item(run, sequence, item, node, name)
+    given = node.value if isinstance(node, p.Augment) else node.args[0] if isinstance(node, p.Call) else node
+    for item, called in zip(content.items[:64], written_out.names(run, given, len(content.items)), strict=False):
+        append_item(run, sequence, item, node, name, called)
     if content.rest is not None:
         append_item(run, sequence, content.rest, node, name, ends=False)
 

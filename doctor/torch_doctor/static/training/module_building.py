@@ -166,6 +166,7 @@ def _report_held(run: Run, module: Module, cls: ClassValue, name: str, assigned:
         passed_in=(new and not own) or (wraps_one and len(members) == 1),
         registered=any(member.fact(Fact.REGISTERED) for member in members),
         filled_at=container.fact(Fact.FILLED),
+        fits=module_parts.fits(container),
     )
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 from torch_doctor.static.flow import NONE
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.tables import layers, losses
+from torch_doctor.static.tables.methods import TAKEN
 from torch_doctor.static.values import (
     Content,
     Either,
@@ -187,6 +188,15 @@ def members(value: Value | None, depth: int = 2) -> list[Object]:
     if depth and isinstance(value, Mapping):
         return [member for item in value.values() for member in members(item, depth - 1)]
     return []
+
+
+def fits(container: Sequence | Mapping) -> bool:
+    """Whether torch's own container takes the items of a plain one: each is one part, under a name that no method has."""
+    if isinstance(container, Sequence):
+        return not any(isinstance(item, (Sequence, Mapping)) for item in container.content.all())
+    keys = [key[1] if isinstance(key, tuple) else None for key in container.fields]
+    named = all(isinstance(key, str) and key and "." not in key and key not in TAKEN for key in keys)
+    return named and not any(isinstance(item, (Sequence, Mapping)) for item in container.values())
 
 
 def some(answers: Any) -> Tri:  # noqa: ANN401 - any iterable of Tri

@@ -52,7 +52,7 @@ def carried_on(run: Run, target: p.Expr, of: p.Expr, value: Value, node: p.Node)
         return value
     bounded = targets.is_emptied(run, target, carries)
     how = Retention.CONCATENATED if joined else Retention.ACCUMULATED
-    name = "" if joined else _added(run, target, of)
+    name = _added(run, target, of)
     return keeping.keep(run, value, how, run.text(target), carries, node, name, bounded=bounded)
 
 

@@ -10,8 +10,8 @@ from torch_doctor.static.observer import Observer
 from torch_doctor.static.tables import libraries
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.sinks import SINKS
-from torch_doctor.static.training import keeping
-from torch_doctor.static.values import Call, Const, Distribution, Mapping, Method, Sequence, Stream, Tool, Value
+from torch_doctor.static.training import keeping, written_out
+from torch_doctor.static.values import Call, Distribution, Method, Stream, Tool, Value
 from torch_doctor.trace import Logged
 
 if TYPE_CHECKING:
@@ -68,35 +68,11 @@ def _given(call: Call) -> Iterator[tuple[Value, p.Node]]:
         yield from ((value, call.node) for value in call.values)
         return
     for value, argument in zip(call.args, call.node.args, strict=False):
-        yield from _within(value, argument)
+        yield from written_out.within(value, argument)
     named = {name: expression for name, expression in call.node.keywords if name is not None}
     others = [expression for name, expression in call.node.keywords if name is None]
     for name, value in call.keywords.items():
         if name in named:
-            yield from _within(value, named[name])
+            yield from written_out.within(value, named[name])
         else:
-            yield from _within(value, _item(others, name) or call.node)
-
-
-def _item(dicts: list[p.Expr], name: str) -> p.Expr | None:
-    """Where a keyword stands that came from one of these `**dicts`."""
-    for given in dicts:
-        for key, item in given.pairs if isinstance(given, p.Dict) else ():
-            if isinstance(key, p.Const) and key.value == name:
-                return item
-    return dicts[0] if len(dicts) == 1 else None
-
-
-def _within(value: Value, node: p.Expr | p.Node) -> Iterator[tuple[Value, p.Node]]:
-    if isinstance(value, Mapping):
-        for key, item in value.fields.items():
-            if isinstance(item, Value):
-                place = _item([node], key[1]) if isinstance(node, p.Dict) and isinstance(key, tuple) else node
-                yield from _within(item, place or node)
-    elif isinstance(value, Sequence):
-        elements = node.items if isinstance(node, p.Display) else ()
-        exact = len(elements) == len(value.content.items) and not any(isinstance(each, p.Star) for each in elements)
-        for number, item in enumerate(value.content.all()):
-            yield from _within(item, elements[number] if exact and number < len(elements) else node)
-    elif not isinstance(value, Const):
-        yield value, node
+            yield from written_out.within(value, written_out.item(others, name) or call.node)

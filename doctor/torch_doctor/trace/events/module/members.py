@@ -73,7 +73,8 @@ class Unregistered(Event, frozen=True, kw_only=True):
     members were not built by the owner but handed to it one by one, or the container wraps a single one that had a name, as
     is done to hide them on purpose.
     `registered`: all of them became part of some module another way. `owner_class` is the owner's class name.
-    `filled_at` lists where members were put in, when that is not the assignment.
+    `filled_at` lists where members were put in, when that is not the assignment. `fits`: torch's own container
+    takes each item as it is, under its key in a dict (None: not known).
     """
 
     owner: int
@@ -86,6 +87,7 @@ class Unregistered(Event, frozen=True, kw_only=True):
     passed_in: bool
     registered: bool
     filled_at: tuple[Site, ...] = ()
+    fits: Tri = None
 
     def words(self, _: Names, /) -> str:
         what = f"{'parameter' if self.parameters else 'module'}{'s' * (len(self.members) != 1)}"

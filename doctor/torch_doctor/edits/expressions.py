@@ -85,7 +85,10 @@ class Successor(Struct, frozen=True, tag=True):
 
 
 class Attribute(Struct, frozen=True, tag=True):
-    """Another name for the last attribute of the expression at `site`, of what is called or assigned there; "": none."""
+    """Another name for the last attribute of the expression at `site`, of what is called or assigned there; "": none.
+
+    Of a function that is defined there, its name.
+    """
 
     site: Site
     name: str

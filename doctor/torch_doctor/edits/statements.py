@@ -111,7 +111,7 @@ class Rename(Struct, frozen=True, tag=True):
 
 
 class Initialise(Struct, frozen=True, tag=True):
-    """The constructor defined at `site`, so that it is one and that of the base is called first in it.
+    """The constructor defined at `site`, so that the one of the base is called first in it.
 
     The call that is there is mended or moved; where there is none, it is put in.
     """

@@ -1,4 +1,4 @@
-"""Constructors that call the one of their base too late, by another name, or not at all."""
+"""Constructors that call that of their base too late, by another name, or not at all."""
 
 from __future__ import annotations
 
@@ -25,9 +25,6 @@ def _initialise(edit: edits.Initialise, program: Program) -> Iterator[Piece]:
     function = program.compound(edit.site)
     if not isinstance(function, cst.FunctionDef):
         raise CannotEditError
-    if function.name.value != NAME:
-        yield program.start(function.name), program.end(function.name), NAME
-        return
     body = function.body
     found = [line for line in body.body if _base_call(line) is not None]
     if not found:

@@ -113,8 +113,11 @@ def _attribute(edit: edits.Attribute, program: Program) -> Iterator[Piece]:
     try:
         node = program.expression(edit.site)
     except CannotEditError:
-        small = program.small(edit.site)
-        node = small.targets[0].target if isinstance(small, cst.Assign) else None  # type: ignore[assignment]
+        found = program.statement(edit.site)
+        if isinstance(found, cst.FunctionDef) and edit.name:
+            yield program.start(found.name), program.end(found.name), edit.name
+            return
+        node = found.targets[0].target if isinstance(found, cst.Assign) else None  # type: ignore[assignment]
     if isinstance(node, cst.Call):
         node = node.func
     if not isinstance(node, cst.Attribute):

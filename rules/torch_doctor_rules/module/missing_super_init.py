@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Initialise
+from torch_doctor.edits import Attribute, Initialise
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import ModuleBuilt, Site, Trace
 from torch_doctor_rules.judging.evidence import count, fact
@@ -138,5 +138,5 @@ class MissingSuperInit(Rule):
             message(text, name=built.init_class or built.class_name, method=built.misspelt),
             help=NAMES[built.meant] if built.misspelt else "call `super().__init__()` first",
             trail=trail,
-            edits=[Initialise(init)],
+            edits=[Attribute(init, built.meant) if built.misspelt else Initialise(init)],
         )

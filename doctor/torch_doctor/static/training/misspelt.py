@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from torch_doctor.pattern import pattern
@@ -63,7 +62,11 @@ def misspelt_forward(run: Run, module: Module, cls: ClassValue) -> FunctionValue
 def _like_forward(name: str) -> bool:
     """Whether a name is `forward` misspelt; one that has the word in it, and something beside, is a name of its own."""
     bare = name.strip("_").lower()
-    return bare == _FORWARD or (_FORWARD not in bare and SequenceMatcher(None, bare, _FORWARD).ratio() >= _NEAR)
+    if _FORWARD in bare:
+        return bare == _FORWARD
+    from difflib import SequenceMatcher  # noqa: PLC0415 - only where a class of modules has no forward
+
+    return SequenceMatcher(None, bare, _FORWARD).ratio() >= _NEAR
 
 
 def _called(project: Project, name: str) -> list[str]:

@@ -108,8 +108,10 @@ class CpuTensorInForward(Rule):
                     trail=[Step(met.site, "here it meets a tensor on the GPU")],
                 )
 
-    def reached(self, trace: Trace, finding: Finding) -> bool | str:  # noqa: ARG002 - a run does not tell which it made
-        """Whether the tensor was where it has to be: a run tells of meetings only."""
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the tensor was made, not where it was: a run tells of meetings only."""
+        if trace.run is not None and trace.run.came_to(finding.site) is False:
+            return False
         return "the script asked for no GPU, or the tensor met none of one in this run"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:

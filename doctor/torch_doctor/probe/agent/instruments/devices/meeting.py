@@ -19,6 +19,8 @@ TOGETHER = ("conv", "_convolution", "lstm", "gru", "rnn_tanh", "rnn_relu")
 NOT_TOGETHER = "input and weight are not on the same device: cpu and cuda:0"
 SIGNS = ("same device", "two different devices")
 """What torch's message says of an operation that fails because of devices: today, and before 2.8 on fake tensors."""
+ON_A_GPU = (*SIGNS, "torch.cuda.")
+"""What it says on a real GPU, where convolutions name the types of their tensors."""
 
 
 class Meeting:
@@ -46,6 +48,12 @@ class Meeting:
             self.told(function, name, given, said)
         else:
             self._fine.add(key)
+
+    def failed(self, function: Any, name: str, given: list[Any], said: str) -> None:
+        """An operation failed on a real GPU: whether that was because some tensors are there and others are not."""
+        devices = {tensor.device.type for tensor in given if tensor.dim()}
+        if len(devices) > 1 and any(sign in said for sign in ON_A_GPU):
+            self.told(function, name, given, said)
 
     def told(self, function: Any, name: str, given: list[Any], said: str) -> None:
         """The operation fails because of the devices: writes who is to blame, each culprit once."""

@@ -26,6 +26,8 @@ ANYWHERE = frozenset(
     ).split()
 )
 """Operations that take tensors of several devices, or that are not the script's computations."""
+MOVES = frozenset(("cpu", "to", "type_as"))
+"""Operations whose result may be elsewhere than their first argument; `cuda` is one on a real GPU, else a stand-in's."""
 FIRST = frozenset(("__getitem__", "index_select", "as_tensor", "tensor", "new_tensor"))
 """Operations whose result is where their first argument is."""
 NUMBERS_BESIDE = frozenset(("_pack_padded_sequence", "_pad_packed_sequence"))
@@ -66,13 +68,13 @@ class Operations:
             return self._attribute(function, name, arguments, keywords)
         self._done += 1
         given = tensors((arguments, keywords))
-        if name in {"cpu", "to", "type_as"} and given:
+        if (name in MOVES or (name == "cuda" and self._where.real)) and given:
             return self._moved(function, name, arguments, keywords)
         try:
             result = function(*arguments, **keywords)
         except RuntimeError as error:
-            if self._where.real and "same device" in str(error):
-                self._recorder.safely(self._meeting.told, function, name, given, str(error))
+            if self._where.real:
+                self._recorder.safely(self._meeting.failed, function, name, given, str(error))
             raise
         made = [tensor for tensor in tensors(result) if not any(tensor is each for each in given)]
         if made or given:

@@ -77,12 +77,14 @@ class Watcher:
         if not found:
             return call(module, *arguments, **keywords)
         followed = _Followed(self, found)
+        ended = False
         try:
             with _mode(self._torch, followed):
                 output = call(module, *arguments, **keywords)
+            ended = True
             self._recorder.safely(followed.left, output)
         finally:
-            self._recorder.safely(self._tell, followed)
+            self._recorder.safely(self._tell, followed, ended)
         return output
 
     def _candidates(self, root: Any) -> dict[int, tuple[Any, Any, str, int]]:
@@ -109,14 +111,16 @@ class Watcher:
         known = self._assigned.get(id(tensor))
         return known[1:] if known is not None and tensor is not None and known[0]() is tensor else None
 
-    def _tell(self, followed: _Followed) -> None:
+    def _tell(self, followed: _Followed, ended: bool) -> None:  # noqa: FBT001 - `safely` hands on positions
+        """Writes what was used; what was not only where the forward came to its end: else that shows nothing."""
         for key, (tensor, part, name, place) in followed.found.items():
             site = self._recorder.index.site(place)
             use = followed.uses.get(key)
             if vars(part).get(name) is not tensor:
                 continue  # the forward has put another one there
             if use is None:
-                self._recorder.measured(claims.PLAIN_TENSORS_UNUSED, tensor.numel(), "numbers", site=site)
+                if ended:
+                    self._recorder.measured(claims.PLAIN_TENSORS_UNUSED, tensor.numel(), "numbers", site=site)
                 continue
             self._recorder.event(
                 "PlainTensorUsed",
@@ -189,9 +193,12 @@ def _mode(torch: Any, followed: _Followed) -> Any:
 
     class Mode(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            result = func(*args, **(kwargs or {}))
-            if getattr(func, "__name__", "") not in {"__get__", "__set__"}:
-                watcher.looked(followed, func, (*args, *(kwargs or {}).values()), result)
+            result = None
+            try:
+                result = func(*args, **(kwargs or {}))
+            finally:  # an operation that fails has taken its tensors, too
+                if getattr(func, "__name__", "") not in {"__get__", "__set__"}:
+                    watcher.looked(followed, func, (*args, *(kwargs or {}).values()), result)
             return result
 
     return Mode()

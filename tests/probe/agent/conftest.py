@@ -1,4 +1,4 @@
-"""What tests of instruments need: runs of small scripts with instruments of their choice."""
+"""What tests of watchers and instruments need: runs of small scripts with instruments of their choice."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from torch_doctor.static.values import (
     CPU,
     GPU,
     NAMED,
+    NOTHING,
     Call,
     Const,
     Default,
@@ -40,6 +41,8 @@ class Placing(Lasting):
         self.named: dict[p.Node, bool] = {}  # by their nodes
 
 
+CURRENT = "current"
+"""The GPU that the process is set to, the first where nobody has set it."""
 DEVICE = "device"
 """Begins the symbol of a device; then comes its type."""
 _WHEREABOUTS = frozenset(("is_cuda", "is_mps", "is_cpu"))
@@ -87,7 +90,7 @@ def needs_of(value: Value | None) -> Conditions:
         away = [facts | needs_of(option) for facts, option in value.options if device_of(option) not in ("", CPU)]
         return away[0] if len(away) == 1 else frozenset()
     match value.symbol if isinstance(value, Plain) else ():
-        case (str(word), _, frozenset(needs)) if word == DEVICE:
+        case (str(word), _, frozenset(needs), *_) if word == DEVICE:
             return needs
     return frozenset()
 
@@ -119,7 +122,41 @@ def made(_: Run, __: str, call: Call) -> Plain:
     given = call.argument(0, "device", "type")
     name, needs = device_of(given), needs_of(given)
     unknown = symbol_of(given) if given is not None and elsewhere.chosen(given) else fresh_symbol()
-    return Plain((DEVICE, name, *((needs,) if needs else ())) if name else (DEVICE, "", unknown))
+    number = call.argument(1, "index")
+    which = gpu_of(given) if number is None or number is NOTHING else _number(number)
+    known = (needs, which) if which != CURRENT else (needs,) if needs else ()
+    return Plain((DEVICE, name, *known) if name else (DEVICE, "", unknown))
+
+
+def gpu_of(value: Value | None) -> str:
+    """Which GPU is given as a device: its number, or CURRENT where none is named; "" where that is not known.
+
+    The CPU, which a test chooses where there is no GPU, does not count.
+    """
+    if value is None or value is NOTHING:
+        return CURRENT
+    if isinstance(value, Either):
+        found = {gpu_of(option) for _, option in value.options if device_of(option) != CPU}
+        return found.pop() if len(found) == 1 else ""
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return value.value.partition(":")[2] or CURRENT
+    match value.symbol if isinstance(value, Plain) else ():
+        case (str(word), str(name), *rest) if word == DEVICE and name:
+            return str(rest[1]) if len(rest) > 1 else CURRENT
+    return _number(value)
+
+
+def _number(value: Value) -> str:
+    if isinstance(value, Const) and not isinstance(value, Default) and type(value.value) is int:
+        return str(value.value)
+    return ""
+
+
+def gpu_moved_to(method: str, call: Call) -> str:
+    """Which GPU a move goes to, in the words of `gpu_of`; "" where it goes to none."""
+    if moved_to(method, call)[0] != "cuda" or "**" in call.keywords:
+        return ""
+    return gpu_of(call.argument(0, "device"))
 
 
 def dtype_of(value: Value | None) -> str:

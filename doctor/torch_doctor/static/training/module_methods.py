@@ -113,7 +113,8 @@ def _freeze(run: Run, of: Module, _: str, call: Call) -> Value:
 @handles(_METHODS, *MOVES, "to_empty")
 def _move(run: Run, of: Module, name: str, call: Call) -> Value:
     device, dtype = devices.moved_to(name, call)
-    run.emit(Moved, call.node, module=of.id, name=call.receiver, device=device, dtype=dtype)
+    gpu = devices.gpu_moved_to(name, call)
+    run.emit(Moved, call.node, module=of.id, name=call.receiver, device=device, dtype=dtype, gpu=gpu)
     places.module_moved(run, of, name, call)
     return of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import Event
-from torch_doctor.trace.events.wording import quoted, short
+from torch_doctor.trace.events.wording import in_brackets, quoted, short
 
 if TYPE_CHECKING:
     from torch_doctor.trace.events.names import Names
@@ -18,6 +18,8 @@ class Moved(Event, frozen=True, kw_only=True):
     """`.to(...)`, `.cuda()`, `.cpu()`, ...; `module` is 0 for a tensor; `used` is False when the result is dropped.
 
     `device` is the type of the device it goes to, `dtype` the dtype it gets, "" where it gets none or that is not known.
+    `gpu` is the number of the GPU, or "current" where the move names none and goes to the one that the process is set to; ""
+    where it is not known. Only the static witness says that.
     """
 
     module: int
@@ -25,6 +27,7 @@ class Moved(Event, frozen=True, kw_only=True):
     device: str
     used: bool = True
     dtype: str = ""
+    gpu: str = ""
 
     def introduce(self, names: Names) -> None:
         names.spelled(self.module, self.name, self.scope)
@@ -119,6 +122,34 @@ class Wrapped(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         return f"wrap {quoted(self.name)} in {short(self.wrapper)}"
+
+
+class GroupBegun(Event, frozen=True, kw_only=True):
+    """The process joins a group, by `init_process_group`, with this `backend` ("": torch's default, or not known).
+
+    `size` is how many processes there are, 0 where that is not known, `rank` the user's expression for the number of this one.
+    `beside`: several of them run on one machine, as the script starts them itself, or asks the launcher for the process's number
+    among those of its machine.
+    """
+
+    backend: str = ""
+    size: int = 0
+    rank: str = ""
+    beside: bool = False
+
+    def words(self, _: Names, /) -> str:
+        how = [f"by {self.backend}"] * bool(self.backend) + [f"of {self.size}"] * bool(self.size)
+        return f"join a group of processes{in_brackets(tuple(how))}"
+
+
+class GpuChosen(Event, frozen=True, kw_only=True):
+    """The process chooses its current GPU by calling `function`, or may do so there (not `surely`)."""
+
+    function: str
+    surely: bool = True
+
+    def words(self, _: Names, /) -> str:
+        return f"{quoted(self.function)} {'chooses' if self.surely else 'may choose'} the current GPU"
 
 
 class GradientsSeen(Event, frozen=True, kw_only=True):

@@ -176,6 +176,12 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("built {} times?, for {} sets? of parameters", lambda built, sets: built > sets, always),
         Claim("built {} times?", several, always),
     ],
+    "TDR124": [
+        Claim("it returned {} gradients? for {} inputs?", differ, never),
+        Claim("`backward` and differences of `forward` give {} and {}", differ, never),
+        Claim("{} calls? on a copy stayed in memory when nothing used the result", some, never),
+        Claim("{} gradients? compared: none is wrong", never, some),
+    ],
     "TDR123": [
         Claim("it steps {…}, and gets the score {} {…}", always, always),
         Claim("it steps {…}, an epoch has {} batch(?:es)?, and the schedule {} steps?", several, always),

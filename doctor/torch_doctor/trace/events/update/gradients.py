@@ -234,3 +234,37 @@ class NotCalled(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         return f"name {quoted(self.name)} and do not call it"
+
+
+class HandWrittenBackward(Event, frozen=True, kw_only=True):
+    """The class `class_name`, an `autograd.Function` of the project that is applied, has a `backward`; `site` is its `def`.
+
+    `gradients` says how many it returns, and `inputs` how many `forward` has, both 0 where that is not known. `argument` is the
+    first input of which what `backward` gives, `given`, is not what `forward` has, its `slope`; for the probe both are sums
+    over all numbers, in one direction. `compared` are the inputs whose gradients were compared. `kept` is the attribute of
+    the context that keeps the very result of `forward`, at `kept_at`; `stayed` counts the calls that a run found to stay in
+    memory for that. `because` tells why a run could compare nothing.
+    """
+
+    class_name: str
+    inputs: int = 0
+    gradients: int = 0
+    argument: str = ""
+    slope: float = 0.0
+    given: float = 0.0
+    compared: tuple[str, ...] = ()
+    stayed: int = 0
+    kept: str = ""
+    kept_at: Site | None = None
+    because: str = ""
+
+    def words(self, _: Names, /) -> str:
+        traits = []
+        if self.gradients != self.inputs:
+            traits.append(f"{self.gradients} gradients for {self.inputs} inputs")
+        if self.argument:
+            traits.append(f"{quoted(self.argument)} gets {self.given:.4g}, where {self.slope:.4g} is right")
+        if self.kept:
+            traits.append(f"keeps its result as {quoted(self.kept)}")
+        traits += [self.because] * bool(self.because)
+        return f"the backward of {self.class_name}{in_brackets(traits)}"

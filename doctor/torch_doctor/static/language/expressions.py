@@ -84,7 +84,7 @@ def _opaque(run: Run, _: p.Opaque) -> Value:
 
 def _text(run: Run, node: p.Text) -> Value:
     values = [run.evaluate(part) for part in node.parts]
-    if not all(isinstance(value, (Const, Plain)) for value in values):
+    if not all(isinstance(value, Const) for value in values):
         for observe in run.observers.shown:
             observe(run, tuple(values), node)
     between = iter(values)

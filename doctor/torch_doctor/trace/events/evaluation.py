@@ -114,6 +114,23 @@ class Multiplied(Event, frozen=True, kw_only=True):
         return "multiply a sum or an average"
 
 
+class ScoreUsed(Event, frozen=True, kw_only=True):
+    """A loss or metric of a single batch was used when the loop over the batches, `loop`, was over.
+
+    It is `how`: "shown", "compared", "kept", "logged" or "given to a scheduler". `forwards` are those that it scores, all of
+    one batch. In the loop it is assigned to `holder`, at `assigned`.
+    """
+
+    holder: str
+    assigned: Site
+    how: str
+    forwards: frozenset[int]
+    loop: int
+
+    def words(self, _: Names, /) -> str:
+        return f"the last batch's {quoted(self.holder)} is {self.how}"
+
+
 class Reevaluated(Event, frozen=True, kw_only=True):
     """One batch of the `Forward` event `forward` was evaluated a second time, on a copy of the module.
 

@@ -1,0 +1,277 @@
+"""Scores of single batches that are used when the loop over the batches is over: every batch has overwritten the last one's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from torch_doctor.static import program as p
+from torch_doctor.static.measuring import measured
+from torch_doctor.static.observer import Observer
+from torch_doctor.static.program.walking import walk
+from torch_doctor.static.tables import words
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.values import (
+    Const,
+    Lib,
+    Mapping,
+    Method,
+    Plain,
+    Sequence,
+    Tensor,
+    Tool,
+    Unknown,
+    UnknownAttribute,
+    Zero,
+)
+from torch_doctor.trace import Forward, Kind, LoopKind, ScopeKind, ScoreUsed
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator
+
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Call, Symbol, Value
+    from torch_doctor.trace import Scope, Site
+
+_DATA, _HITS, _SCORE = 0, 1, 2
+"""What is known to come of forwards: their results, whether each row's is right, and a figure for the batch."""
+_FOLLOWED: Final = ("torch.", "numpy.", "builtins.", "math.")
+_METRICS: Final = ("sklearn.metrics.", "torchmetrics.functional.")
+_SUMMARIES: Final = frozenset(words("sum mean count_nonzero average"))
+_SAME: Final = frozenset(words("item float int round cpu detach numpy tolist clone sqrt exp mean sum double half str abs"))
+"""Functions that leave a score what it is, or say it in another unit."""
+_ORDERING: Final = frozenset(("<", ">", "<=", ">="))
+_SHOWING: Final = frozenset(("builtins.print",))
+_COLLECTING: Final = frozenset(("append", "add"))
+
+
+class _Known(Struct, frozen=True):
+    """What a value comes from: `roots` are the values that became scores first, `alive` keeps the value's id its own."""
+
+    level: int
+    forwards: frozenset[int]
+    roots: frozenset[Hashable] = frozenset()
+    alive: object = None
+
+
+class LastScores(Observer):
+    """Follows losses and metrics of single batches, to where they are shown, compared, kept or handed to a schedule.
+
+    A score that is added up or collected within the loop, too, is looked at beside the sum: it is left alone.
+    """
+
+    writes = (ScoreUsed,)
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, _Known] = {}  # by the symbol of a number, or the id of a tensor
+        self._assigned: dict[frozenset[int], list[tuple[frozenset[Hashable], str, Site]]] = {}
+        self._collected: set[Hashable] = set()  # roots
+        self._told: set[tuple[p.Node, frozenset[int]]] = set()
+
+    # --- what is followed ---
+
+    def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
+        """Follow results of forwards through functions that are known."""
+        name, given = _called(func, call)
+        short = name.rpartition(".")[2]
+        if isinstance(func, (UnknownAttribute, Tool)) or (isinstance(func, Method) and isinstance(func.of, Unknown)):
+            self._collect(run, call.values)
+        if not given or not isinstance(result, (Plain, Tensor)) or self._score(result) is not None:
+            return
+        known = [found for value in given if (found := self._of(value)) is not None]
+        if not known:
+            return
+        level = self._level(name, short, known, result, alone=len(given) == 1)
+        if level is None or (level < _SCORE and isinstance(result, Tensor) and not result.flow.forwards):
+            return
+        key = result.symbol if isinstance(result, Plain) else id(result)
+        roots = frozenset[object]().union(*(each.roots for each in known)) or frozenset((key,))
+        forwards = frozenset[int]().union(*(each.forwards for each in known))
+        self._known.setdefault(key, _Known(level, forwards, roots if level == _SCORE else frozenset(), result))
+
+    def _level(self, name: str, short: str, known: list[_Known], result: Value, *, alone: bool) -> int | None:
+        level = max(each.level for each in known)
+        if level == _SCORE:
+            return _SCORE if short in _SAME and len(known) == 1 else None
+        if name.startswith(_METRICS):
+            return _SCORE
+        if short == "eq":
+            return _HITS
+        if level == _HITS and short in _SUMMARIES:
+            whole = alone if isinstance(result, Plain) else isinstance(result, Tensor) and result.scalar is True
+            return _SCORE if whole else None
+        return level
+
+    def _of(self, value: Value) -> _Known | None:
+        """What a value is known to come from."""
+        if isinstance(value, Tensor):
+            found = self._known.get(id(value))
+            if found is not None or not value.flow.forwards or value.flow.sums:
+                return found
+            if value.scalar is True and (value.flow.means or value.kind is Kind.LOSS):
+                roots = value.flow.means or frozenset((id(value),))
+                found = self._known[id(value)] = _Known(_SCORE, value.flow.forwards, roots, value)
+                return found
+            hits = measured(value).dtype == "bool"
+            return _Known(_HITS if hits else _DATA, value.flow.forwards)
+        if isinstance(value, Plain) and self._known and not value.flow.sums:
+            return self._in(value.symbol)
+        return None
+
+    def _in(self, symbol: Symbol) -> _Known | None:
+        """The same of a number or array that was computed of others."""
+        found = self._known.get(symbol)
+        if found is not None:
+            return found
+        op, *parts = symbol
+        if op not in ("+", "-", "*", "/", "==") or not all(isinstance(part, tuple) for part in parts):
+            return None
+        known = [each for part in parts if (each := self._in(part)) is not None]
+        if not known:
+            return None
+        forwards = frozenset[int]().union(*(each.forwards for each in known))
+        if op == "==":
+            return _Known(_HITS, forwards)
+        others = [part for part in parts if self._in(part) is None]
+        if op in "+-" and any(part[0] != "const" for part in others):
+            return None
+        level = min(each.level for each in known)
+        return _Known(level, forwards, frozenset[object]().union(*(each.roots for each in known)))
+
+    # --- where scores go ---
+
+    def assigned(self, run: Run, node: p.Assign, value: Value) -> None:
+        """Remember which names scores get in the loop itself."""
+        if run.loop_depth and _in_the_loop(run.scope):
+            for target in node.targets:
+                self._named(run, target, value, run.site(node))
+
+    def _named(self, run: Run, target: p.Expr, value: Value, site: Site) -> None:
+        if isinstance(target, p.Display) and isinstance(value, Sequence):
+            for part, item in zip(target.items, value.content.items, strict=False):
+                self._named(run, part, item, site)
+            return
+        known = self._score(value)
+        if known is not None:
+            self._assigned.setdefault(known.forwards, []).append((known.roots, run.text(target), site))
+
+    def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
+        """Sums that scores go into, comparisons that they decide, and texts of them."""
+        if op in "+-":
+            sums = (Plain, Unknown, Zero, Sequence)
+            scores = [self._score(value) for value in operands]
+            others = [value for value, score in zip(operands, scores, strict=True) if score is None]
+            if any(isinstance(value, sums) or value.flow.sums for value in others) or _far(scores):
+                self._collect(run, operands)
+        elif op in _ORDERING:
+            self._use(run, operands, "compared", node)
+        elif op == "%" and isinstance(operands[0], Const) and isinstance(operands[0].value, str):
+            self._use(run, operands[1:], "shown", node)
+
+    def shown(self, run: Run, values: tuple[Value, ...], node: p.Node) -> None:
+        """Texts of scores."""
+        self._use(run, values, "shown", node)
+
+    def invoked(self, run: Run, func: Value, call: Call) -> None:
+        """Prints, logs, schedules and lists that are given scores."""
+        if isinstance(func, Lib):
+            if canonical(func.name) in _SHOWING:
+                self._use(run, call.values, "shown", call.node)
+        elif isinstance(func, Method):
+            if isinstance(func.of, Const) and func.name == "format":
+                self._use(run, call.values, "shown", call.node)
+            elif isinstance(func.of, Sequence) and func.name in _COLLECTING:
+                if not self._use(run, call.values, "kept", call.node):
+                    self._collect(run, call.values)
+            elif isinstance(func.of, Tool):
+                how = "given to a scheduler" if func.name == "step" else "logged"
+                self._use(run, call.values, how, call.node)
+
+    def attribute_set(self, run: Run, _: Value, __: p.Attribute, value: Value, node: p.Node) -> None:
+        """Attributes that get a score."""
+        self._use(run, (value,), "kept", node)
+
+    def item_set(self, run: Run, _: Value, __: Value, value: Value, node: p.Node) -> None:
+        """Items of a table that get a score."""
+        self._use(run, (value,), "kept", node)
+
+    def _use(self, run: Run, values: Iterable[Value], how: str, node: p.Node) -> bool:
+        """Write that scores are used behind their loop; whether there are any."""
+        used = False
+        for value in _within(values):
+            known = self._score(value)
+            loop = 0 if known is None else _over(run, known.forwards)
+            if known is None or not loop:
+                continue
+            used = True
+            assigned = [each for each in self._assigned.get(known.forwards, ()) if each[0] & known.roots]
+            if not assigned or known.roots & self._collected or (node, known.forwards) in self._told:
+                continue
+            self._told.add((node, known.forwards))
+            names = {run.text(part) for part in walk(node) if isinstance(part, (p.Name, p.Attribute, p.Index))}
+            by_name = [each for each in assigned if each[1] in names]
+            _, holder, site = (by_name or assigned)[-1]
+            run.emit(ScoreUsed, node, holder=holder, assigned=site, how=how, forwards=known.forwards, loop=loop)
+        return used
+
+    def _collect(self, run: Run, values: Iterable[Value]) -> None:
+        for value in _within(values):
+            known = self._score(value)
+            if known is not None and not _over(run, known.forwards):
+                self._collected |= known.roots
+
+    def _score(self, value: Value) -> _Known | None:
+        found = self._of(value) if isinstance(value, (Tensor, Plain)) else None
+        return found if found is not None and found.level == _SCORE else None
+
+
+def _called(func: Value, call: Call) -> tuple[str, tuple[Value, ...]]:
+    """The name of a function that is known, or of a method, and all that it is given; nothing for others."""
+    if isinstance(func, Method) and isinstance(func.of, Tensor):
+        return f"torch.{func.name}", (func.of, *call.values)
+    if isinstance(func, Lib):
+        name = canonical(func.name)
+        return (name, call.values) if name.startswith((*_FOLLOWED, *_METRICS)) else ("", ())
+    if isinstance(func, Plain) and func.symbol[0] == "." and isinstance(func.symbol[1], tuple):
+        return f"numpy.{func.symbol[2]}", (Plain(func.symbol[1]), *call.values)
+    return "", ()
+
+
+def _within(values: Iterable[Value]) -> Iterator[Value]:
+    """Values, and those in a tuple, list or dict that was made for them."""
+    for value in values:
+        if isinstance(value, Sequence) and value.kind == "tuple":
+            yield from value.content.items
+        elif isinstance(value, Mapping):
+            yield from (item for item in value.fields.values() if isinstance(item, (Tensor, Plain)))
+        else:
+            yield value
+
+
+def _over(run: Run, forwards: frozenset[int]) -> int:
+    """The loop over batches that a score of one of its batches is left of, not the first; 0 where it is not over."""
+    scopes = {_batch(event.scope) for event in run.trace.at(*forwards) if isinstance(event, Forward)}
+    scope = scopes.pop() if len(scopes) == 1 else None
+    if scope is None or scope.number < 2 or any(each.loop == scope.loop for each in run.scope.iterations()):  # noqa: PLR2004
+        return 0
+    return scope.loop
+
+
+def _batch(scope: Scope) -> Scope | None:
+    batches = [each for each in scope.iterations() if each.loop_kind is LoopKind.BATCHES]
+    return batches[-1] if batches else None
+
+
+def _in_the_loop(scope: Scope | None) -> bool:
+    """Whether this lies in a loop over batches, and in no function that is called there."""
+    while scope is not None and scope.kind is ScopeKind.ITERATION:
+        if scope.loop_kind is LoopKind.BATCHES:
+            return True
+        scope = scope.parent
+    return False
+
+
+def _far(scores: list[_Known | None]) -> bool:
+    """Whether two scores are of different batches."""
+    return len({score.forwards for score in scores if score is not None}) > 1

@@ -1,0 +1,168 @@
+"""TDR408: a figure of an evaluation that every batch overwrites."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor.trace import BatchTaken, Forward, LoaderBuilt, ScoreUsed
+from torch_doctor_rules.judging.causes import place
+from torch_doctor_rules.judging.evidence import at, fact
+from torch_doctor_rules.judging.loaders import Loaders
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+
+class ScoreOfLastBatch(Rule):
+    """What is reported, compared or kept as the evaluation's figure is that of its last batch: each overwrites the one before.
+
+    ## Why is this bad?
+    The loop computes a score for every batch, and all but the last are thrown away. The number that is printed, that decides
+    which weights are the best, or that a scheduler follows is measured on a few rows, always the same ones where the loader
+    does not shuffle. It jumps about, and says nothing of the rest of the data.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in torch.randn(8, 16, 4):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), x[:, :1]).backward()
+        optimizer.step()
+
+    x = torch.randn(48, 4)
+    test_loader = DataLoader(TensorDataset(x, x[:, :1]), batch_size=16)
+    with torch.no_grad():
+        for x, y in test_loader:
+            test_loss = nn.functional.mse_loss(model(x), y)
+    print(f"test loss: {test_loss.item():.4f}")
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x in torch.randn(8, 16, 4):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), x[:, :1]).backward()
+        optimizer.step()
+
+    x = torch.randn(48, 4)
+    test_loader = DataLoader(TensorDataset(x, x[:, :1]), batch_size=16)
+    test_loss = 0.0
+    with torch.no_grad():
+        for x, y in test_loader:
+            test_loss += nn.functional.mse_loss(model(x), y).item() * len(x)
+    print(f"test loss: {test_loss / len(test_loader.dataset):.4f}")
+    ```
+
+    ## How the probe confirms it
+    The loader that is evaluated gives several batches. One that gives a single batch refutes it.
+
+    ## When it stays silent
+    For training, whose last loss is shown as a sign of life; for scores that are added up or collected in the loop, too; for
+    loaders that give one batch, or loops that end in their first pass; for what is computed of several batches, as the best of
+    them or a running average; and where nothing shows which loader gives the batches.
+
+    ## References
+    - https://docs.pytorch.org/tutorials/beginner/basics/optimization_tutorial.html#full-implementation
+    """
+
+    code = "TDR408"
+    name = "score-of-last-batch"
+    level = Level.ERROR
+    witness = "SP"
+    voided_by = frozenset({"values"})
+    only_confirms = True
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every score of one batch of an evaluation that is used when the pass is over."""
+        loaders = trace.view(Loaders)
+        if trace.observed:  # a run shows the batches, and no numbers
+            yield from (
+                self.finding(loader.site, "there are several batches", help="add the scores up")
+                for loader, _ in loaders.evaluating()
+                if loader.batches is not None and loader.batches > 1
+            )
+            return
+        yield from first_per_site(self._found(trace, loaders))
+
+    def _found(self, trace: Trace, loaders: Loaders) -> Iterator[Finding]:
+        for used in trace.of(ScoreUsed):
+            forwards = [event for event in trace.at(*used.forwards) if isinstance(event, Forward)]
+            taken = {
+                event.loader
+                for event in trace.of(BatchTaken)
+                if any(scope.loop == used.loop for scope in event.scope.iterations()[-1:])
+            }
+            loader = loaders.built.get(taken.pop()) if len(taken) == 1 else None
+            if loader is None or not _gives_several(loader) or loaders.drawn(loader):
+                continue
+            if not all(_evaluates(loaders, forward) for forward in forwards):
+                continue
+            yield self.finding(
+                used.assigned,
+                message("every batch overwrites `{name}`: only the last one's is {how}", name=used.holder, how=used.how),
+                help="add up the scores of all batches, each weighed by its size, and divide by the number of rows",
+                trail=[
+                    Step(loader.site, "this loader gives the batches"),
+                    Step(used.site, f"here it is {used.how}, when the loop is over"),
+                ],
+                cause=place(used.assigned),
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the loader was evaluated, and gives one batch."""
+        loaders = trace.view(Loaders)
+        evaluated = [each for each in _built(trace, finding) if loaders.evaluates(each.loader)]
+        if any(each.batches is None for each in evaluated):
+            return "how many batches the loader gives cannot be asked"
+        return bool(evaluated)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many batches there are."""
+        loaders = trace.view(Loaders)
+        for loader in (*at(trace, finding.site, LoaderBuilt), *_built(trace, finding)):
+            if loaders.evaluates(loader.loader) and loader.batches is not None:
+                text = f"the loader gives {loader.batches:,} batch{'es' if loader.batches != 1 else ''}: one of them counts"
+                yield fact(text, loader.batches, "batches", loader)
+                return
+
+    def same(self, finding: Finding, seen: Finding) -> bool:
+        """Whether the score is of the batches of the loader that was seen."""
+        return any(same_place(step.site, seen.site) for step in finding.trail[:1])
+
+
+def _gives_several(loader: LoaderBuilt) -> bool:
+    """Whether nothing says that all rows are in one batch."""
+    return loader.full is not True and loader.batches != 1 and loader.batch != 0 and not loader.unseen
+
+
+def _evaluates(loaders: Loaders, forward: Forward) -> bool:
+    """Whether a forward surely trains nothing."""
+    passes = loaders.passes
+    return (
+        (forward.grad is False or forward.training is False)
+        and not passes.goes_backward(forward)
+        and not passes.beside(forward)
+    )
+
+
+def _built(trace: Trace, finding: Finding) -> list[LoaderBuilt]:
+    """The loaders that were built where the finding says."""
+    return [event for step in finding.trail[:1] for event in first_per_site(at(trace, step.site, LoaderBuilt))]

@@ -10,7 +10,7 @@ from torch_doctor.trace import Broadcast, LossCalled, Trace, claims
 from torch_doctor_rules.judging.causes import models_behind, one_loss
 from torch_doctor_rules.judging.evidence import at, counted, fact
 from torch_doctor_rules.judging.loss_inputs import ELEMENTWISE
-from torch_doctor_rules.judging.loss_shapes import ANY, shown
+from torch_doctor_rules.judging.loss_shapes import column_and_row, crossed, shown
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
 
@@ -96,7 +96,7 @@ class SilentBroadcast(Rule):
     def _found(self, trace: Trace) -> Iterator[Finding]:
         for loss in trace.of(LossCalled):
             reduced = loss.loss in ELEMENTWISE and loss.output.scalar is True
-            if reduced and _one_learns(loss.input, loss.target) and _crossed(loss.input, loss.target):
+            if reduced and _one_learns(loss.input, loss.target) and crossed(loss.input, loss.target):
                 text = "`{loss}` stretches {one} and {other} to match: it compares all pairs"
                 words = {"loss": loss.name, "one": shown(loss.input), "other": shown(loss.target)}
                 alike = [(each.input, each.target) for each in trace.of(LossCalled) if each.site == loss.site]
@@ -108,7 +108,7 @@ class SilentBroadcast(Rule):
                     edits=_edits(loss.site, alike),
                 )
         for event in trace.of(Broadcast):
-            if _one_learns(event.left, event.right) and _crossed(event.left, event.right):
+            if _one_learns(event.left, event.right) and crossed(event.left, event.right):
                 text = "the difference of {one} and {other} compares all pairs, and goes into the loss"
                 words = {"one": shown(event.left), "other": shown(event.right)}
                 cause = models_behind(trace, event.left, event.right, event=event)
@@ -129,7 +129,7 @@ class SilentBroadcast(Rule):
         """The shapes."""
         pairs = [(loss, loss.input, loss.target) for loss in at(trace, finding.site, LossCalled)]
         pairs += [(event, event.left, event.right) for event in at(trace, finding.site, Broadcast)]  # type: ignore[misc]
-        crossed = [pair for pair in pairs if _crossed(*pair[1:])]
+        crossed = [pair for pair in pairs if crossed(*pair[1:])]
         for event, left, right in crossed[:1] or pairs[:1]:
             often, match = (len(crossed), "") if crossed else (len(pairs), ", which match")
             yield fact(f"{often} times it was given {shown(left)} and {shown(right)}{match}", often, "times", event)
@@ -145,24 +145,12 @@ def _one_learns(left: TensorFact, right: TensorFact) -> bool:
 
 def _edits(site: Site, pairs: list[tuple[TensorFact, TensorFact]]) -> list[Wrap]:
     """The column as a row, where it is the same one of the two whenever they meet at this place."""
-    columns = {0 if _column_and_row(*pair) else 1 for pair in pairs}
+    columns = {0 if column_and_row(*pair) else 1 for pair in pairs}
     return (
-        [Wrap(site, "{}.squeeze(1)", columns.pop())] if len(columns) == 1 and all(_crossed(*e) for e in pairs) else []
+        [Wrap(site, "{}.squeeze(1)", columns.pop())] if len(columns) == 1 and all(crossed(*e) for e in pairs) else []
     )
 
 
 def _help(first: TensorFact) -> str:
     column = first.shape is not None and len(first.shape) > 1
     return f"give both one shape: `.squeeze(1)` on the {'first' if column else 'second'}, makes a row of the column"
-
-
-def _crossed(left: TensorFact, right: TensorFact) -> bool:
-    """Whether one is a column and the other a row of as many numbers: stretched to match they make all pairs."""
-    return _column_and_row(left, right) or _column_and_row(right, left)
-
-
-def _column_and_row(column: TensorFact, row: TensorFact) -> bool:
-    if column.shape is None or row.shape is None or len(row.shape) != 1 or len(column.shape) != 2:  # noqa: PLR2004 - a column has two
-        return False
-    (length, one), (count,) = column.shape, row.shape
-    return one == 1 and count not in (None, 1, ANY) and length in (None, ANY, count)

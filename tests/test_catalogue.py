@@ -89,6 +89,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR405": ("mean-of-batch-means", "W", "SP", "-"),
     "TDR407": ("accumulator-not-reset", "W", "SP", "-"),
     "TDR408": ("score-of-last-batch", "E", "SP", "-"),
+    "TDR409": ("metric-shape", "E", "SP", "unsafe"),
     "TDR410": ("mean-divided-by-rows", "W", "SP", "unsafe"),
     "TDR501": ("loss-accumulated-with-graph", "E", "SP", "safe"),
     "TDR502": ("graph-kept-in-container", "E", "SP", "safe"),

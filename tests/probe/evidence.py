@@ -284,7 +284,18 @@ CLAIMS: dict[str, list[Claim]] = {
     ],
     "TDR406": [TWICE],
     "TDR407": [],
-    "TDR408": [Claim("the loader gives {} batch(?:es)?: one of them counts", lambda batches: batches > 1, lambda batches: batches == 1)],
+    "TDR408": [
+        Claim(
+            "the loader gives {} batch(?:es)?: one of them counts",
+            lambda batches: batches > 1,
+            lambda batches: batches == 1,
+        )
+    ],
+    "TDR409": [
+        Claim("the largest of {} in dimension {} of {…}", lambda scores, _: scores == 1, lambda scores, _: scores > 1),
+        Claim("{} times {…} was compared with {…}, which match", never, some),
+        Claim("{} times {…} was compared with {…}", some, never),
+    ],
     "TDR410": [
         Claim("the loss is the mean over a batch of {}", lambda rows: rows > 1, lambda rows: rows == 1),
         Claim("the loss is the sum over a batch of {}", never, always),

@@ -117,7 +117,9 @@ class ScoreOfLastBatch(Rule):
                 continue
             yield self.finding(
                 used.assigned,
-                message("every batch overwrites `{name}`: only the last one's is {how}", name=used.holder, how=used.how),
+                message(
+                    "every batch overwrites `{name}`: only the last one's is {how}", name=used.holder, how=used.how
+                ),
                 help="add up the scores of all batches, each weighed by its size, and divide by the number of rows",
                 trail=[
                     Step(loader.site, "this loader gives the batches"),

@@ -146,9 +146,7 @@ def _one_learns(left: TensorFact, right: TensorFact) -> bool:
 def _edits(site: Site, pairs: list[tuple[TensorFact, TensorFact]]) -> list[Wrap]:
     """The column as a row, where it is the same one of the two whenever they meet at this place."""
     columns = {0 if column_and_row(*pair) else 1 for pair in pairs}
-    return (
-        [Wrap(site, "{}.squeeze(1)", columns.pop())] if len(columns) == 1 and all(crossed(*e) for e in pairs) else []
-    )
+    return [Wrap(site, "{}.squeeze(1)", columns.pop())] if len(columns) == 1 and all(crossed(*e) for e in pairs) else []
 
 
 def _help(first: TensorFact) -> str:

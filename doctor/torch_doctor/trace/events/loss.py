@@ -99,6 +99,22 @@ class Compared(Event, frozen=True, kw_only=True):
         return f"compare what was chosen with {self.target.words()}"
 
 
+class Matched(Event, frozen=True, kw_only=True):
+    """What a model answered and what a loader gave were compared, element by element, whether they are equal.
+
+    `left` and `right` are both sides, at the places `left_at` and `right_at`, where these are known. The static witness writes
+    those of which one has more dimensions than the other, the probe the first of each place.
+    """
+
+    left: TensorFact
+    right: TensorFact
+    left_at: Site | None = None
+    right_at: Site | None = None
+
+    def words(self, _: Names, /) -> str:
+        return f"compare {self.left.words()} with {self.right.words()}, element by element"
+
+
 class LogTaken(Event, frozen=True, kw_only=True):
     """A logarithm (`function`, its torch name) was taken of values of a known kind."""
 

@@ -39,7 +39,9 @@ _DATA, _HITS, _SCORE = 0, 1, 2
 _FOLLOWED: Final = ("torch.", "numpy.", "builtins.", "math.")
 _METRICS: Final = ("sklearn.metrics.", "torchmetrics.functional.")
 _SUMMARIES: Final = frozenset(words("sum mean count_nonzero average"))
-_SAME: Final = frozenset(words("item float int round cpu detach numpy tolist clone sqrt exp mean sum double half str abs"))
+_SAME: Final = frozenset(
+    words("item float int round cpu detach numpy tolist clone sqrt exp mean sum double half str abs")
+)
 """Functions that leave a score what it is, or say it in another unit."""
 _ORDERING: Final = frozenset(("<", ">", "<=", ">="))
 _SHOWING: Final = frozenset(("builtins.print",))

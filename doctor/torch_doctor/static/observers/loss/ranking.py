@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.measuring import size_at, with_facts
+from torch_doctor.static import program as p
+from torch_doctor.static.measuring import measured, size_at, with_facts
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import Const, Lib, Method, Sequence, Tensor
-from torch_doctor.trace import Compared, Kind, Ranked
+from torch_doctor.trace import Compared, Kind, Matched, Ranked, Source
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Value
 
@@ -22,9 +22,9 @@ _COMPARING: Final = frozenset(("eq", "ne", "==", "!="))
 
 
 class Ranking(Observer, called=(Method, Lib)):
-    """Along which dimension of what tensor the largest are looked for, and where their places are compared with labels."""
+    """Along which dimension of what tensor the largest are looked for, and what answers of models are compared with."""
 
-    writes = (Ranked, Compared)
+    writes = (Ranked, Compared, Matched)
 
     def __init__(self) -> None:
         self._chosen: dict[int, tuple[Tensor, int]] = {}  # by the tensor's id: itself, and the event that it comes from
@@ -56,12 +56,40 @@ class Ranking(Observer, called=(Method, Lib)):
                 self._chosen |= {id(value): (value, event.index) for value in _places(result)}
 
     def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
-        """Write a comparison of what was chosen with something else."""
-        if op not in _COMPARING or not self._chosen:
+        """Write a comparison of what was chosen with something else, and of tensors that are not alike."""
+        if op not in _COMPARING:
             return
+        _match(run, operands, node)
         for value, other in zip(operands, reversed(operands), strict=True):
             if id(value) in self._chosen and id(other) not in self._chosen:
                 run.emit(Compared, node, chosen=self._chosen[id(value)][1], target=with_facts(run.fact(other), other))
+
+
+def _match(run: Run, operands: tuple[Value, ...], node: p.Node) -> None:
+    """Write a comparison of an answer with what a loader gave, where their dimensions are not as many."""
+    sides = [value for value in operands if isinstance(value, Tensor)]
+    if len(sides) != 2 or bool(sides[0].flow.forwards) == bool(sides[1].flow.forwards):  # noqa: PLR2004 - both sides
+        return
+    given = sides[0] if sides[1].flow.forwards else sides[1]
+    shapes = [measured(value).shape for value in sides]
+    if given.flow.source is not Source.LOADER or None in shapes or len(shapes[0] or ()) == len(shapes[1] or ()):
+        return
+    places = _sides(node)
+    names = ["" if place is None else run.text(place) for place in places]
+    left, right = (with_facts(run.fact(value, name), value) for value, name in zip(sides, names, strict=True))
+    left_at, right_at = (None if place is None else run.site(place) for place in places)
+    run.emit(Matched, node, left=left, right=right, left_at=left_at, right_at=right_at)
+
+
+def _sides(node: p.Node) -> tuple[p.Expr | None, p.Expr | None]:
+    """Where both sides of a comparison are written."""
+    if isinstance(node, p.Compare):
+        return node.left, node.right
+    if isinstance(node, p.Call) and len(node.args) == 1 and isinstance(node.func, p.Attribute):
+        return node.func.value, node.args[0]
+    if isinstance(node, p.Call) and len(node.args) == 2:  # noqa: PLR2004 - `torch.eq(left, right)`
+        return node.args[0], node.args[1]
+    return None, None
 
 
 def _places(result: Value) -> list[Tensor]:

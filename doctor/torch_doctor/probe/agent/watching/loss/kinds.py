@@ -32,6 +32,7 @@ class Watcher:
         self._busy = False
         self._told: set[tuple[int, int, int | None]] = set()
         self._ranked: dict[int, int] = {}
+        self._matches: dict[int, int] = {}
         self._places: dict[int, tuple[weakref.ref[Any], int]] = {}  # where the largest are, by the tensor's id
 
     def install(self) -> None:
@@ -107,11 +108,15 @@ class Watcher:
         self._places[id(places)] = weakref.ref(places), event
 
     def _comparing(self, original: Any) -> Any:
-        recorder, compared, places = self._recorder, self._compared, self._places
+        recorder, compared, places, matched = self._recorder, self._compared, self._places, self._matched
+        is_users = recorder.sites.is_users
 
         def compare(*arguments: Any, **keywords: Any) -> Any:
-            if places and len(arguments) > 1 and not recorder.quiet:
-                recorder.safely(compared, *arguments[:2])
+            if len(arguments) > 1 and not recorder.quiet:
+                if places:
+                    recorder.safely(compared, *arguments[:2])
+                if is_users(sys._getframe(1).f_code.co_filename):
+                    recorder.safely(matched, *arguments[:2])
             return original(*arguments, **keywords)
 
         return compare
@@ -126,6 +131,17 @@ class Watcher:
                     del self._places[id(each)]
                     here, facts = self._recorder.here(), self._watch.facts
                     self._recorder.event("Compared", here, chosen=found[1], target=facts.of(other) | facts.meta(other))
+
+    def _matched(self, left: Any, right: Any) -> None:
+        """Tells the shapes of two tensors that are compared, for the first calls at a place."""
+        if not (isinstance(left, self._torch.Tensor) and isinstance(right, self._torch.Tensor)):
+            return
+        here, facts = self._recorder.here(), self._watch.facts
+        if here.frame is None or self._matches.get(here.site, 0) >= TIMES or not (left.dim() and right.dim()):
+            return
+        self._matches[here.site] = self._matches.get(here.site, 0) + 1
+        sides = [facts.of(side) | facts.meta(side) for side in (left, right)]
+        self._recorder.event("Matched", here, left=sides[0], right=sides[1])
 
     def _noted(self, made: Any, kind: str, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         site, module = self._place()

@@ -1,0 +1,182 @@
+"""TDR409: a metric that compares what does not belong together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.edits import Wrap
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Compared, Kind, Matched, Ranked
+from torch_doctor_rules.judging.evidence import at, fact
+from torch_doctor_rules.judging.loss_shapes import column_and_row, crossed, shown
+from torch_doctor_rules.judging.sample_dimension import are_labels
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.wording import message, named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.edits import Edit
+    from torch_doctor.trace import Trace
+
+_SHARED = frozenset((Kind.PROBABILITIES, Kind.LOG_PROBABILITIES))
+
+
+class MetricShape(Rule):
+    """A metric compares a row of answers with a column of labels, or chooses the largest of a single score.
+
+    ## Why is this bad?
+    Tensors of different shapes are stretched to match. A row of 32 answers and a column of 32 labels make 1,024 comparisons,
+    of which those of rows that have nothing to do with each other are counted, too: the accuracy is above 1, or is that of
+    guessing. And the largest of one score is always the first, so that every row gets class 0, whatever the model says.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 2, (64, 1)).float()), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(2):
+        correct = 0
+        for x, y in loader:
+            optimizer.zero_grad()
+            scores = model(x)
+            nn.functional.binary_cross_entropy_with_logits(scores, y).backward()
+            optimizer.step()
+            correct += (scores.squeeze(1).sigmoid().round() == y).sum().item()
+        print(correct / 64)
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 2, (64, 1)).float()), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(2):
+        correct = 0
+        for x, y in loader:
+            optimizer.zero_grad()
+            scores = model(x)
+            nn.functional.binary_cross_entropy_with_logits(scores, y).backward()
+            optimizer.step()
+            correct += (scores.squeeze(1).sigmoid().round() == y.squeeze(1)).sum().item()
+        print(correct / 64)
+    ```
+
+    ## Fix safety
+    The metric changes. The fix makes a row of the column where the two are compared. A single score has none: compare it
+    with a threshold, 0 for a logit and 0.5 behind a sigmoid.
+
+    ## How the probe confirms it
+    The shapes of what is compared there, or of the scores that the largest is looked for in. Shapes that match refute it.
+
+    ## When it stays silent
+    When a shape is not known, when the batch has one row, when both sides have a dimension of their own, and for what no model
+    answered, as labels that are compared with labels. The largest along the batch is TDR216's.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/notes/broadcasting.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.argmax.html
+    """
+
+    code = "TDR409"
+    name = "metric-shape"
+    level = Level.ERROR
+    witness = "SP"
+    voided_by = frozenset({"shapes", "inside"})
+    fix = Fix.UNSAFE
+    only_confirms = True
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every comparison of all pairs, and every choice among one score that is compared with labels."""
+        yield from first_per_site((*self._singles(trace), *self._pairs(trace)))
+
+    def _singles(self, trace: Trace) -> Iterator[Finding]:
+        for compared, choice in _choices(trace):
+            function = choice.function.rpartition(".")[2]
+            if _scores(choice) == 1 and (trace.observed or _is_answer(compared, choice)):
+                yield self.finding(
+                    compared.site,
+                    message(
+                        "`{function}` of a single score is always 0: every row gets the first class", function=function
+                    ),
+                    help="compare the score with a threshold: 0 for a logit, 0.5 behind a sigmoid",
+                    trail=[
+                        Step(
+                            choice.site, f"the largest of one score, in dimension {choice.dim} of {shown(choice.input)}"
+                        )
+                    ],
+                )
+
+    def _pairs(self, trace: Trace) -> Iterator[Finding]:
+        for match in trace.of(Matched):
+            if crossed(match.left, match.right):
+                column, row = match.left, match.right
+                if not column_and_row(column, row):
+                    column, row = row, column
+                text = "`{row}` {one} is compared with all of `{column}` {other}: every one with every other"
+                words = {"row": named(row.name, "a row"), "column": named(column.name, "a column")}
+                yield self.finding(
+                    match.site,
+                    message(text, one=shown(row), other=shown(column), **words),
+                    help="give both one shape: `.squeeze(1)` makes a row of the column",
+                    edits=_edits(trace, match),
+                )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether both were compared there, in shapes that match."""
+        if finding.trail:
+            return any(compared.site == finding.site for compared, _ in _choices(trace))
+        return bool(at(trace, finding.site, Matched))
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """The shapes."""
+        choices = [choice for compared, choice in _choices(trace) if compared in at(trace, finding.site, Compared)]
+        single = [choice for choice in choices if _scores(choice) == 1]
+        if finding.trail or single:
+            for choice in [*single, *choices][:1]:
+                text = f"the largest of {_scores(choice)} in dimension {choice.dim} of {shown(choice.input)}"
+                yield fact(text, _scores(choice) or 0, "scores", choice)
+            return
+        matches = at(trace, finding.site, Matched)
+        wrong = [match for match in matches if crossed(match.left, match.right)]
+        for match in [*wrong, *matches][:1]:
+            often, fits = (len(wrong), "") if wrong else (len(matches), ", which match")
+            text = f"{often} times {shown(match.left)} was compared with {shown(match.right)}{fits}"
+            yield fact(text, often, "times", match)
+
+
+def _choices(trace: Trace) -> Iterator[tuple[Compared, Ranked]]:
+    """The choices of the largest that are compared with something."""
+    for compared in trace.of(Compared):
+        yield from ((compared, choice) for choice in trace.at(compared.chosen) if isinstance(choice, Ranked))
+
+
+def _scores(choice: Ranked) -> int | None:
+    """Among how many scores the largest was looked for; None where that is not known."""
+    shape = choice.input.shape or ()
+    size = shape[choice.dim] if -len(shape) <= choice.dim < len(shape) else None
+    before = shape[: choice.dim] if choice.dim >= 0 else shape[:1]
+    return size if isinstance(size, int) and not ("..." in before and choice.dim >= 0) else None
+
+
+def _is_answer(compared: Compared, choice: Ranked) -> bool:
+    """Whether a model's score is chosen of and judged by labels; of a softmax over one score TDR213 tells."""
+    return bool(choice.input.forwards) and choice.input.kind not in _SHARED and are_labels(compared.target)
+
+
+def _edits(trace: Trace, match: Matched) -> list[Edit]:
+    """The column as a row, where it is the same one of the two whenever they meet at this place."""
+    alike = [event for event in trace.of(Matched) if event.site == match.site]
+    places = {event.left_at if column_and_row(event.left, event.right) else event.right_at for event in alike}
+    place = places.pop() if len(places) == 1 and all(crossed(event.left, event.right) for event in alike) else None
+    return [] if place is None else [Wrap(place, "{}.squeeze(1)")]

@@ -130,6 +130,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR808": ("timing-without-synchronize", "W", "S", "unsafe"),
     "TDR807": ("outdated-api", "W", "S", "safe"),
     "TDR813": ("legacy-style", "A", "S", "safe"),
+    "TDR818": ("cuda-tensor-to-numpy", "E", "SP", "safe"),
     "TDR803": ("move-result-discarded", "E", "SP", "safe"),
 }
 PROCESSES = {"init_process_group", "num_workers"}

@@ -361,6 +361,10 @@ CLAIMS: dict[str, list[Claim]] = {
     "TDR810": [Claim("{} numbers? differs? between CPU and GPU, by up to {}, where {} is allowed", some, never)],
     "TDR811": [Claim("{} of {} forwards? went around the wrapper", some, none), *RANKS],
     "TDR812": [Claim("{} of {} moves? came after the model was wrapped", some, none), *RANKS],
+    "TDR818": [
+        Claim("it raises: {…}", always, never),
+        Claim("{} times an array was made of a tensor on the CPU", never, some),
+    ],
     "TDR901": [
         Claim("{} steps? taken, and nothing was seeded", some, never),
         Claim("`{…}` is called", never, always),

@@ -21,7 +21,7 @@ from torch_doctor.probe.scratch import scratch_folder
 from torch_doctor.probe.server import NoServerError, Own, address, ready
 from torch_doctor.probe.verdicts import Judgement, judge, merged
 from torch_doctor.probe.ways import Ways
-from torch_doctor.trace import DevicesAgreed, DevicesMet, End, MoveLost, ParameterMoved, RowMoved
+from torch_doctor.trace import ArrayRead, DevicesAgreed, DevicesMet, End, MoveLost, ParameterMoved, RowMoved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -137,7 +137,7 @@ def probe(
             other = launched(python.path, again(first, scratch, left), later, attention)
         second = _reader(name, names, other.lines)
         for event in second.trace.events if not second.run.doubt and not second.garbled else ():
-            if isinstance(event, (DevicesAgreed, DevicesMet, MoveLost, ParameterMoved, RowMoved)):
+            if isinstance(event, (ArrayRead, DevicesAgreed, DevicesMet, MoveLost, ParameterMoved, RowMoved)):
                 outcome.trace.add(event)
         return replace(outcome, seconds=done.seconds + other.seconds, peak=max(done.peak, other.peak))
     return outcome

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import Event
-from torch_doctor.trace.events.wording import in_brackets, quoted, short
+from torch_doctor.trace.events.wording import in_brackets, on_one_line, quoted, short
 
 if TYPE_CHECKING:
+    from torch_doctor.trace.events.event import TensorFact
     from torch_doctor.trace.events.names import Names
     from torch_doctor.trace.site import Site
     from torch_doctor.trace.versions import Version
@@ -81,6 +82,26 @@ class DevicesMet(Event, frozen=True, kw_only=True):
     def words(self, _: Names, /) -> str:
         numbers = f"{self.elements} numbers" if self.elements else "a tensor" if self.how != "parameter" else "weights"
         return f"{self.operation} gets {numbers} on the CPU beside some on the GPU"
+
+
+class ArrayRead(Event, frozen=True, kw_only=True):
+    """A tensor, `value`, was made an array, by the method or function `function`; it is written at `at`.
+
+    `gpu` tells whether it is on a GPU where the machine has one, since `since`; whether a graph hangs on it, its fact tells.
+    `raised` is what torch said, where it refused.
+    """
+
+    function: str
+    value: TensorFact
+    gpu: Tri = None
+    since: Site | None = None
+    at: Site | None = None
+    raised: str = ""
+
+    def words(self, _: Names, /) -> str:
+        where = {True: ", which is on the GPU", False: ", which is on the CPU", None: ""}[self.gpu]
+        refused = f": {on_one_line(self.raised)}" if self.raised else ""
+        return f"{short(self.function)} makes an array of {self.value.words()}{where}{refused}"
 
 
 class DevicesAgreed(Event, frozen=True, kw_only=True):

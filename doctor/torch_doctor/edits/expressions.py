@@ -29,9 +29,9 @@ class Wrap(Struct, frozen=True, tag=True):
 
     Code without `{}` takes its place. Where a statement is at the site, it is the value that the statement keeps: the right
     side of an assignment, or the one argument of `append` and its like. `argument`: that argument of the call at the site,
-    from 0, or that side of the difference there. `expected`: only what is spelled like this, in whatever the expression is.
-    `key`: of a dict that is written out, there or where it got its name, what is under this key. `summand`: of a sum with what
-    the statement assigns to, the other part.
+    from 0, or that side of the difference there; 0 of a method without arguments: what it is called on. `expected`: only what
+    is spelled like this, in whatever the expression is. `key`: of a dict that is written out, there or where it got its name,
+    what is under this key. `summand`: of a sum with what the statement assigns to, the other part.
     """
 
     site: Site
@@ -63,7 +63,8 @@ class Keyword(Struct, frozen=True, tag=True):
     """A keyword argument of the call at `site`: set to `value`, or left out where that is empty.
 
     `position`: where it may stand without its name, from 0; -1: as the last one without a name. `expected`: only where it is
-    not given, or this is its value.
+    not given, or this is its value. `like`: the value is what the call gives that other keyword. `otherwise`: what it gets
+    where it is to be left out and comes from a dict of options.
     """
 
     site: Site
@@ -71,6 +72,8 @@ class Keyword(Struct, frozen=True, tag=True):
     value: str = ""
     position: int | None = None
     expected: str = ""
+    like: str = ""
+    otherwise: str = ""
 
 
 class Successor(Struct, frozen=True, tag=True):

@@ -120,7 +120,10 @@ class Initialise(Struct, frozen=True, tag=True):
 
 
 class Delete(Struct, frozen=True, tag=True):
-    """The statement that holds `site`, taken out."""
+    """The statement that holds `site`, taken out; of a `with` block over it, what is in the block stays.
+
+    What uses the name that the block gives it goes, too, where that is nothing but statements.
+    """
 
     site: Site
 

@@ -8,12 +8,14 @@ from msgspec.structs import replace
 
 from torch_doctor.edits import Change, Proposal
 from torch_doctor.fixes import (  # noqa: F401 - they register their edits
+    arguments,
     blocks,
     building,
     calls,
     comments,
     constructors,
     containers,
+    deleting,
     functions,
     layers,
     leaving,

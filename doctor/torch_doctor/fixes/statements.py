@@ -101,11 +101,6 @@ def _may_pass(program: Program, line: cst.CSTNode, other: cst.CSTNode, called: s
         raise CannotEditError
 
 
-@made.register(edits.Delete)
-def _delete(edit: edits.Delete, program: Program) -> Iterator[Piece]:
-    yield deleted(program, program.small(edit.site))
-
-
 def deleted(program: Program, small: cst.BaseSmallStatement, *, leaves_some: bool = False) -> Piece:
     """A statement taken out; `leaves_some`: only where others stay in its block.
 

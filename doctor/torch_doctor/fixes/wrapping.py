@@ -49,6 +49,8 @@ def _wrapped(program: Program, edit: edits.Wrap) -> cst.BaseExpression:
             return call.right if edit.argument else call.left
         if not isinstance(call, cst.Call):
             raise CannotEditError
+        if not call.args and edit.argument == 0 and isinstance(call.func, cst.Attribute):
+            return call.func.value
         if edit.argument >= len(call.args) or any(arg.star or arg.keyword for arg in call.args[: edit.argument + 1]):
             raise CannotEditError
         return call.args[edit.argument].value

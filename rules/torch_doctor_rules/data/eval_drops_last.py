@@ -87,7 +87,6 @@ class EvalDropsLast(Rule):
         """Every loader that only evaluates and surely drops its last batch, each place once."""
         loaders = trace.view(Loaders)
         only_evaluated = {loader.loader for loader, _ in loaders.never_training()}
-        shared = {built.site for built in trace.of(LoaderBuilt) if built.loader not in only_evaluated}
         yield from first_per_site(
             self.finding(
                 loader.site,
@@ -96,7 +95,7 @@ class EvalDropsLast(Rule):
                 ),
                 help="leave `drop_last` to training: evaluation can do with a shorter batch",
                 trail=[Step(forward.site, "its batches are evaluated here, and no `backward()` follows")],
-                edits=[] if loader.site in shared else [Keyword(loader.site, "drop_last")],
+                edits=_edits(trace, loader, only_evaluated),
             )
             for loader, forward in loaders.never_training()
             if loader.drop_last is True
@@ -140,3 +139,16 @@ def _fits(loader: LoaderBuilt) -> bool:
     """Whether the rows are known to fill their batches, so that none is left out."""
     several = loader.batch is not None and loader.batch > 1 and not loader.chosen
     return several and bool(loader.rows) and loader.rows % loader.batch == 0  # type: ignore[operator]
+
+
+POSITION = 8
+"""Where `drop_last` stands among the arguments of a loader."""
+
+
+def _edits(trace: Trace, loader: LoaderBuilt, only_evaluated: set[int]) -> list[Keyword]:
+    """The setting left out; where the place builds loaders for training too, as what tells whether it shuffles."""
+    built = [other for other in trace.of(LoaderBuilt) if other.site == loader.site]
+    if all(other.loader in only_evaluated for other in built):
+        return [Keyword(loader.site, "drop_last", position=POSITION, otherwise="False")]
+    told = all(other.shuffle is (other.loader not in only_evaluated) and other.explicit for other in built)
+    return [Keyword(loader.site, "drop_last", position=POSITION, like="shuffle")] if told else []

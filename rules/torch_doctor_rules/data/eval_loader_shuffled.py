@@ -90,5 +90,5 @@ class EvalLoaderShuffled(Rule):
                     ),
                     help="leave `shuffle` out",
                     trail=[Step(forward.site, "its batches are evaluated here, and no `backward()` follows")],
-                    edits=[Keyword(loader.site, "shuffle")],
+                    edits=[Keyword(loader.site, "shuffle", otherwise="False")],
                 )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Attribute, Fuse, Keyword, Rebuild
+from torch_doctor.edits import Attribute, Fuse, Keyword, Rebuild, Wrap
 from torch_doctor.trace import Kind, LossBuilt, LossCalled
 
 if TYPE_CHECKING:
-    from torch_doctor.trace import LogTaken, TensorFact, Trace
+    from torch_doctor.trace import LogTaken, Site, TensorFact, Trace
 
 LOGS = {"softmax": "log_softmax", "Softmax": "LogSoftmax"}
 """The logarithm of a softmax, by what makes the softmax."""
@@ -45,13 +45,21 @@ def instead(trace: Trace, loss: LossCalled, module: str, function: str) -> list[
     return [Attribute(built.pop(), module)] if len(built) == 1 and not loss.handed_in else []
 
 
-def fused(log: LogTaken) -> list[Fuse]:
-    """The logarithm of a softmax or sigmoid as one function, where it is taken of its call and no other way leads there."""
+def fused(log: LogTaken) -> list[Fuse | Wrap]:
+    """The logarithm of a softmax or sigmoid as one function, where it is taken of its call; else of values above 0."""
     inner, function = log.input.operation_at, log.input.operation.rpartition(".")[2]
-    if inner is None or inner == log.site or log.function != "torch.log":
+    if inner is None or inner == log.site:
         return []
-    if function == "softmax":
-        return [Fuse(log.site, inner, name="log_softmax")]
-    if function == "sigmoid":
-        return [Fuse(log.site, inner, function="torch.nn.functional.logsigmoid")]
-    return []
+    if log.function == "torch.log" and _lies_in(inner, log.site):
+        if function == "softmax":
+            return [Fuse(log.site, inner, name="log_softmax")]
+        if function == "sigmoid":
+            return [Fuse(log.site, inner, function="torch.nn.functional.logsigmoid")]
+    return [Wrap(log.site, "{}.clamp(min=1e-6)", argument=0)]
+
+
+def _lies_in(inner: Site, outer: Site) -> bool:
+    """Whether a place lies within another one."""
+    begins = (outer.row, outer.column) <= (inner.row, inner.column)
+    ends = (inner.end_row, inner.end_column) <= (outer.end_row, outer.end_column)
+    return inner.path == outer.path and inner.cell == outer.cell and begins and ends

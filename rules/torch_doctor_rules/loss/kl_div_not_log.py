@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Kind, LossCalled, Trace, claims
 from torch_doctor_rules.judging.causes import one_loss
 from torch_doctor_rules.judging.evidence import at, fact
 from torch_doctor_rules.judging.loss_inputs import KL_DIV, between, given, trail_of_input
+from torch_doctor_rules.judging.loss_shapes import rank
 from torch_doctor_rules.judging.replacing import as_log_softmax, averaged_as
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -155,6 +157,14 @@ class KlDivNotLog(Rule):
 
 
 def _edits(loss: LossCalled) -> Sequence[Edit]:
-    """The softmax as a log-softmax, where it makes nothing but the input."""
+    """The softmax as a log-softmax, where it makes nothing but the input; a log-softmax of scores, where a row has them."""
     alone = loss.target.operation_at != loss.input.operation_at
-    return as_log_softmax(loss.input) if alone and loss.input.kind is Kind.PROBABILITIES else []
+    if alone and loss.input.kind is Kind.PROBABILITIES:
+        return as_log_softmax(loss.input)
+    if loss.input.kind is Kind.LOGITS and rank(loss.input) == ROWS_OF_SCORES:
+        return [Wrap(loss.site, "$torch.nn.functional.log_softmax({}, dim=1)", argument=0)]
+    return []
+
+
+ROWS_OF_SCORES = 2
+"""How many dimensions a batch of them has."""

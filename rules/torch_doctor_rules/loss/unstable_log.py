@@ -80,7 +80,8 @@ class UnstableLog(Rule):
 
     ## Fix safety
     The fix makes one function of the logarithm and the softmax or sigmoid that it is directly applied to. The values are
-    the same up to rounding, and finite where they were not.
+    the same up to rounding, and finite where they were not. Where the values come from elsewhere they are clamped to 1e-6
+    before: no gradient goes through those that are smaller.
 
     ## How the probe confirms it
     The logarithm gets what a softmax, a sigmoid or a ReLU made, unclamped; it tells the smallest value that came.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Buffer
+from torch_doctor.edits import Buffer, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import PlainTensorUsed, Trace, claims
+from torch_doctor.trace import OptimizerBuilt, PlainTensorUsed, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
+from torch_doctor_rules.judging.family import Family
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
 
@@ -66,8 +67,8 @@ class UnregisteredTensor(Rule):
 
     ## Fix safety
     The fix registers the tensor as a buffer. The `state_dict()` has one more entry then, so that checkpoints of before load only
-    with `strict=False`; write `persistent=False` where the tensor can be computed anew. What gathers gradients is left alone: it
-    has to become a parameter, and the optimizer has to get it.
+    with `strict=False`; write `persistent=False` where the tensor can be computed anew. What gathers gradients
+    becomes a parameter, unless an optimizer may be given it beside those of its module, and would have it twice.
 
     ## How the probe confirms it
     In the model's first forward it follows the tensors that its modules keep and have not registered: which of them are
@@ -105,7 +106,7 @@ class UnregisteredTensor(Rule):
                 message(text, name=f"self.{event.name}"),
                 help=how,
                 trail=[Step(event.used_at, f"`{event.owner_class}` uses it here")],
-                edits=[] if event.trained else [Buffer(event.site, event.name)],
+                edits=_edits(trace, event),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -124,3 +125,14 @@ class UnregisteredTensor(Rule):
             )
         elif idle := counted(trace, finding.site, NOT_USED):
             yield fact(f"no operation of `forward` takes any of its {count(idle, 'number')}", idle, "numbers")
+
+
+def _edits(trace: Trace, event: PlainTensorUsed) -> list[Buffer | Wrap]:
+    """A buffer; what gathers gradients as a parameter, unless an optimizer may be given it beside its module's own."""
+    if not event.trained:
+        return [Buffer(event.site, event.name)]
+    family = trace.view(Family)
+    beside = (built for built in trace.of(OptimizerBuilt) if not built.whole and built.modules)
+    if any(family.related(built.modules, (event.owner,)) for built in beside):
+        return []
+    return [Wrap(event.site, "$torch.nn.Parameter({})")]

@@ -77,16 +77,19 @@ class Call(Struct, frozen=True, tag=True):
 
 
 class Move(Struct, frozen=True, tag=True):
-    """The statement that holds `site`, put before the one that holds `to`, or after it; both stand in one block.
+    """The statement that holds `site`, put before the one that holds `to`, or after it.
 
-    Only where nothing between the two binds a name that it uses. `called`: what has the first name in it gets the second one,
-    and may be bound in between.
+    It leaves the loops and the `with` blocks that `to` is not in, and takes the conditions with it; where `to` lies deeper, it
+    goes before or after what holds that, or with `close` right beside it, under its conditions. Only where nothing that it
+    passes by binds a name that it uses. `called`: what has the first name in it gets the second one, and may be bound in
+    between.
     """
 
     site: Site
     to: Site
     after: bool = False
     called: tuple[str, str] | None = None
+    close: bool = False
 
 
 class Leave(Struct, frozen=True, tag=True):

@@ -19,6 +19,7 @@ from torch_doctor.fixes import (  # noqa: F401 - they register their edits
     functions,
     layers,
     leaving,
+    moving,
     renaming,
     repeating,
     scaling,

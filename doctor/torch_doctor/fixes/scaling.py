@@ -32,7 +32,8 @@ def _scale(edit: edits.Scale, program: Program) -> Iterator[Piece]:
         raise CannotEditError
     name, given = program.code(scaler), program.code(optimizer)
     if edit.call == "unscale_":
-        yield from made(edits.Insert(edit.site, f"{name}.unscale_({given})"), program)
+        if not _is_unscaled(program, call, scaler, given, again=edit.site != edit.of):
+            yield from made(edits.Insert(edit.site, f"{name}.unscale_({given})"), program)
     elif edit.call == "scale":
         lost = _owner(call, "backward")
         start, end = program.outer(lost)
@@ -78,6 +79,18 @@ def _called(program: Program, node: cst.CSTNode, owner: cst.BaseExpression, meth
     wanted = cst.Attribute(owner, cst.Name(method))
     nodes = inside(function_of(program, node) or program.tree)
     return [each for each in nodes if isinstance(each, cst.Call) and each.func.deep_equals(wanted)]
+
+
+def _is_unscaled(program: Program, call: cst.Call, scaler: cst.BaseExpression, optimizer: str, *, again: bool) -> bool:
+    """Whether the gradients of an optimizer are unscaled above a call; `again`: they are to be unscaled in another place.
+
+    Raises:
+        CannotEditError: they would be unscaled twice for one step, which is an error.
+    """
+    done = [each for each in _called(program, call, scaler, "unscale_") if optimizer in map(program.code, each.args)]
+    if done and (again or program.start(done[-1]) > program.start(call)):
+        raise CannotEditError
+    return bool(done)
 
 
 @made.register(edits.Divide)

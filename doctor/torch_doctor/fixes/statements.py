@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from torch_doctor import edits
-from torch_doctor.fixes.blocks import binds, inside
 from torch_doctor.fixes.program import CannotEditError
 from torch_doctor.fixes.surgery import coded, made
 
@@ -41,7 +39,7 @@ def _insert(edit: edits.Insert, program: Program) -> Iterator[Piece]:
         place = program.end(found) if edit.after else program.start(found)
         yield (place, place, f"; {code}" if edit.after else f"{code}; ")
         return
-    row = program.end(line)[0] + 1 if edit.after else _first_row(program, line)
+    row = program.end(line)[0] + 1 if edit.after else first_row(program, line)
     indent = program.indent(program.start(line)[0])
     yield rows_at(program, row, [indent + each for each in code.split("\n")], behind=edit.after)
 
@@ -66,41 +64,6 @@ def _is_import(line: cst.CSTNode) -> bool:
     )
 
 
-@made.register(edits.Move)
-def _move(edit: edits.Move, program: Program) -> Iterator[Piece]:
-    line, other = (program.parent(program.small(site)) for site in (edit.site, edit.to))
-    if not isinstance(line, cst.SimpleStatementLine) or not isinstance(other, cst.SimpleStatementLine) or line is other:
-        raise CannotEditError
-    if program.parent(line) is not program.parent(other) or len(line.body) > 1:
-        raise CannotEditError
-    row, end_row = program.start(line)[0], program.end(line)[0]
-    _may_pass(program, line, other, "" if edit.called is None else edit.called[0])
-    if end_row == len(program.rows) and program.rows[-1]:
-        raise CannotEditError  # the last row has no end that could be moved with it
-    yield (row, 0), (end_row + 1, 0), ""
-    to = program.end(other)[0] + 1 if edit.after else program.start(other)[0]
-    rows = program.rows[row - 1 : end_row]
-    if edit.called is not None:
-        before, now = edit.called
-        rows = [re.sub(rf"(?<![\w.]){re.escape(before)}(?!\w)", lambda _: now, each) for each in rows]
-    yield rows_at(program, to, rows, behind=edit.after)
-
-
-def _may_pass(program: Program, line: cst.CSTNode, other: cst.CSTNode, called: str) -> None:
-    """Check that what a statement passes by, the one where it goes included, binds nothing that it uses.
-
-    Raises:
-        CannotEditError: something does.
-    """
-    block = program.parent(line)
-    body = list(block.body) if isinstance(block, cst.IndentedBlock | cst.Module) else []
-    first, last = sorted((body.index(line), body.index(other)))  # type: ignore[arg-type]  # both stand in it
-    used = {node.value for node in inside(line) if isinstance(node, cst.Name)} - {called.partition(".")[0]}
-    passed = (each for each in body[first : last + 1] if each is not line)
-    if any(binds(program, each, name) for each in passed for name in used):
-        raise CannotEditError
-
-
 def deleted(program: Program, small: cst.BaseSmallStatement, *, leaves_some: bool = False) -> Piece:
     """A statement taken out; `leaves_some`: only where others stay in its block.
 
@@ -122,7 +85,7 @@ def deleted(program: Program, small: cst.BaseSmallStatement, *, leaves_some: boo
     return (row, 0), (end_row + 1 + apart, 0), ""
 
 
-def _first_row(program: Program, line: cst.CSTNode) -> int:
+def first_row(program: Program, line: cst.CSTNode) -> int:
     """The row of a statement's first character, those of its decorators included."""
     if isinstance(line, cst.FunctionDef | cst.ClassDef) and line.decorators:
         return program.start(line.decorators[0])[0]
@@ -134,7 +97,7 @@ def first_in(program: Program, body: cst.IndentedBlock) -> int:
     first = next((each for each in body.body if not _is_docstring(each)), None)
     if first is None:
         raise CannotEditError
-    return _first_row(program, first)
+    return first_row(program, first)
 
 
 def rows_at(program: Program, row: int, rows: list[str], *, behind: bool = False) -> Piece:
@@ -160,9 +123,9 @@ def beginning(program: Program, block: cst.CSTNode, code: str) -> Piece:
     first, *others = body.body
     indent = program.indent(program.start(first)[0])
     if not _is_docstring(first):
-        return rows_at(program, _first_row(program, first), [indent + code])
+        return rows_at(program, first_row(program, first), [indent + code])
     if others:
-        return rows_at(program, _first_row(program, others[0]), [indent + code])
+        return rows_at(program, first_row(program, others[0]), [indent + code])
     return rows_at(program, program.end(first)[0] + 1, [indent + code], behind=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Move
+from torch_doctor.edits import Move, Scale
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Clipped
 from torch_doctor_rules.judging.clipping import AFTER, BEFORE, Clipping
@@ -15,6 +15,7 @@ from torch_doctor_rules.judging.wording import message, owner, sentence
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from torch_doctor.edits import Edit
     from torch_doctor.trace import Trace
     from torch_doctor_rules.judging.clipping import Misplaced
 
@@ -117,7 +118,7 @@ class ClipMisplaced(Rule):
         return self.finding(
             clip.site,
             message(text, **names),
-            edits=[] if step.scaled else [Move(clip.site, step.site)],  # else they have to be unscaled, too
+            edits=_edits(found),
             help=sentence("clip after the backward pass, right before `{name}` steps", name=optimizer),
             trail=sorted(
                 (
@@ -128,3 +129,11 @@ class ClipMisplaced(Rule):
                 key=lambda place: {backward.site: backward, step.site: step}.get(place.site, clip).index,
             ),
         )
+
+
+def _edits(found: Misplaced) -> list[Edit]:
+    """The call right before the step; of a scaler's step, they are to be unscaled before."""
+    clip, how, _, step = found
+    if not step.scaled:
+        return [Move(clip.site, step.site, close=True)]
+    return [Scale(step.site, "unscale_", step.site), Move(clip.site, step.site, close=True)] if how == AFTER else []

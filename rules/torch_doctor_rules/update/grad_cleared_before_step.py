@@ -8,6 +8,7 @@ from torch_doctor.edits import Move
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Stepped, Trace, ZeroGrad
 from torch_doctor_rules.judging.evidence import applied, at, gradients_at
+from torch_doctor_rules.judging.frames import seen_from
 from torch_doctor_rules.judging.gradients import Gradients, Wasted
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message, owner
@@ -114,10 +115,21 @@ class GradClearedBeforeStep(Rule):
                 optimizer=optimizer,
             ),
             help="clear the gradients after the step, or before the backward pass",
-            edits=[Move(wasted.cleared.site, wasted.step.site, after=True)],
+            edits=_edits(wasted),
             trail=(
                 Step(wasted.backward.site, "gradients are computed here"),
                 Step(wasted.cleared.site, "they are cleared here"),
                 Step(wasted.step.site, "the step finds nothing to apply"),
             ),
         )
+
+
+def _edits(wasted: Wasted) -> list[Move]:
+    """The clearing after the step; where that is out of sight, as for a closure, before the pass of the same iteration."""
+    backward, cleared, step = wasted
+    to = seen_from(cleared, step)
+    if to is not None:
+        return [Move(cleared.site, to, after=True)]
+    before = seen_from(cleared, backward)
+    alike = cleared.scope.iterations() == backward.scope.iterations()
+    return [Move(cleared.site, before)] if before is not None and alike else []

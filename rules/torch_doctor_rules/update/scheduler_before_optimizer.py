@@ -8,6 +8,7 @@ from torch_doctor.edits import Move
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import SchedulerStepped
 from torch_doctor_rules.judging.evidence import at, count, fact
+from torch_doctor_rules.judging.frames import seen_from
 from torch_doctor_rules.judging.schedules import Schedules
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message, owner
@@ -121,7 +122,7 @@ class SchedulerBeforeOptimizer(Rule):
             moved.site,
             message(text, **names),
             help="step the scheduler after the optimizer has stepped",
-            edits=[Move(moved.site, step.site, after=True)],
+            edits=[Move(moved.site, to, after=True)] if (to := seen_from(moved, step)) is not None else [],
             trail=(
                 *([Step(built.site, "the schedule's first learning rate is set here")] if built else []),
                 Step(moved.site, "it is replaced here"),

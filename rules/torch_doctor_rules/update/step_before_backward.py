@@ -9,6 +9,7 @@ from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Escaped, Stepped, Trace, ZeroGrad
 from torch_doctor_rules.judging.beside import Beside
 from torch_doctor_rules.judging.evidence import applied, at, gradients_at
+from torch_doctor_rules.judging.frames import seen_from
 from torch_doctor_rules.judging.gradients import Gradients, fills
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message, owner
@@ -120,7 +121,7 @@ class StepBeforeBackward(Rule):
             step.site,
             message(text, name=owner(step.name, "step", "the optimizer")),
             help="step after the backward pass of the same batch",
-            edits=[Move(step.site, backward.site, after=True)],
+            edits=[Move(step.site, to, after=True)] if (to := seen_from(step, backward)) is not None else [],
             trail=(
                 Step(step.site, "the parameters are updated here"),
                 Step(backward.site, "this batch's gradients are computed only here"),

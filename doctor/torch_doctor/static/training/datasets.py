@@ -13,7 +13,7 @@ from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.language import invocation
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import datasets
-from torch_doctor.static.training import arrays, pixels, places
+from torch_doctor.static.training import arrays, collating, pixels, places
 from torch_doctor.static.values import (
     CPU,
     NAMED,
@@ -71,7 +71,8 @@ def batch_of(run: Run, loader: Loader) -> Value:
     place = Origin(how="batch", since=loader.born, loaders=_sorts(whole, loader)) if known else NOWHERE
     item = _item(run, data) if isinstance(data, Value) else None
     if size is None or "collate_fn" in loader.fields or "**" in loader.fields:
-        return Unknown(flow, origin=NOWHERE if _elsewhere(item) else place)
+        known_batch = collating.collated(run, loader, item, flow)
+        return known_batch or Unknown(flow, origin=NOWHERE if _elsewhere(item) else place)
     return _batched(run, item, size, flow, place)
 
 

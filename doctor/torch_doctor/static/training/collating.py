@@ -1,0 +1,125 @@
+"""What a collate function of the project makes of the rows of a data set, where it pads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.budget import OutOfBudget
+from torch_doctor.static.knowledge import Lasting
+from torch_doctor.static.training import padding
+from torch_doctor.static.values import (
+    Bound,
+    Call,
+    Const,
+    Content,
+    FunctionValue,
+    Instance,
+    Loader,
+    Mapping,
+    Partial,
+    Plain,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    summary,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.flow import Flow
+    from torch_doctor.static.run import Run
+
+STEPS = 400
+"""Steps that the look at one batch may take."""
+
+
+class Collated(Lasting):
+    """What the project's collate functions give, by the number of the loader."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Value, Value | None]] = {}  # the function, and its batch
+
+
+def collated(run: Run, loader: Loader, item: Value | None, flow: Flow) -> Value | None:
+    """The batch that a collate function of the project makes, where tensors in it are padded; None for any other.
+
+    The function is run aside, on a list of such rows. Of what is not padded nothing is told, as where nobody looks into the
+    function.
+    """
+    function = loader.fields.get("collate_fn")
+    node = None if function is None else _node(run.resolve(function))
+    if function is None or node is None:
+        return None
+    then, batch = run.of(Collated).known.get(loader.id, (None, None))
+    if then is not function:
+        batch = _made(run, run.resolve(function), node, item or _of_list(run, loader.fields.get("dataset")))
+        run.of(Collated).known[loader.id] = function, batch
+    return None if batch is None else _fresh(run, batch, flow)
+
+
+def _node(function: Value) -> p.Node | None:
+    """The definition of a function of the project that is called; None for what nobody can look into."""
+    if isinstance(function, Partial):
+        return _node(function.func)
+    if isinstance(function, Bound):
+        return function.function.node
+    if isinstance(function, Instance):
+        found = function.cls.find("__call__")
+        return _node(found[0]) if found is not None else None
+    return function.node if isinstance(function, FunctionValue) else None
+
+
+def _of_list(run: Run, data: object) -> Value:
+    """A row of a list that is a data set; any value for what is no list."""
+    rows = run.resolve(data) if isinstance(data, Value) else None
+    return summary(rows.content.all()) if isinstance(rows, Sequence) and rows.content.all() else Unknown()
+
+
+def _made(run: Run, function: Value, node: p.Node, item: Value) -> Value | None:
+    """What the function returns, of which only what is padded is known; None where nothing is."""
+    with run.aside(STEPS):
+        try:
+            result = run.call(function, Call((Sequence("list", Content((), item)),), {}, node))
+        except OutOfBudget:
+            return None
+        kept = _kept(run, result)
+    return kept if _pads(kept) else None
+
+
+def _kept(run: Run, value: Value) -> Value:
+    """The structure of a batch, with the tensors that are padded."""
+    value = run.resolve(value)
+    if isinstance(value, Sequence) and value.kind in ("tuple", "list") and value.content.rest is None:
+        return Sequence(value.kind, Content(tuple(_kept(run, each) for each in value.content.items)), names=value.names)
+    if isinstance(value, Mapping) and "rest" not in value.fields:
+        mapping = Mapping()
+        for key, each in value.fields.items():
+            if isinstance(each, Value):
+                mapping.fields[key] = _kept(run, each)
+        return mapping
+    if isinstance(value, Tensor) and padding.behind(run, value) is not None:
+        return value
+    return value if isinstance(value, (Const, Plain)) else Unknown()
+
+
+def _pads(value: Value) -> bool:
+    """Whether something in a batch is padded."""
+    if isinstance(value, Sequence):
+        return any(map(_pads, value.content.items))
+    return any(map(_pads, value.values())) if isinstance(value, Mapping) else isinstance(value, Tensor)
+
+
+def _fresh(run: Run, value: Value, flow: Flow) -> Value:
+    """A batch of its own for each pass: others may put something into it."""
+    if isinstance(value, Sequence):
+        content = Content(tuple(_fresh(run, each, flow) for each in value.content.items))
+        return run.own(Sequence(value.kind, content, names=value.names))
+    if isinstance(value, Mapping):
+        mapping: Mapping = run.own(Mapping())
+        for key, each in value.fields.items():
+            mapping.fields[key] = _fresh(run, each, flow)
+        return mapping
+    if isinstance(value, Tensor):
+        return Tensor(flow, meta=value.meta)
+    return Unknown(flow)

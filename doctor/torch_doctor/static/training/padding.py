@@ -1,0 +1,108 @@
+"""Tensors that were padded: which, with what, and whether they still are as they were then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from torch_doctor.static import program as p
+from torch_doctor.static.knowledge import Lasting
+from torch_doctor.static.tables import words
+from torch_doctor.static.tables.methods import MOVES
+from torch_doctor.static.values import Const, Either, Making, Sequence, Tensor, Value, number_dtype
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+    from torch_doctor.trace import Site
+
+PADS: Final = frozenset(("pad_sequence",))
+"""Functions that put sequences side by side, the shorter ones padded."""
+_ARRANGING: Final = frozenset(
+    (
+        *MOVES,
+        *words(
+            """
+            view reshape flatten ravel contiguous clone detach pin_memory data long int type squeeze unsqueeze t T
+            transpose swapaxes swapdims permute movedim moveaxis requires_grad_ batch unbind Variable view_as reshape_as
+            """
+        ),
+    )
+)
+"""How a tensor is made that has the numbers of another, all of them, perhaps in another order of the dimensions."""
+
+
+class Padding(Struct, frozen=True, eq=False):
+    """How a tensor was padded: where, and with what (None: not known). `made` is how it was made, by which it is known again."""
+
+    made: Making
+    site: Site
+    fill: Value | None
+
+
+class Touched(Lasting):
+    """The paddings of which something was changed in place since."""
+
+    def __init__(self) -> None:
+        self.made: set[Making] = set()
+
+
+def behind(run: Run, value: Value) -> Padding | None:
+    """How a tensor was padded whose padding is still all there; None for any other.
+
+    A part of it between bounds that the source does not give may be what lies before the padding.
+    """
+    if isinstance(value, Either):
+        found = [behind(run, option) for _, option in value.options]
+        first = found[0]
+        return (
+            first if first is not None and all(each is not None and each.made is first.made for each in found) else None
+        )
+    made = value.meta if isinstance(value, Tensor) else None
+    while isinstance(made, Making) and made.name not in PADS:
+        first_argument = made.args[0] if made.args and arranges(made) else None
+        made = first_argument.meta if isinstance(first_argument, Tensor) else None
+    if not isinstance(made, Making) or made.site is None or made in run.of(Touched).made:
+        return None
+    return Padding(made, made.site, _fill(made))
+
+
+def touched(run: Run, value: Value) -> None:
+    """Numbers of this value were changed in place: the padding, perhaps."""
+    padding = behind(run, value)
+    if padding is not None:
+        run.of(Touched).made.add(padding.made)
+
+
+def arranges(made: Making) -> bool:
+    """Whether it leaves the numbers of a padded tensor what they are, those of the padding among them."""
+    return made.name in _ARRANGING if made.name != "[]" else _keeps_ends(made)
+
+
+def _keeps_ends(made: Making) -> bool:
+    """Whether an item of a tensor has padding in it as the whole has: the bounds are numbers that the source gives."""
+    key = made.of
+    parts = key.items if isinstance(key, p.Display) and key.kind == "tuple" else (key,)
+    index = made.args[1]
+    values = index.content.items if parts != (key,) and isinstance(index, Sequence) else (index,)
+    return len(values) == len(parts) and all(map(_is_certain, parts, values))
+
+
+def _is_certain(part: object, value: Value) -> bool:
+    if isinstance(part, p.Slice):
+        return all(each is None or _is_number(each) for each in (part.lower, part.upper, part.step))
+    return isinstance(value, Const) or number_dtype(value) == "int64"
+
+
+def _is_number(bound: p.Expr) -> bool:
+    if isinstance(bound, p.Operation) and len(bound.operands) == 1:
+        return isinstance(bound.operands[0], p.Const)
+    return isinstance(bound, p.Const)
+
+
+def _fill(made: Making) -> Value | None:
+    """What the shorter sequences are filled up with."""
+    if "**" in made.keywords:
+        return None
+    given = made.args[2] if len(made.args) > 2 else made.keywords.get("padding_value")  # noqa: PLR2004 - the third
+    return Const(0) if given is None else given

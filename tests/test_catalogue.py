@@ -56,6 +56,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR209": ("loss-module-given-tensors", "E", "SP", "safe"),
     "TDR215": ("loss-module-overwritten", "E", "SP", "safe"),
     "TDR216": ("reduction-over-batch", "E", "SP", "unsafe"),
+    "TDR217": ("loss-on-padding", "E", "SP", "unsafe"),
     "TDR203": ("nll-without-log-softmax", "E", "SP", "unsafe"),
     "TDR204": ("sigmoid-before-bce-with-logits", "E", "SP", "unsafe"),
     "TDR205": ("bce-on-logits", "E", "SP", "unsafe"),

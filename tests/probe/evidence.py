@@ -220,6 +220,11 @@ CLAIMS: dict[str, list[Claim]] = {
             lambda low, high: max(abs(low - 1), abs(high - 1)) < NEAR_ONE,
         ),
     ],
+    "TDR217": [
+        Claim("{} of {} targets are padding", some, some),
+        Claim("the loss is {} with them, {} without", lambda before, after: before != after, never),
+        Claim("without them the loss is {}, as with them", never, always),
+    ],
     "TDR301": CONTAINED,
     "TDR302": [
         Claim("built {} times?, and the base was ready before the first layer", never, some),

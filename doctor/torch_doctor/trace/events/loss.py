@@ -155,3 +155,29 @@ class Overwritten(Event, frozen=True, kw_only=True):
     def words(self, _: Names, /) -> str:
         fails = f", which fails in row {self.fails_at.row}" if self.fails_at is not None else ""
         return f"put what {quoted(self.name)} returns into {quoted(self.name)}{fails}"
+
+
+class PaddedTargets(Event, frozen=True, kw_only=True):
+    """A loss over classes, spelled `name`, got targets, spelled `target`, that were padded at `padded_at` with `fill`.
+
+    `counted`: the padding counts among the targets, as the settings of the loss say, which it gets at `settings_at` (None: not
+    known). A run tells it from the loss itself: it was `before`, and is `after` where the `positions` that are padding, of
+    so many targets in all, are left out.
+    """
+
+    name: str
+    target: str
+    counted: Tri
+    padded_at: Site | None = None
+    fill: str = ""
+    settings_at: Site | None = None
+    positions: int = 0
+    of: int = 0
+    before: float = 0.0
+    after: float = 0.0
+
+    def words(self, _: Names, /) -> str:
+        counts = {True: "counts their padding", False: "leaves their padding out", None: "gets padded targets"}[
+            self.counted
+        ]
+        return f"loss {quoted(self.name)} of {quoted(self.target)} {counts}"

@@ -1,0 +1,105 @@
+"""What `pad_sequence` has padded, and where: known again by its numbers, wherever it turns up."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..watching.watch import Watch
+
+KEPT = 16  # padded tensors that are remembered
+LARGEST = 1_000_000  # numbers of one
+MATRIX = 2  # dimensions of sequences side by side
+
+
+def padded_in(watch: Watch) -> Padded:
+    """What was padded in a run; those who ask share it."""
+    if "padded" not in watch.__dict__:
+        watch.__dict__["padded"] = Padded(watch)
+    found: Padded = watch.__dict__["padded"]
+    return found
+
+
+class Padded:
+    """The tensors that `pad_sequence` made last."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._last: deque[tuple[Any, Any]] = deque(maxlen=KEPT)  # a tensor, and where it is padding
+        watch.patches.replace(watch.torch.nn.utils.rnn, "pad_sequence", self._wrapping)
+
+    def __bool__(self) -> bool:
+        return bool(self._last)
+
+    def _wrapping(self, original: Any) -> Any:
+        recorder = self._watch.recorder
+
+        def pad_sequence(*arguments: Any, **keywords: Any) -> Any:
+            made = original(*arguments, **keywords)
+            if not recorder.quiet:
+                recorder.safely(self._note, made, arguments, keywords)
+            return made
+
+        return pad_sequence
+
+    def _note(self, made: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        """Remembers sequences, and where each of them has ended."""
+        sequences = arguments[0] if arguments else keywords["sequences"]
+        if made.requires_grad or made.dim() < MATRIX or made.numel() > LARGEST:
+            return
+        batch_first = arguments[1] if len(arguments) > 1 else keywords.get("batch_first", False)
+        side = arguments[3] if len(arguments) > 3 else keywords.get("padding_side", "right")  # noqa: PLR2004 - the fourth
+        torch, longest = self._watch.torch, made.shape[1 if batch_first else 0]
+        lengths = torch.tensor([len(each) for each in sequences])[:, None]
+        steps = torch.arange(longest)[None]
+        behind = steps < longest - lengths if side == "left" else steps >= lengths
+        self._last.append((made if batch_first else made.transpose(0, 1), behind))
+
+    def of(self, tensor: Any) -> Any:
+        """Where these sequences, side by side in whichever order, have ended, a row for each; None for any other tensor."""
+        if tensor.dim() < MATRIX or tensor.numel() > LARGEST or tensor.is_sparse:
+            return None
+        wanted = tensor.detach().cpu()
+        for padded, behind in reversed(self._last):
+            for each, where in _stretches(padded, behind):
+                for arranged in (each, each.transpose(0, 1)):
+                    if arranged.shape == wanted.shape and _same(arranged, wanted):
+                        return where
+        return None
+
+    def among(self, targets: Any) -> Any:
+        """Where targets are padding; None where they are nothing that was padded, or where that cannot be told."""
+        wanted = targets.detach().cpu().reshape(-1)
+        found = [
+            where.reshape(targets.shape)
+            for padded, behind in reversed(self._last)
+            if padded.dim() == MATRIX and not padded.is_floating_point()
+            for part, where in _parts(padded, behind)
+            if part.numel() == wanted.numel() and _same(part.reshape(-1), wanted)
+        ]
+        if not found or any(not bool((each == found[0]).all()) for each in found[1:]):
+            return None
+        return found[0].to(targets.device)
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool((one.detach().cpu() == other).all())
+
+
+def _stretches(padded: Any, behind: Any) -> Iterator[tuple[Any, Any]]:
+    """All steps, and all but the first or the last one."""
+    yield padded, behind
+    yield padded[:, :-1], behind[:, :-1]
+    yield padded[:, 1:], behind[:, 1:]
+
+
+def _parts(padded: Any, behind: Any) -> Iterator[tuple[Any, Any]]:
+    """What targets are made of padded sequences: such stretches, either way round, or a single step or sequence."""
+    for part, where in _stretches(padded, behind):
+        yield part, where
+        yield part.T, where.T
+    yield from zip(padded, behind)  # noqa: B905 - one for each
+    yield from zip(padded.T, behind.T)  # noqa: B905 - as above

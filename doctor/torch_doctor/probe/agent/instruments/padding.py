@@ -1,0 +1,64 @@
+"""Computes losses again without what padding has put among their targets: does it count?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .instrument import Instrument as Base
+from .padded import padded_in
+
+if TYPE_CHECKING:
+    from ..scopes import Here
+    from ..watching.watch import Watch
+
+MOST = 3  # losses of one place that are computed again
+LOSSES = {
+    "torch.nn.CrossEntropyLoss": "cross_entropy",
+    "torch.nn.functional.cross_entropy": "cross_entropy",
+    "torch.nn.NLLLoss": "nll_loss",
+    "torch.nn.functional.nll_loss": "nll_loss",
+}
+IGNORE_INDEX = 4  # its place among the arguments of these functions
+
+
+class Instrument(Base):
+    """Looks for padding in the targets of losses over classes."""
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._padded = padded_in(watch)
+        self._done: dict[int, int] = {}
+
+    def on_loss(
+        self, loss: str, arguments: tuple[Any, ...], keywords: dict[str, Any], value: Any, here: Here, event: int
+    ) -> None:
+        """A loss was computed: where padding is among its targets, it is computed once more without it."""
+        function = LOSSES.get(loss)
+        if function is None or self._done.get(here.site, 0) >= MOST or not self._padded or value.numel() != 1:
+            return
+        scores = arguments[0] if arguments else keywords.get("input")
+        target = arguments[1] if len(arguments) > 1 else keywords.get("target")
+        if target is None or target.is_floating_point() or target.numel() == value.numel():
+            return
+        with self.watch.unwatched(), self.watch.torch.no_grad():
+            padding = self._padded.among(target)
+            if padding is None or not bool(padding.any()) or bool(padding.all()):
+                return
+            self._done[here.site] = self._done.get(here.site, 0) + 1
+            ignored = keywords.get("ignore_index", arguments[IGNORE_INDEX] if len(arguments) > IGNORE_INDEX else -100)
+            compute = getattr(self.watch.torch.nn.functional, function)
+            others = {name: given for name, given in keywords.items() if name not in ("input", "target")}
+            after = compute(scores, target.masked_fill(padding, ignored), *arguments[2:], **others)
+        before, without = float(value), float(after)
+        recorder = self.watch.recorder
+        recorder.event(
+            "PaddedTargets",
+            here,
+            name=recorder.caller(here.site),
+            target=recorder.argument(here.site, 1, "target"),
+            counted=abs(before - without) > 1e-6 * max(1.0, abs(before)),
+            positions=int(padding.sum()),
+            of=target.numel(),
+            before=before,
+            after=without,
+        )

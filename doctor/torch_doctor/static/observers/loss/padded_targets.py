@@ -1,0 +1,119 @@
+"""Losses over classes that get padded targets: does the padding count among them?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from torch_doctor.static.observer import Observer
+from torch_doctor.static.tables import losses
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training import padding
+from torch_doctor.static.training.reductions import reduction_of
+from torch_doctor.static.values import Const, Lib, Module, Plain, Tensor, Unknown, Value, symbol_of
+from torch_doctor.trace import PaddedTargets
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Call, Symbol
+    from torch_doctor.trace import Tri
+
+_LOSSES: Final = frozenset(
+    (
+        "torch.nn.CrossEntropyLoss",
+        "torch.nn.NLLLoss",
+        "torch.nn.functional.cross_entropy",
+        "torch.nn.functional.nll_loss",
+    )
+)
+_EMBEDDING: Final = "torch.nn.Embedding"
+_PADDING_INDEX: Final = 2
+_IGNORED: Final = -100
+"""The target that these losses leave out where they are not told another."""
+
+
+class PaddedTargeting(Observer, invoked=(Module, Lib)):
+    """What the targets of a loss were filled up with, and whether it leaves that out.
+
+    A filling whose number the source does not give may be the one that is left out by default, unless it is an index: of the
+    embedding that is built for it, or that gets sequences filled with it.
+    """
+
+    writes = (PaddedTargets,)
+
+    def __init__(self) -> None:
+        self._indices: set[Symbol] = set()
+
+    def item_set(self, run: Run, holder: Value, _key: Value, _value: Value, _node: p.Node) -> None:
+        """Some numbers are overwritten: those of the padding, perhaps."""
+        padding.touched(run, holder)
+
+    def made(self, run: Run, name: str, call: Call, _: Value) -> None:
+        """A method that changes its tensor in place may change the padding."""
+        if name.endswith("_") and call.args:
+            padding.touched(run, call.args[0])
+
+    def built(self, _: Run, thing: object, __: Call) -> None:
+        """An embedding is told which index is padding."""
+        if isinstance(thing, Module) and thing.layer == _EMBEDDING:
+            given = (
+                thing.given[_PADDING_INDEX] if len(thing.given) > _PADDING_INDEX else thing.settings.get("padding_idx")
+            )
+            self._is_index(given)
+
+    def invoked(self, run: Run, func: Value, call: Call) -> None:
+        """Write what a loss does with the padding of its targets."""
+        module = func if isinstance(func, Module) else None
+        name = module.layer if module is not None else canonical(func.name) if isinstance(func, Lib) else ""
+        if name == _EMBEDDING and module is not None and (given := call.argument(0, "input")) is not None:
+            found = padding.behind(run, given)
+            self._is_index(None if found is None else found.fill)
+        if name not in _LOSSES or (name in losses.CLASSES) is not (module is not None):
+            return
+        scores, target = call.argument(0, "input"), call.argument(1, "target")
+        found = None if target is None else padding.behind(run, target)
+        if (
+            found is None
+            or not isinstance(scores, (Tensor, Unknown))
+            or not (scores.flow.forwards or scores.flow.graph)
+        ):
+            return
+        run.emit(
+            PaddedTargets,
+            call.node,
+            name=call.name,
+            target=run.text_of_argument(call.node, 1, "target"),
+            counted=self._counted(name, call, module, found.fill),
+            padded_at=found.site,
+            fill=str(found.fill.value) if isinstance(found.fill, Const) else "",
+            settings_at=run.site(call.node) if module is None else module.born,
+        )
+
+    def _is_index(self, value: Value | None) -> None:
+        if isinstance(value, (Plain, Unknown)):
+            self._indices.add(symbol_of(value))
+
+    def _counted(self, name: str, call: Call, module: Module | None, fill: Value | None) -> Tri:
+        """Whether the filling counts; None where that is not known, or where weights decide."""
+        if reduction_of(name, call, module) not in ("mean", "sum"):
+            return None
+        order = losses.SETTINGS[name]
+        given, named = (
+            (call.args[2:], call.keywords) if module is None else (module.given, {**module.settings, **module.fields})
+        )
+        settings = {**dict(zip(order, given, strict=False)), **named}
+        if "**" in settings or not _is_none(settings.get("weight")):
+            return None
+        ignored = settings.get("ignore_index", Const(_IGNORED))
+        if isinstance(fill, Const) and isinstance(ignored, Const):
+            return None if not isinstance(fill.value, int) or fill.value < 0 else fill.value != ignored.value
+        if not isinstance(fill, (Plain, Unknown)):
+            return None
+        if isinstance(ignored, Const):
+            negative = isinstance(ignored.value, int) and ignored.value < 0
+            return True if negative and symbol_of(fill) in self._indices else None
+        return False if symbol_of(fill) == symbol_of(ignored) else None
+
+
+def _is_none(value: object) -> bool:
+    return value is None or (isinstance(value, Const) and value.value is None)

@@ -1,0 +1,146 @@
+"""TDR217: a loss that counts the padding of its targets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.edits import Keyword
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import PaddedTargets
+from torch_doctor_rules.judging.causes import place
+from torch_doctor_rules.judging.evidence import at, fact, two
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.wording import message, named, sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+
+class LossOnPadding(Rule):
+    """A loss counts the padding of its targets: the model learns to write padding.
+
+    ## Why is this bad?
+    Sequences of different lengths are filled up to stand in one tensor. What is filled in is no target, but the loss cannot
+    know: it averages over all positions. Where half of a batch is padding, half of the gradient teaches the model to
+    write it, which is easy, so that the loss falls and says little about the sequences. How much it weighs changes with
+    the lengths that happen to meet in a batch.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.nn.utils.rnn import pad_sequence
+    from torch.utils.data import DataLoader
+
+    torch.manual_seed(0)
+    words = [torch.randint(1, 20, (length,)) for length in (3, 5, 8, 4) * 8]
+    rows = [(sentence, sentence % 3 + 1) for sentence in words]
+
+    def collate(batch):
+        sentences, tags = zip(*batch)
+        return pad_sequence(sentences, batch_first=True), pad_sequence(tags, batch_first=True)
+
+    loader = DataLoader(rows, batch_size=8, shuffle=True, collate_fn=collate)
+    model = nn.Sequential(nn.Embedding(20, 8, padding_idx=0), nn.Linear(8, 4))
+    criterion = nn.CrossEntropyLoss()
+    optimizer = torch.optim.Adam(model.parameters())
+    for sentences, tags in loader:
+        optimizer.zero_grad()
+        criterion(model(sentences).flatten(0, 1), tags.flatten()).backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.nn.utils.rnn import pad_sequence
+    from torch.utils.data import DataLoader
+
+    torch.manual_seed(0)
+    words = [torch.randint(1, 20, (length,)) for length in (3, 5, 8, 4) * 8]
+    rows = [(sentence, sentence % 3 + 1) for sentence in words]
+
+    def collate(batch):
+        sentences, tags = zip(*batch)
+        return pad_sequence(sentences, batch_first=True), pad_sequence(tags, batch_first=True)
+
+    loader = DataLoader(rows, batch_size=8, shuffle=True, collate_fn=collate)
+    model = nn.Sequential(nn.Embedding(20, 8, padding_idx=0), nn.Linear(8, 4))
+    criterion = nn.CrossEntropyLoss(ignore_index=0)
+    optimizer = torch.optim.Adam(model.parameters())
+    for sentences, tags in loader:
+        optimizer.zero_grad()
+        criterion(model(sentences).flatten(0, 1), tags.flatten()).backward()
+        optimizer.step()
+    ```
+
+    ## Fix safety
+    The loss changes: it is the mean over fewer targets. The fix tells the loss to ignore what the targets are filled up with,
+    and does so only where the source gives that number. If the same number is also a real class, it is ignored there as
+    well: fill up with -100, which is ignored by default.
+
+    ## How the probe confirms it
+    It finds in the targets what `pad_sequence` filled in, and computes the loss of that batch again without those
+    positions. A loss that stays the same leaves them out already: by its index, by weights, or otherwise.
+
+    ## When it stays silent
+    Where targets are selected by a mask or by lengths, or changed in place after they were padded; where the loss ignores
+    what they are filled up with; for `reduction="none"`, whose losses may be masked afterwards, and for losses with
+    class weights; and where the source gives neither the number that fills up nor shows that it is an index.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.rnn.pad_sequence.html
+    """
+
+    code = "TDR217"
+    name = "loss-on-padding"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+    needs = frozenset({"padding"})
+    shown_by = "targets with padding in them"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """The first loss at each place that counts what was filled in."""
+        yield from first_per_site(self._found(trace))
+
+    def _found(self, trace: Trace) -> Iterator[Finding]:
+        for event in trace.of(PaddedTargets):
+            if event.counted is not True:
+                continue
+            padded, settings = event.padded_at, event.settings_at
+            remedy = "let the loss ignore what fills them up{fill}: that is its ignore_index"
+            yield self.finding(
+                event.site,
+                message(
+                    "`{loss}` counts the padding in `{target}`: the model learns to write padding",
+                    loss=event.name,
+                    target=named(event.target, "its targets"),
+                ),
+                help=sentence(remedy, fill=f", {event.fill}" if event.fill else ""),
+                trail=[Step(padded, "shorter sequences are filled up here")] if padded is not None else [],
+                cause=place(settings if settings != event.site else None),
+                edits=[Keyword(settings, "ignore_index", event.fill)] if settings is not None and event.fill else [],
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool:
+        """Whether the loss got targets with padding in them there, and left it out."""
+        return bool(at(trace, finding.site, PaddedTargets))
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How much of the targets is padding, and what the loss is with it and without it."""
+        events = at(trace, finding.site, PaddedTargets)
+        for event in [each for each in events if each.counted][:1] or events[:1]:
+            text = f"{event.positions:,} of {event.of:,} targets are padding"
+            yield fact(text, event.positions, "targets", event)
+            same = "as with it" if not event.counted else ""
+            numbers = two(event.before, event.after).split(" and ")
+            yield (
+                fact(f"without them the loss is {numbers[1]}, {same}", event.after, "", event)
+                if same
+                else fact(f"the loss is {numbers[0]} with them, {numbers[1]} without", event.after, "", event)
+            )

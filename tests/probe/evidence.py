@@ -351,6 +351,10 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("{} rows? in batches of {}: {} of them are left out", some_left, none_left),
         Claim("{} batch(?:es)? evaluated, a short last one kept", never, some),
     ],
+    "TDR714": [
+        Claim("other numbers in {} places? of padding change an output from {} to {}", some, never),
+        Claim("other numbers in {} places? of padding change no output", never, some),
+    ],
     "TDR801": [ON_CPU],
     "TDR802": [ON_CPU, Claim("{} times? all tensors, {} of them, were on the GPU", never, some)],
     "TDR803": [

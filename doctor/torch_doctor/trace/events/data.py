@@ -268,3 +268,26 @@ class WorkersAlike(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         return f"draw the same random numbers in each of {self.workers} workers"
+
+
+class PaddingRead(Event, frozen=True, kw_only=True):
+    """A model, called `name`, got sequences that were padded at `padded_at`, and `reads` what lies behind their ends.
+
+    `by` is the layer that does, at `read_at`. A run tells it from a copy: when the `positions` that are padding were others
+    for its layers, its outputs for the sequences themselves changed, where they did most from `first` to `second`.
+    `alone`: its only output is one for each sequence.
+    """
+
+    name: str
+    reads: Tri
+    by: str = ""
+    read_at: Site | None = None
+    padded_at: Site | None = None
+    positions: int = 0
+    first: float = 0.0
+    second: float = 0.0
+    alone: bool = False
+
+    def words(self, _: Names, /) -> str:
+        reads = "reads" if self.reads else "does not read"
+        return f"{quoted(self.name)} {reads} what lies behind the ends of padded sequences"

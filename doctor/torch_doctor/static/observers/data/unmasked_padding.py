@@ -1,0 +1,72 @@
+"""Models that read what lies behind the ends of padded sequences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from torch_doctor.static.observer import Observer
+from torch_doctor.static.tables import shapes
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training import cross_device, padding, unmasked
+from torch_doctor.static.values import Lib, Module, Value
+from torch_doctor.trace import PaddingRead
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.training.padding import Padding
+    from torch_doctor.static.values import Call
+    from torch_doctor.trace import Site
+
+_RECURRENT: Final = frozenset(f"torch.nn.{name}" for name in shapes.LAYERS_RECURRENT)
+_TAKING: Final = _RECURRENT | {"torch.nn.Linear"}
+"""Layers that compute something of the state after the last step."""
+
+
+class UnmaskedPadding(Observer, invoked=(Module, Lib)):
+    """Attention without a mask, recurrent layers without lengths that go backward, and last steps that something is made of."""
+
+    writes = (PaddingRead,)
+
+    def __init__(self) -> None:
+        self._told: set[tuple[Site, Site]] = set()
+
+    def item_set(self, run: Run, holder: Value, _key: Value, _value: Value, _node: p.Node) -> None:
+        """Some numbers are overwritten: those of the padding, perhaps."""
+        padding.touched(run, holder)
+
+    def made(self, run: Run, name: str, call: Call, _: Value) -> None:
+        """A method that changes its tensor in place may change the padding."""
+        if name.endswith("_") and call.args:
+            padding.touched(run, call.args[0])
+
+    def invoked(self, run: Run, func: Value, call: Call) -> None:
+        """Write which padding a layer reads."""
+        name = func.layer if isinstance(func, Module) else canonical(func.name) if isinstance(func, Lib) else ""
+        if name in unmasked.READERS:
+            self._write(run, call, unmasked.attended(run, name, call), name)
+        if isinstance(func, Module) and name in _RECURRENT:
+            self._write(run, call, unmasked.gone_through(run, func, call), name)
+        if name in _TAKING:
+            for value in call.values:
+                found = unmasked.ended(run, value)
+                if found is not None:
+                    self._write(run, call, *found)
+
+    def _write(self, run: Run, call: Call, found: Padding | None, by: str) -> None:
+        if found is None:
+            return
+        here = run.site(call.node)
+        site, name = run.of(cross_device.Meetings).outer_call if run.modules_called else (None, "")
+        outer = site or here
+        if (outer, found.site) not in self._told:
+            self._told.add((outer, found.site))
+            run.emit(
+                PaddingRead,
+                outer,
+                name=name if site is not None else call.name,
+                reads=True,
+                by=by.rpartition(".")[2],
+                read_at=here,
+                padded_at=found.site,
+            )

@@ -1,0 +1,161 @@
+"""What layers read of padded sequences: the places behind their ends too, where nothing tells them of the ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from torch_doctor.static import program as p
+from torch_doctor.static.tables import shapes as table
+from torch_doctor.static.tables import words
+from torch_doctor.static.training import padding
+from torch_doctor.static.values import Call, Const, Making, Module, Sequence, Tensor, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.training.padding import Padding
+
+RECURRENT: Final = frozenset(f"nn.{name}" for name in table.LAYERS_RECURRENT)
+_STATES: Final = frozenset(f"{name}.state" for name in RECURRENT)
+_EACH_PLACE: Final = frozenset(
+    (
+        *RECURRENT,
+        *table.ELEMENTWISE,
+        *table.DIVISIONS,
+        *(f"nn.{name}" for name in (*table.LAYERS_SAME, *table.LAYERS_LAST, "Embedding")),
+        *words("relu gelu silu tanh sigmoid leaky_relu elu dropout layer_norm linear embedding cat"),
+    )
+)
+"""How a tensor is made whose places are those of what it is made of."""
+_POOLED: Final = frozenset(words("mean sum max amax"))
+_FAR: Final = 60
+"""Steps that are followed back."""
+
+
+class Reader(Struct, frozen=True):
+    """The sequences among a layer's arguments that it reads as a whole, each with the arguments that tell of their ends."""
+
+    sequences: tuple[tuple[int, str, tuple[tuple[int, str], ...]], ...]
+
+
+_ENCODER: Final = Reader(((0, "src", ((1, "src_mask"), (1, "mask"), (2, "src_key_padding_mask"), (3, "is_causal"))),))
+_DECODER: Final = Reader(
+    (
+        (0, "tgt", ((2, "tgt_mask"), (4, "tgt_key_padding_mask"), (6, "tgt_is_causal"))),
+        (1, "memory", ((3, "memory_mask"), (5, "memory_key_padding_mask"), (7, "memory_is_causal"))),
+    )
+)
+READERS: Final[dict[str, Reader]] = {
+    "torch.nn.MultiheadAttention": Reader(((1, "key", ((3, "key_padding_mask"), (5, "attn_mask"), (7, "is_causal"))),)),
+    "torch.nn.TransformerEncoderLayer": _ENCODER,
+    "torch.nn.TransformerEncoder": _ENCODER,
+    "torch.nn.TransformerDecoderLayer": _DECODER,
+    "torch.nn.TransformerDecoder": _DECODER,
+    "torch.nn.Transformer": Reader(((0, "src", ((2, "src_mask"), (5, "src_key_padding_mask"), (8, "src_is_causal"))),)),
+    "torch.nn.functional.scaled_dot_product_attention": Reader(((1, "key", ((3, "attn_mask"), (5, "is_causal"))),)),
+}
+"""Attention by its torch name (https://docs.pytorch.org/docs/stable/nn.html#transformer-layers)."""
+
+
+def attended(run: Run, name: str, call: Call) -> Padding | None:
+    """The padding that attention of this name reads: nothing tells it which places to leave out."""
+    if "**" in call.keywords:
+        return None
+    for place, keyword, masks in READERS[name].sequences:
+        sequence = call.argument(place, keyword)
+        if sequence is not None and not any(_is_given(call.argument(*mask)) for mask in masks):
+            found = carried(run, sequence)
+            if found is not None:
+                return found
+    return None
+
+
+def gone_through(run: Run, layer: Module, call: Call) -> Padding | None:
+    """The padding that a recurrent layer reads before the sequences themselves, because it goes through them backward too."""
+    short = layer.layer.rpartition(".")[2]
+    place = 7 if short == "RNN" else 6
+    both = layer.given[place] if len(layer.given) > place else layer.settings.get("bidirectional")
+    sequence = call.argument(0, "input")
+    if sequence is None or not isinstance(both, Const) or both.value is not True:
+        return None
+    return carried(run, sequence)
+
+
+def ended(run: Run, value: Value) -> tuple[Padding, str] | None:
+    """The padding behind what a recurrent layer has in its last step, where that is in a value; with the layer's name."""
+    for made in _back(value, frozenset((*_EACH_PLACE, *_POOLED, "[]")) - RECURRENT):
+        through = _layer_of_last(made)
+        found = None if through is None else carried(run, through.args[0])
+        if through is not None and found is not None:
+            return found, through.name.removeprefix("nn.").removesuffix(".state")
+    return None
+
+
+def carried(run: Run, value: Value) -> Padding | None:
+    """The padding that still has places of its own in a tensor: each place was computed by itself, or the whole from the whole."""
+    found = padding.behind(run, value)
+    for made in _back(value, _EACH_PLACE):
+        if found is not None:
+            return found
+        found = padding.behind(run, Tensor(meta=made))
+    return found
+
+
+def _back(value: Value, through: frozenset[str]) -> Iterator[Making]:
+    """How a value was made, and what it was made of, as far as that goes through such steps."""
+    waiting, steps = [value], 0
+    while waiting and steps < _FAR:
+        each = waiting.pop(0)
+        steps += 1
+        if isinstance(each, Sequence):
+            waiting += each.content.all()
+        made = each.meta if isinstance(each, Tensor) else None
+        if not isinstance(made, Making):
+            continue
+        yield made
+        if made.name in through or padding.arranges(made):
+            waiting += made.args
+
+
+def _layer_of_last(made: Making) -> Making | None:
+    """How the states of all steps were made by a recurrent layer, of which this is the last; None where it is no such thing."""
+    if made.name in _STATES:
+        return made
+    first = made.args[0] if made.args else None
+    inner = first.meta if isinstance(first, Tensor) else None
+    if not isinstance(inner, Making) or inner.name not in RECURRENT or not isinstance(inner.of, Module):
+        return None
+    time = _time(inner.of, inner.name)
+    if time is None or (made.name == "[]" and not _takes_last(made, time)):
+        return None
+    if made.name in _POOLED:
+        given = made.args[1] if len(made.args) > 1 else made.keywords.get("dim")
+        return inner if isinstance(given, Const) and given.value == time else None
+    return inner if made.name == "[]" else None
+
+
+def _time(layer: Module, name: str) -> int | None:
+    """The dimension of the steps; None where it is not known."""
+    place = 5 if name == "nn.RNN" else 4
+    first = layer.given[place] if len(layer.given) > place else layer.settings.get("batch_first", Const(value=False))
+    return int(bool(first.value)) if isinstance(first, Const) else None
+
+
+def _takes_last(made: Making, time: int) -> bool:
+    """Whether an item is the last step: `[-1]`, `[:, -1]`, `[:, -1, :]`."""
+    key, index = made.of, made.args[1]
+    parts = key.items if isinstance(key, p.Display) and key.kind == "tuple" else (key,)
+    values = index.content.items if parts != (key,) and isinstance(index, Sequence) else (index,)
+    if len(parts) != len(values) or len(values) <= time:
+        return False
+    whole = all(isinstance(part, p.Slice) and part.lower is part.upper is None for part in parts[:time])
+    last = values[time]
+    return whole and isinstance(last, Const) and last.value == -1
+
+
+def _is_given(value: Value | None) -> bool:
+    """Whether an argument tells anything: it is neither left out, nor None, nor False."""
+    return value is not None and not (isinstance(value, Const) and value.value in (None, False))

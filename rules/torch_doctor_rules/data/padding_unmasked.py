@@ -1,0 +1,127 @@
+"""TDR714: padded sequences of which a model reads what lies behind their ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
+from torch_doctor.trace import PaddingRead
+from torch_doctor_rules.judging.causes import place
+from torch_doctor_rules.judging.evidence import at, count, fact, two
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.wording import message, owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+
+class PaddingUnmasked(Rule):
+    """A model reads what lies behind the ends of padded sequences: its answer depends on who else is in the batch.
+
+    ## Why is this bad?
+    A recurrent layer goes on through the padding: its last state is the one after the padding, and where it also goes
+    backward it begins there. Attention without a mask spreads its weights over the padding too. The same sequence gets
+    another answer in a batch with longer ones than it gets alone, in training and in use.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.nn.utils.rnn import pad_sequence
+
+    torch.manual_seed(0)
+    tracks = [torch.randn(3 + number % 5, 6) for number in range(8)]
+    labels = torch.arange(8) % 2
+    lstm = nn.LSTM(6, 8, batch_first=True, bidirectional=True)
+    head = nn.Linear(8, 2)
+    optimizer = torch.optim.Adam([*lstm.parameters(), *head.parameters()])
+    for step in range(3):
+        optimizer.zero_grad()
+        _, (hidden, _) = lstm(pad_sequence(tracks, batch_first=True))
+        nn.functional.cross_entropy(head(hidden[-1]), labels).backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.nn.utils.rnn import pack_sequence
+
+    torch.manual_seed(0)
+    tracks = [torch.randn(3 + number % 5, 6) for number in range(8)]
+    labels = torch.arange(8) % 2
+    lstm = nn.LSTM(6, 8, batch_first=True, bidirectional=True)
+    head = nn.Linear(8, 2)
+    optimizer = torch.optim.Adam([*lstm.parameters(), *head.parameters()])
+    for step in range(3):
+        optimizer.zero_grad()
+        _, (hidden, _) = lstm(pack_sequence(tracks, enforce_sorted=False))
+        nn.functional.cross_entropy(head(hidden[-1]), labels).backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    A copy of the model gets the batch twice. The second time its recurrent and attention layers get other numbers where
+    `pad_sequence` has filled in, and the outputs for the sequences themselves change. Outputs that stay as they are refute
+    it.
+
+    ## When it stays silent
+    For packed sequences; for attention that gets any mask; for recurrent layers that go forward only, where each step's
+    output is used in its own place or the last one is looked up by the lengths; where it is not in sight that something
+    was padded; and for attention that is written by hand.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.rnn.pack_padded_sequence.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.MultiheadAttention.html
+    """
+
+    code = "TDR714"
+    name = "padding-unmasked"
+    level = Level.WARNING
+    witness = "SP"
+    needs = frozenset({"unmasked"})
+    only_confirms = True
+    shown_by = "sequences with padding behind them"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """The first call of a model at each place that reads what was filled in."""
+        for event in first_per_site([event for event in trace.of(PaddingRead) if event.reads]):
+            padded, read = event.padded_at, event.read_at
+            attends = bool(event.by) and event.by not in ("LSTM", "GRU", "RNN")
+            yield self.finding(
+                event.site,
+                message(
+                    "`{name}` reads what lies behind the ends of padded sequences: it depends on who else is there",
+                    name=owner(event.name, "forward", "the model"),
+                ),
+                help="give the attention a key_padding_mask"
+                if attends
+                else "pack the sequences with their lengths, or look up the last step of each by its length",
+                trail=[
+                    *([Step(padded, "shorter sequences are filled up here")] if padded is not None else []),
+                    *([Step(read, f"{event.by} reads all of it")] if read not in (None, event.site) else []),
+                ],
+                cause=place(read),
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool:
+        """Whether the model got padded sequences there, and answered as with another padding."""
+        return bool(at(trace, finding.site, PaddingRead))
+
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
+        """Where each sequence gets one answer, no place of it can be a part that nobody looks at."""
+        return any(event.alone for event in at(trace, finding.site, PaddingRead))
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """What another padding changes."""
+        events = at(trace, finding.site, PaddingRead)
+        for event in [each for each in events if each.reads][:1] or events[:1]:
+            padding = f"other numbers in {count(event.positions, 'place')} of padding"
+            if event.reads:
+                one, other = two(event.first, event.second).split(" and ")
+                yield fact(f"{padding} change an output from {one} to {other}", event.second, "", event)
+            else:
+                yield fact(f"{padding} change no output", event.positions, "places", event)

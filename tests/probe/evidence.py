@@ -374,6 +374,7 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("it raises: {…}", always, never),
         Claim("{} times an array was made of a tensor on the CPU", never, some),
     ],
+    "TDR814": RANKS,
     "TDR901": [
         Claim("{} steps? taken, and nothing was seeded", some, never),
         Claim("`{…}` is called", never, always),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Run = Any  # arguments to outcome
 
-CODES = ("TDR710", "TDR809", "TDR811", "TDR812")
+CODES = ("TDR710", "TDR809", "TDR811", "TDR812", "TDR814")
 WHOLE = ("TDR809", "TDR811")  # of the others, what one process shows of scripts that are right is enough
 CHOSEN = [
     fixture
@@ -113,6 +113,7 @@ def test_two_processes_confirm_what_is_marked_and_nothing_else(fixture: Path, wr
         ("TDR809/bad_log_directory.py", "2 processes write ddp"),
         ("TDR811/bad_own_part_of_the_data.py", "6 of 6 forwards went around the wrapper"),
         ("TDR811/bad_own_part_of_the_data.py", "the gradient of 2.bias differs between processes by 0."),
+        ("TDR814/bad_sampler_without_wrapper.py", "the gradient of 2.bias differs between processes by 0."),
     ],
 )
 def test_the_evidence_has_the_numbers(fixture: str, evidence: str, write: Callable[..., Path]) -> None:

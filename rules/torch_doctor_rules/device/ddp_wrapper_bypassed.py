@@ -170,7 +170,7 @@ def _may_average(ranks: Ranks, module: int, forward: Event, step: Event) -> bool
     if apart is not None and (apart.real or ranks.averaged(module)):
         return not apart.real
     out_of_sight = any(module in event.modules for event in ranks.trace.between(forward, step, Escaped))
-    return out_of_sight or any(event.numbers > 1 for event in ranks.trace.between(forward, step, Exchanged))
+    return out_of_sight or any(event.numbers != 1 for event in ranks.trace.between(forward, step, Exchanged))
 
 
 def _sameness(ranks: Ranks, module: int) -> Iterator[Evidence]:

@@ -76,18 +76,24 @@ class Ranks:
             yield fact(text, apart.difference)
 
     def _steps(self, module: int) -> list[tuple[GradientsSeen, ...]]:
-        """The steps of a module, those of all processes together; it is the same that was wrapped as the same."""
-        wrapped = [list(dict.fromkeys(event.module for event in trace.of(Wrapped))) for trace in self.traces]
-        if not self or module not in wrapped[0]:
+        """The steps of a module, those of all processes together; it is the same that was wrapped, or stepped, as the same."""
+        known = self._numbered(Wrapped)
+        if not self or module not in known[0]:
+            known = self._numbered(GradientsSeen)
+        if not self or module not in known[0]:
             return []
-        which = wrapped[0].index(module)
-        if any(len(each) <= which for each in wrapped):
+        which = known[0].index(module)
+        if any(len(each) <= which for each in known):
             return []
         steps = [
             [event for event in trace.of(GradientsSeen) if event.module == own[which]]
-            for trace, own in zip(self.traces, wrapped, strict=True)
+            for trace, own in zip(self.traces, known, strict=True)
         ]
         return list(zip(*steps, strict=False))
+
+    def _numbered(self, kind: type[Wrapped | GradientsSeen]) -> list[list[int]]:
+        """The modules of these events, in each process, in the order in which they come."""
+        return [list(dict.fromkeys(event.module for event in trace.of(kind))) for trace in self.traces]
 
     # --- rows ---
 

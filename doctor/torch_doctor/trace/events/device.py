@@ -148,15 +148,17 @@ class Wrapped(Event, frozen=True, kw_only=True):
 class GroupBegun(Event, frozen=True, kw_only=True):
     """The process joins a group, by `init_process_group`, with this `backend` ("": torch's default, or not known).
 
-    `size` is how many processes there are, 0 where that is not known, `rank` the user's expression for the number of this one.
-    `beside`: several of them run on one machine, as the script starts them itself, or asks the launcher for the process's number
-    among those of its machine.
+    `size` is how many processes there are, 0 where that is not known, 1 where code out of sight may say so; `rank` is the user's
+    expression for the number of this one. `beside`: several of them run on one machine, as the script starts them itself, or
+    asks the launcher for the process's number among those of its machine. `exchanges` are the calls, in the files that were
+    read by then, of functions that send tensors, and where else such a function is named.
     """
 
     backend: str = ""
     size: int = 0
     rank: str = ""
     beside: bool = False
+    exchanges: frozenset[Site] = frozenset()
 
     def words(self, _: Names, /) -> str:
         how = [f"by {self.backend}"] * bool(self.backend) + [f"of {self.size}"] * bool(self.size)
@@ -174,11 +176,11 @@ class GpuChosen(Event, frozen=True, kw_only=True):
 
 
 class GradientsSeen(Event, frozen=True, kw_only=True):
-    """The gradients with which an optimizer is about to step a module that is wrapped for several processes.
+    """The gradients with which an optimizer is about to step a module, in one of several processes that have joined a group.
 
-    `gradients` holds parameters by name, those of a large model in part, each with some numbers of its gradient, at the same
-    places in every process. `loss` is the last loss that was gone back from, None where it is no single number.
-    Only the probe writes it.
+    The module is wrapped for them, or one that was called as a whole. `gradients` holds parameters by name, those of a large
+    model in part, each with some numbers of its gradient, at the same places in every process. `loss` is the last loss that
+    was gone back from, None where it is no single number. Only the probe writes it.
     """
 
     module: int
@@ -190,16 +192,16 @@ class GradientsSeen(Event, frozen=True, kw_only=True):
 
 
 class Exchanged(Event, frozen=True, kw_only=True):
-    """The script itself called `function` (its torch name), which sends `numbers` numbers between processes.
+    """The script itself called `function` (its canonical name), which sends `numbers` numbers between processes.
 
-    Only the probe writes it.
+    In the source it may as well be what prepares such an exchange, of which it is not known how much is sent (0).
     """
 
     function: str
     numbers: int
 
     def words(self, _: Names, /) -> str:
-        return f"{self.numbers} numbers go through {self.function}"
+        return f"{self.numbers or 'some'} numbers go through {self.function}"
 
 
 class WriterBuilt(Event, frozen=True, kw_only=True):

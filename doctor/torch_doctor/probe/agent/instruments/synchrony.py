@@ -1,10 +1,11 @@
-"""Looks at the gradients that modules wrapped for several processes are stepped with: each process tells of its own."""
+"""Looks at the gradients that modules are stepped with in several processes, wrapped for them or not: each tells of its own."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from ..identities import IdentitySet
 from .instrument import Instrument as Base
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ class Instrument(Base):
         self._several = watch.recorder.plan.get("processes", 1) > 1
         self._seen: Counter[int] = Counter()
         self._loss: float | None = None
+        self._called: IdentitySet = IdentitySet()
+
+    def before_forward(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], here: Here) -> None:
+        """A module is about to be called as a whole."""
+        if self._several and self.watch.torch.is_grad_enabled():
+            self._called.add(module)
 
     def on_backward(self, losses: list[Any], got: list[Any], here: Here, event: int) -> None:
         """Some tensors got gradients."""
@@ -36,16 +43,30 @@ class Instrument(Base):
         if not self._several or here.frame is None:
             return
         stepped = {id(each) for group in optimizer.param_groups for each in group["params"]}
+        wrapped = [shell.module for shell in self.watch.moves.shells]
+        for module in wrapped:
+            self._tell(module, stepped, here)
+        if self._joined():
+            alone = stepped.difference(id(each) for module in wrapped for each in module.parameters())
+            for module in list(self._called):
+                self._tell(module, alone, here)
+
+    def _joined(self) -> bool:
+        """Whether this process has joined a group of several."""
+        distributed = self.watch.torch.distributed
+        return bool(distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1)
+
+    def _tell(self, module: Any, stepped: set[int], here: Here) -> None:
+        """Writes the gradients of the parameters that are about to be stepped."""
         recorder = self.watch.recorder
-        for shell in list(self.watch.moves.shells):
-            number = recorder.references.number(shell.module)
-            named = [(name, each) for name, each in shell.module.named_parameters() if id(each) in stepped]
-            if self._seen[number] < STEPS and any(each.grad is not None for _, each in named):
-                self._seen[number] += 1
-                with self.watch.unwatched(), self.watch.torch.no_grad():
-                    found = [(name, self._some(each.grad)) for name, each in _spread(named, PARAMETERS)]
-                gradients = [each for each in found if each[1]]
-                recorder.event("GradientsSeen", here, module=number, gradients=gradients, loss=self._loss)
+        number = recorder.references.number(module)
+        named = [(name, each) for name, each in module.named_parameters() if id(each) in stepped]
+        if self._seen[number] < STEPS and any(each.grad is not None for _, each in named):
+            self._seen[number] += 1
+            with self.watch.unwatched(), self.watch.torch.no_grad():
+                found = [(name, self._some(each.grad)) for name, each in _spread(named, PARAMETERS)]
+            gradients = [each for each in found if each[1]]
+            recorder.event("GradientsSeen", here, module=number, gradients=gradients, loss=self._loss)
 
     def _some(self, gradient: Any) -> list[float]:
         """Numbers of a gradient, spread over all of it; none of one that is not there, or holds no plain numbers."""

@@ -1,4 +1,4 @@
-"""Groups of processes, and the GPU that each process chooses."""
+"""Groups of processes, what they exchange, and the GPU that each process chooses."""
 
 from __future__ import annotations
 
@@ -6,14 +6,25 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.program.walking import walk
-from torch_doctor.static.tables import libraries
+from torch_doctor.static.tables import libraries, words, wrappers
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.launchers import LAUNCHERS
 from torch_doctor.static.training import elsewhere
-from torch_doctor.static.values import Const, Default, Either, Lib, Plain, Unknown, constant
-from torch_doctor.trace import GpuChosen, GroupBegun
+from torch_doctor.static.values import (
+    Const,
+    Default,
+    Either,
+    Lib,
+    Method,
+    Plain,
+    Tensor,
+    Unknown,
+    constant,
+)
+from torch_doctor.trace import Exchanged, GpuChosen, GroupBegun, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,10 +43,54 @@ _LOCAL = frozenset(("LOCAL_RANK", "--local_rank", "--local-rank"))
 _VISIBLE = frozenset(("CUDA_VISIBLE_DEVICES",))
 
 
-class Processes(Observer, invoked=(Lib, Unknown)):
-    """Calls that join a group of processes, that start some, and that choose the GPU of a process, or may do so."""
+_DISTRIBUTED = "torch.distributed."
+_SILENT = frozenset(
+    words(
+        """
+        init_process_group destroy_process_group new_group barrier monitored_barrier get_rank get_world_size get_backend
+        get_group_rank get_global_rank get_process_group_ranks is_available is_initialized is_nccl_available is_gloo_available
+        is_mpi_available is_backend_available is_torchelastic_launched TCPStore FileStore HashStore PrefixStore record
+        set_debug_level get_debug_level
+        """
+    )
+)
+"""What torch.distributed has that sends nothing of a model, and prepares nothing that does."""
+_SENDS = frozenset(
+    words(
+        """
+        all_reduce allreduce all_reduce_coalesced all_gather all_gather_into_tensor all_gather_object allgather all_to_all
+        all_to_all_single batch_isend_irecv broadcast broadcast_coalesced broadcast_object_list reduce_scatter
+        reduce_scatter_tensor gather_object isend irecv send recv send_object_list
+        """
+    )
+)
+"""Functions that send, under the names that all libraries give them."""
+_OTHERS = frozenset(
+    words(
+        """
+        horovod apex deepspeed fairscale accelerate lightning lightning_fabric pytorch_lightning bagua torch_xla colossalai
+        byteps composer megatron fairseq hivemind syft flwr fedml torchrec
+        """
+    )
+)
+"""Packages that exchange gradients, or take over who does."""
 
-    writes = (GroupBegun, GpuChosen)
+
+_HOOKS = frozenset(
+    words(
+        """
+        register_hook register_post_accumulate_grad_hook register_full_backward_hook register_backward_hook register_comm_hook
+        register_full_backward_pre_hook register_step_pre_hook register_step_post_hook
+        """
+    )
+)
+"""Methods that have a function called with gradients, or before they are applied, which nobody follows."""
+
+
+class Processes(Observer, invoked=(Lib, Unknown, Method)):
+    """Calls that join a group of processes, start some, exchange something, or choose the GPU of a process, or may do so."""
+
+    writes = (GroupBegun, GpuChosen, Exchanged)
 
     def __init__(self) -> None:
         self._starts = False
@@ -45,8 +100,14 @@ class Processes(Observer, invoked=(Lib, Unknown)):
         if isinstance(func, Unknown):
             self._may_choose(run, call.name, call)
             return
+        if isinstance(func, Method):
+            if func.name in _HOOKS:
+                run.emit(Exchanged, call.node, function=func.name, numbers=0)
+            return
         assert isinstance(func, Lib)
         name = canonical(func.name)
+        if _exchanges(name):
+            run.emit(Exchanged, call.node, function=name, numbers=_numbers(call))
         if name == BEGINS:
             self._begun(run, call)
         elif name in _STARTS:
@@ -72,7 +133,8 @@ class Processes(Observer, invoked=(Lib, Unknown)):
         )
         if unseen or _mentions(units, _VISIBLE):
             run.emit(GpuChosen, call.node, function=BEGINS, surely=False)
-        size = constant(call.argument(3, "world_size") or Unknown())
+        number = call.argument(3, "world_size")
+        size = 1 if elsewhere.chosen(number) else constant(number or Unknown())
         run.emit(
             GroupBegun,
             call.node,
@@ -80,7 +142,34 @@ class Processes(Observer, invoked=(Lib, Unknown)):
             size=size if type(size) is int and size > 0 else 0,
             rank=run.text_of_argument(call.node, 4, "rank"),
             beside=self._starts or _mentions(units, _LOCAL),
+            exchanges=frozenset(unit.site(node.at) for unit in units for node in _sending(unit)),
         )
+
+
+def _exchanges(name: str) -> bool:
+    """Whether a function of a library sends something between processes, or makes what will do so."""
+    if name.startswith("torch."):
+        return (name.startswith(_DISTRIBUTED) and name.rpartition(".")[2] not in _SILENT) or "._composable." in name
+    return name.partition(".")[0] in _OTHERS or name in wrappers.WRAPPERS
+
+
+def _numbers(call: Call) -> int:
+    """How many numbers are sent; 0 where that is not known, or they may be gradients."""
+    given = call.args[0] if call.args else call.keywords.get("tensor")
+    if not isinstance(given, Tensor):
+        return 0
+    shape = measured(given).shape
+    return 1 if given.scalar is True or given.kind is Kind.LOSS or shape == () else 0
+
+
+@lru_cache(maxsize=64)
+def _sending(unit: Unit) -> tuple[p.Node, ...]:
+    """The calls in a file of what is called like a function that sends, and where else such a function is named."""
+    nodes = list(walk(unit.program.body))
+    calls = {id(each.func): each for each in nodes if isinstance(each, p.Call)}
+    named = (each for each in nodes if isinstance(each, p.Attribute) and each.name in _SENDS)
+    by_itself = (each for each in nodes if isinstance(each, p.Name) and each.id in _SENDS)
+    return tuple(calls.get(id(each), each) for each in (*named, *by_itself))
 
 
 def _backend(given: Value | None) -> str:

@@ -9,12 +9,15 @@ from torch_doctor.trace import BatchTaken, DatasetBuilt, Event, LoaderBuilt
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.overlaps import Overlaps
+from torch_doctor_rules.judging.redrawn import Redraw, Redrawn
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.trace import Backward, Forward, Site, Trace
+
+REDRAWN = "split once, before the loop"
 
 
 class TrainDataEvaluated(Rule):
@@ -69,12 +72,14 @@ class TrainDataEvaluated(Rule):
 
     ## How the probe confirms it
     Batches whose gradients are taken and batches that only evaluate come from the same dataset object, or from one that is
-    part of the other, or from two of a library that were built alike.
+    part of the other, or from two of a library that were built alike. Where a split is drawn in every epoch: rows that were
+    trained on in one are evaluated in a later one.
 
     ## When it stays silent
     Where other rows are evaluated too (the score on training data is then shown beside), with samplers, with slices and
     subsets whose bounds are not known or reach back over another by the length of a window, for data sets that a
-    comprehension or a `map` makes of who knows how many parts, and where the evaluation computes no loss as training does.
+    comprehension or a `map` makes of who knows how many parts, for splits that are drawn anew with a generator, a seed or a
+    model of their own, and where the evaluation computes no loss as training does.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.random_split
@@ -95,6 +100,8 @@ class TrainDataEvaluated(Rule):
             yield self._report(overlaps.loaders, loader, forward, site, other)
         for loader, backward, forward, idle in overlaps.shared():
             yield self._shared(overlaps.loaders, loader, backward, forward, idle)
+        for found in trace.view(Redrawn).found():
+            yield self._redrawn(overlaps.loaders, found)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether some loader evaluated."""
@@ -104,7 +111,12 @@ class TrainDataEvaluated(Rule):
         return "which rows its dataset reads is not known" if evaluated else False
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
-        """Whether the same rows are no window that reaches back over a bound, and no score of training rows alone."""
+        """Whether the same rows are no window that reaches back over a bound, and no score of training rows alone.
+
+        Of a split that is drawn anew, the source has to say that nobody begins with other weights each time.
+        """
+        if finding.help == REDRAWN:
+            return False
         trained = {loader.dataset for step in finding.trail[:1] for loader in at(trace, step.site, LoaderBuilt)}
         return not any(
             trained & set(built.shares) - set(built.mostly) for built in at(trace, finding.site, DatasetBuilt)
@@ -121,6 +133,22 @@ class TrainDataEvaluated(Rule):
                     f"{count(taken, 'batch', 'batches')} of rows that are trained on too", taken, "batches", forward
                 )
                 return
+
+    def _redrawn(self, loaders: Loaders, found: Redraw) -> Finding:
+        return self.finding(
+            found.site,
+            message(
+                "`{name}` has other rows in each epoch: it evaluates rows that epochs before trained on",
+                name=loaders.name(found.evaluated),
+            ),
+            help=REDRAWN,
+            trail=[
+                Step(found.trained.site, "the rows of an epoch before are trained on"),
+                Step(found.drawn, "the rows are drawn anew in every pass of the loop"),
+                Step(found.evaluated.site, "and read for the evaluation"),
+                Step(found.forward.site, "no `backward()` follows this pass: it evaluates"),
+            ],
+        )
 
     def _shared(
         self, loaders: Loaders, loader: LoaderBuilt, backward: Backward, forward: Forward, idle: LoaderBuilt

@@ -87,7 +87,7 @@ def _forgotten(gradients: Gradients, built: OptimizerBuilt, left: frozenset[int]
     if not beside or not all(other.whole for other in trace.of(OptimizerBuilt)):
         return None
     last = max(event.index for event in gradients.filling)
-    given = [event for event in trace.of(WeightsGiven) if event.index < last]
+    given = [event for event in trace.of(WeightsGiven) if event.index < last and not event.anew]
     if not all(event.whole for event in given):
         return None
     escaped = [event.modules for event in trace.of(Escaped) if event.index < last]

@@ -45,7 +45,7 @@ def unrecorded_parts(trace: Trace) -> Iterator[tuple[Backward, Forward | PartUnr
         return
     gradients = trace.view(Gradients)
     given = frozenset[int]().union(
-        *(event.modules for event in trace.of(WeightsGiven))
+        *(event.modules for event in trace.of(WeightsGiven) if not event.anew)
     )  # who loads some may mean to keep them
     filled = frozenset[int]().union(*(event.modules for event in passes))
 

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.flow import PART
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import data
 from torch_doctor.static.training import elsewhere
-from torch_doctor.static.values import Call, Fact, Instance, Plain, Tensor, Value, constant, fresh_symbol, latest
+from torch_doctor.static.values import (
+    Call,
+    Const,
+    Fact,
+    Instance,
+    Object,
+    Plain,
+    Spread,
+    Tensor,
+    Value,
+    constant,
+    fresh_symbol,
+    latest,
+)
 from torch_doctor.trace import Kind, Reordered
 
 if TYPE_CHECKING:
@@ -22,6 +36,7 @@ class Drawing(Knowledge):
     def __init__(self) -> None:
         self.calls = 0  # calls that draw random numbers which may matter
         self.reorders = 0  # and those that draw many, or reorder
+        self.last: Reordered | None = None  # what was put in random order last
         self.tosses = 0  # comparisons with a number between 0 and 1 that was drawn
 
 
@@ -52,7 +67,7 @@ def drawn(run: Run, name: str, call: Call) -> None:
     if not name.startswith("random."):  # which gives one number at a time, and no rows
         drawing.reorders += 1
     if name in data.REORDERING:
-        reordered(run, call.node)
+        reordered(run, call.node, call)
 
 
 def _always_one(name: str, call: Call) -> bool:
@@ -108,11 +123,42 @@ def read(value: Value | None) -> Plain | None:
     return Plain((DRAWN, fresh_symbol())) if value is not None and _between_0_and_1(value) else None
 
 
-def reordered(run: Run, node: p.Node) -> None:
-    """Note that something is put in random order."""
+def reordered(run: Run, node: p.Node, call: Call | None = None) -> None:
+    """Note that something is put in random order, by a call of a library's function, if it is one."""
     run.of(Drawing).reorders += 1
     if not run.modules_called:
-        run.emit(Reordered, node)
+        run.of(Drawing).last = run.emit(Reordered, node, anew=call is not None and not _told(call))
+
+
+def at(run: Run, node: p.Node) -> frozenset[int]:
+    """The number of what put something in random order last, if the call at `node` did."""
+    last = run.of(Drawing).last
+    return frozenset((last.index,)) if last is not None and last.site == run.site(node) else frozenset()
+
+
+def among(run: Run, numbers: frozenset[int]) -> frozenset[int]:
+    """Those of some events that put something in random order, `PART` left out."""
+    events = run.trace.at(*sorted(numbers - {PART}))
+    return frozenset(event.index for event in events if isinstance(event, Reordered))
+
+
+def chosen_from(run: Run, numbers: frozenset[int], rows: str) -> None:
+    """Say of those among some events that draw rows which ones they have chosen from."""
+    for event in run.trace.at(*sorted(among(run, numbers))):
+        run.trace.replace(event, of=rows)
+
+
+_SEEDS = frozenset(("generator", "random_state", "seed", "**"))
+"""Arguments that say which random numbers a call gets."""
+_GENERATOR_PLACE = 2
+"""That of `generator` among the arguments of `random_split`."""
+
+
+def _told(call: Call) -> bool:
+    """Whether a call may be told which random numbers it gets, or not to draw any."""
+    given = {key for key, value in call.keywords.items() if not (isinstance(value, Const) and value.value is None)}
+    spread = any(isinstance(value, Spread) for value in call.args)
+    return bool(given & _SEEDS) or spread or "shuffle" in given or isinstance(call.argument(_GENERATOR_PLACE), Object)
 
 
 def remember_arguments(run: Run, thing: Instance, call: Call, before: tuple[int, int]) -> None:

@@ -10,7 +10,7 @@ from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import data, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.datasets import PARTS, ROWS, TENSORS
-from torch_doctor.static.training import devices, elsewhere, presence, row_reading, rows, splitting
+from torch_doctor.static.training import devices, elsewhere, orders, presence, row_reading, rows, splitting
 from torch_doctor.static.values import (
     Bound,
     Call,
@@ -83,6 +83,7 @@ def loader_built(run: Run, name: str, call: Call) -> Value:
         places=_places(run, dataset, given.get("collate_fn")),
         unseen=isinstance(size, (Lib, Unknown)) or _unseen(run, dataset),
         chosen=isinstance(size, Default),
+        orders=orders.behind(run, dataset, sampler),
     )
     _moves(run, loader, dataset, call.node)
     for observe in run.observers.built:

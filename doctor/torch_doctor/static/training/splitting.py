@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from torch_doctor.static import program as p
-from torch_doctor.static.flow import PART
+from torch_doctor.static.flow import NONE, PART
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import data, fitting
-from torch_doctor.static.training import arrays
+from torch_doctor.static.training import arrays, drawing
 from torch_doctor.static.values import (
     Args,
     Call,
@@ -38,11 +38,15 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import Fitted, RowsSplit, Source
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from torch_doctor.static.run import Run
     from torch_doctor.trace import Site
 
 FEW = 100
 """A bound of fewer rows than that is the length of a window rather than of a training set."""
+INDICES = "indices"
+"""The attribute of a subset that says which rows it has."""
 DEEP = 3
 """How far into an object its rows are looked for, and into a bound what it is computed of."""
 
@@ -132,8 +136,10 @@ def _fits(run: Run, rows: frozenset[int]) -> frozenset[int]:
 def arrays_split(run: Run, name: str, call: Call) -> Value:
     """What `train_test_split` returns: two parts of every array."""
     event = made(run, name, call.args, call.node)
+    drawn = drawing.at(run, call.node)
+    _chosen_from(run, call.args, drawn)
     parts = [
-        with_rows(plain_from((value,), size=arrays.some_rows(value)), rows_in(value) | {event.index})
+        with_rows(plain_from((value,), size=arrays.some_rows(value)), rows_in(value) | {event.index} | drawn)
         for value in call.args
         for _ in range(2)
     ]
@@ -156,11 +162,18 @@ def subset(run: Run, _: str, call: Call) -> None:
 def indexed(run: Run, of: Value, indices: Value) -> None:
     """Rows are taken at indices: those of a part, where the indices were split before."""
     numbers = indices.flow.rows
+    _chosen_from(run, (of,), numbers)
     if numbers:
         fits = _fits(run, rows_in(of))
         for event in run.trace.at(*numbers - {PART}):
             if isinstance(event, RowsSplit):
                 run.trace.replace(event, fits=event.fits | fits)
+
+
+def _chosen_from(run: Run, of: Iterable[Value], numbers: frozenset[int]) -> None:
+    """Those among some events that draw rows have chosen from the rows of these values."""
+    if numbers:
+        drawing.chosen_from(run, numbers, "; ".join(sorted(repr(root_of(run, value)) for value in of)))
 
 
 def taken(run: Run, value: Value, key: Value, node: p.Index, item: Value) -> Value:
@@ -177,7 +190,8 @@ def taken(run: Run, value: Value, key: Value, node: p.Index, item: Value) -> Val
     if isinstance(key, Sequence) and place is node.key and not any(map(_is_number, key.content.items)):
         return item  # names of columns
     indexed(run, value, key)
-    return with_rows(item, value.flow.rows | (key.flow.rows or {PART}))
+    split = key.flow.rows - drawing.among(run, key.flow.rows)
+    return with_rows(item, value.flow.rows | key.flow.rows | (NONE if split else {PART}))
 
 
 def _is_number(value: Value) -> bool:
@@ -241,20 +255,25 @@ def split(run: Run, name: str, call: Call) -> Value:
     """What `random_split` returns: as many subsets as it is given lengths."""
     whole = call.argument(0, "dataset") or Unknown()
     dataset_split(run, name, whole, call.node)
+    drawn = drawing.at(run, call.node)
+    _chosen_from(run, (whole,), drawn)
     lengths = call.argument(1, "lengths")
     content = lengths.content if isinstance(lengths, Sequence) else Content((), Plain())
     count = len(content.items) if content.rest is None else 0
-    items: tuple[Value, ...] = tuple(_subset(run, whole, call.node, part) for part in range(count))
+    items: tuple[Value, ...] = tuple(_subset(run, whole, call.node, part, drawn) for part in range(count))
     for part, length in zip(items, content.items, strict=False):
         if isinstance(part, Tool) and isinstance(length, Const) and type(length.value) is int:
             part.facts[Fact.LENGTH] = length
     return run.own(
-        Sequence("list", Content(items, None if count else _subset(run, whole, call.node, None)), run.site(call.node))
+        Sequence(
+            "list", Content(items, None if count else _subset(run, whole, call.node, None, drawn)), run.site(call.node)
+        )
     )
 
 
-def _subset(run: Run, whole: Value, node: p.Node, part: int | None) -> Tool:
+def _subset(run: Run, whole: Value, node: p.Node, part: int | None, drawn: frozenset[int]) -> Tool:
     made: Tool = run.own(Tool(run.site(node), "torch.utils.data.Subset", args=(whole,)))
     made.fields["dataset"] = whole
+    made.fields[INDICES] = with_rows(Plain(), drawn)
     made.facts[Fact.PORTION] = part
     return made

@@ -4,35 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from torch_doctor.trace.events.event import NO_EVENTS, Event
 from torch_doctor.trace.events.wording import in_brackets, quoted, short
 
 if TYPE_CHECKING:
     from torch_doctor.trace.events.event import Trail
     from torch_doctor.trace.events.names import Names
+    from torch_doctor.trace.events.stretch import Stretch
     from torch_doctor.trace.site import Site
     from torch_doctor.trace.words import Tri
-
-
-class Stretch(Struct, frozen=True):
-    """Rows from `start` on and before `stop`, as in a slice, of something that has a name of its own in the trace."""
-
-    of: str = ""
-    start: int | None = None
-    stop: int | None = None
-
-    def meets(self, other: Stretch) -> bool:
-        """Whether both surely have rows in common; neither is empty."""
-        return self.of == other.of and _before(self.start, other.stop) and _before(other.start, self.stop)
-
-
-def _before(start: int | None, stop: int | None) -> bool:
-    """Whether a first row surely lies before an end."""
-    if not start or stop is None:
-        return True
-    return (start < 0) == (stop < 0) and start < stop
 
 
 class RowsTaken(Event, frozen=True, kw_only=True):
@@ -85,7 +65,14 @@ class DatasetBuilt(Event, frozen=True, kw_only=True):
 
 
 class Reordered(Event, frozen=True, kw_only=True):
-    """Something was put in random order, or drawn from at random: nobody knows whether rows of a dataset."""
+    """Something was put in random order, or drawn from at random: nobody knows whether rows of a dataset.
+
+    `anew`: nothing that the call is given says which random numbers it gets, so that it draws others each time. `of` says
+    which rows were chosen by it; "" where that is not known.
+    """
+
+    anew: bool = False
+    of: str = ""
 
     def words(self, _: Names, /) -> str:
         return "put something in random order"
@@ -104,7 +91,8 @@ class LoaderBuilt(Event, frozen=True, kw_only=True):
     that its batches may be on one already. `cores` is how many cores this process may use, where a run has a GPU; None else.
     `beside` are the loaders that a `zip` goes through together with it; 0 is one out of sight, perhaps. `unseen`: its dataset, the
     tensors in it or the size of its batches come from code out of sight, so that there may be any number of rows. `chosen`:
-    that size is what an option is by default, and the user may choose another.
+    that size is what an option is by default, and the user may choose another. `orders` are the `Reordered` events that have
+    chosen its rows.
     """
 
     loader: int
@@ -127,6 +115,7 @@ class LoaderBuilt(Event, frozen=True, kw_only=True):
     beside: frozenset[int] = NO_EVENTS
     unseen: bool = False
     chosen: bool = False
+    orders: frozenset[int] = NO_EVENTS
 
     def words(self, names: Names, /) -> str:
         order = {True: "shuffled", False: "in stored order", None: "order not known"}[self.shuffle]

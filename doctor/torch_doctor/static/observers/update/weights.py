@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.values import Call
     from torch_doctor.trace import Site
 
+_INIT = "torch.nn.init."
 _ASSIGNED = ("weight", "bias")
 
 
@@ -67,17 +68,22 @@ class Weights(Observer, read=(Module,), called=(Lib,)):
             run.emit(PartUnrecorded, site, name=name, modules=_owners(run, part))
 
     def changed(self, run: Run, value: Value, call: Call) -> None:
-        """Weights change in place: they are given unless what they get is a constant, or drawn."""
-        if not isinstance(value, (Module, Params, ParameterValue)) or all(isinstance(v, Const) for v in call.values):
+        """Weights change in place: they are given unless what they get is a constant, or drawn, as where they are built."""
+        anew = all(isinstance(v, Const) for v in call.values)
+        if not isinstance(value, (Module, Params, ParameterValue)) or (anew and run.building):
             return
         if isinstance(value, Module) and _of_its_own(run, value, call):
             return
         modules, whole = parameters.parameters_in(run, (value,))
-        run.emit(WeightsGiven, call.node, modules=modules, whole=whole)
+        run.emit(WeightsGiven, call.node, modules=modules, whole=whole, anew=anew)
 
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
-        """A copy of a module has the weights of that one."""
-        if isinstance(func, Lib) and func.name in training.COPIES and isinstance(result, Module):
+        """A copy of a module has the weights of that one; functions of `torch.nn.init` draw new ones."""
+        if isinstance(func, Lib) and func.name.startswith(_INIT) and not run.building:
+            modules, whole = parameters.parameters_in(run, call.args[:1])
+            if modules:
+                run.emit(WeightsGiven, call.node, modules=modules, whole=whole, anew=True)
+        elif isinstance(func, Lib) and func.name in training.COPIES and isinstance(result, Module):
             modules, _ = parameters.parameters_in(run, (result,))
             of, _ = parameters.parameters_in(run, call.args[:1])
             run.emit(WeightsGiven, call.node, modules=modules, of=of)

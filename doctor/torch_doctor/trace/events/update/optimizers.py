@@ -47,15 +47,17 @@ class WeightsDrawn(Event, frozen=True, kw_only=True):
 class WeightsGiven(Event, frozen=True, kw_only=True):
     """Parameters of `modules` got other numbers than those of a step: they were loaded, copied, averaged.
 
-    `whole` is False when there may be others. `of` are the modules that they were copied from (none: not known).
+    `anew`: they were drawn at random or set to a constant, as a constructor does. `whole` is False when there may be others.
+    `of` are the modules that they were copied from (none: not known).
     """
 
     modules: frozenset[int]
     whole: bool = True
     of: frozenset[int] = NO_EVENTS
+    anew: bool = False
 
     def words(self, names: Names, /) -> str:
-        return f"give weights to {names.things(self.modules, whole=self.whole)}"
+        return f"give{' new' * self.anew} weights to {names.things(self.modules, whole=self.whole)}"
 
 
 class OptimizerRestored(Event, frozen=True, kw_only=True):

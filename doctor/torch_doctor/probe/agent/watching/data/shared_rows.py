@@ -12,24 +12,29 @@ ENOUGH = 0.5  # of the rows of the smaller one: some rows are equal by chance
 
 
 class SharedRows:
-    """Remembers the datasets that were told of, and finds those that have rows in common with another one."""
+    """Remembers the datasets that were told of, and finds those that have rows in common with another one.
+
+    Of a subset it keeps which rows it has, so that one is known that is gone by the time that its rows are drawn again.
+    """
 
     def __init__(self, torch: Any) -> None:
         self._torch = torch
-        self._told: list[tuple[int, weakref.ref[Any]]] = []
+        self._told: list[tuple[int, weakref.ref[Any], set[int] | None]] = []
 
     def of(self, number: int, dataset: Any) -> dict[int, float]:
         """The numbers of the datasets before this one that read some of its rows, with the part of the smaller one."""
         found = {}
-        for other, reference in self._told:
+        own, own_rows = self._rooted(dataset)
+        for other, reference, known_rows in self._told:
             known = reference()
-            if known is not None and known is not dataset and (share := self._share(known, dataset)):
+            base, rows = self._rooted(known) if known_rows is None else (known, known_rows)
+            if known is not None and known is not dataset and (share := self._share(base, rows, own, own_rows)):
                 found[other] = share
-        self._told.append((number, weakref.ref(dataset)))
+        keeps = own_rows is not None and getattr(type(own), "__weakrefoffset__", 0) != 0
+        self._told.append((number, weakref.ref(own if keeps else dataset), own_rows if keeps else None))
         return found
 
-    def _share(self, one: Any, other: Any) -> float:
-        (base, rows), (other_base, other_rows) = self._rooted(one), self._rooted(other)
+    def _share(self, base: Any, rows: set[int] | None, other_base: Any, other_rows: set[int] | None) -> float:
         if base is other_base:
             return 0.0 if rows is None or other_rows is None else _common(rows, other_rows)
         kind = self._torch.utils.data.TensorDataset

@@ -1,0 +1,109 @@
+"""Splits that are drawn anew in every pass of a loop: rows that were trained on in one pass are evaluated in another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from torch_doctor.trace import (
+    Escaped,
+    Forward,
+    Loaded,
+    ModuleBuilt,
+    OptimizerBuilt,
+    Reordered,
+    Seeded,
+    Trace,
+    WeightsGiven,
+)
+from torch_doctor_rules.judging.loaders import Loaders
+from torch_doctor_rules.judging.scores import is_scored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Backward, Event, LoaderBuilt, Site
+
+
+class Redraw(NamedTuple):
+    """A loader that evaluates, in `forward`, a dataset made at `site`; the one that trained, and where the split is drawn."""
+
+    evaluated: LoaderBuilt
+    forward: Forward
+    site: Site
+    trained: LoaderBuilt
+    drawn: Site
+
+
+class Redrawn:
+    """The loaders that evaluate a part of a split, whose rows an earlier pass of the same loop has trained the same model on."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.loaders = trace.view(Loaders)
+
+    def found(self) -> Iterator[Redraw]:
+        """Each, once for one dataset's place."""
+        seen = set()
+        for evaluated, forward in self.loaders.never_training():
+            dataset = self.loaders.dataset(evaluated)
+            if dataset is None or dataset.site in seen:
+                continue
+            for trained, backward in self.loaders.training():
+                drawn = self._drawn(trained, evaluated)
+                if drawn is not None and self._trained_before(backward, forward):
+                    seen.add(dataset.site)
+                    yield Redraw(evaluated, forward, dataset.site, trained, drawn)
+                    break
+
+    def _drawn(self, trained: LoaderBuilt, evaluated: LoaderBuilt) -> Site | None:
+        """Where the rows of both were drawn, in two passes of a loop, so that they have some in common."""
+        if self.trace.run is not None:
+            first, second = self.loaders.dataset(trained), self.loaders.dataset(evaluated)
+            shared = first is not None and second is not None and first.dataset in second.shares
+            return second.site if shared and second is not None and _in_another_pass(trained, evaluated) else None
+        orders = [
+            [event for event in self.trace.at(*sorted(loader.orders)) if isinstance(event, Reordered)]
+            for loader in (trained, evaluated)
+        ]
+        for first_draw in orders[0]:
+            for second_draw in orders[1]:
+                if self._alike(first_draw, second_draw):
+                    return second_draw.site
+        return None
+
+    def _alike(self, first: Reordered, second: Reordered) -> bool:
+        """Whether one call draws from the same rows in two passes of a loop, with other random numbers each time."""
+        return (
+            first.site == second.site
+            and first.anew
+            and second.anew
+            and first.of == second.of != ""
+            and _in_another_pass(first, second)
+            and not any(first.index < event.index < second.index for event in self.trace.of(Seeded))
+        )
+
+    def _trained_before(self, backward: Backward, forward: Forward) -> bool:
+        """Whether what is evaluated is the model that was trained, which nobody gave other weights since.
+
+        Who builds a new optimizer over it has begun again, by whatever means.
+        """
+        if backward.index > forward.index or not is_scored(self.trace, forward):
+            return False
+        models = {each.module for each in self.trace.at(*backward.forwards) if isinstance(each, Forward)}
+        built = any(each.module == forward.module for each in self.trace.of(ModuleBuilt))
+        if forward.module not in models or not built:  # of what is out of sight, methods may draw new weights
+            return False
+        own = backward.modules | {forward.module}
+        renewed: list[tuple[int, frozenset[int]]] = [
+            *((each.index, each.modules if each.whole else own) for each in self.trace.of(WeightsGiven)),
+            *((each.index, each.modules) for each in self.trace.of(Escaped)),
+            *((each.index, frozenset((each.module,))) for each in self.trace.of(Loaded)),
+            *((each.index, each.modules) for each in self.trace.of(OptimizerBuilt)),
+        ]
+        return not any(backward.index < index < forward.index and modules & own for index, modules in renewed)
+
+
+def _in_another_pass(first: Event, second: Event) -> bool:
+    """Whether the second lies in a later pass of a loop in which the first lies, too."""
+    passes = {scope.loop: scope.number for scope in first.scope.iterations()}
+    return any(passes.get(scope.loop, scope.number) < scope.number for scope in second.scope.iterations())

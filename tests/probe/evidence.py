@@ -288,7 +288,10 @@ CLAIMS: dict[str, list[Claim]] = {
         )
     ],
     "TDR406": [TWICE],
-    "TDR407": [],
+    "TDR407": [
+        Claim("it was {} already when the batches began again", lambda before: before != 0, never),
+        Claim("it began anew in {} later pass(?:es)?", never, some),
+    ],
     "TDR408": [
         Claim(
             "the loader gives {} batch(?:es)?: one of them counts",

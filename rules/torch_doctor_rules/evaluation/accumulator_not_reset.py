@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Finding, Level, Rule, Step
-from torch_doctor.trace import Averaged, BatchTaken, LoaderBuilt, LoopKind, Summed
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor.trace import Averaged, BatchTaken, LoaderBuilt, LoopKind, Summed, claims
+from torch_doctor_rules.judging.evidence import at, count, fact, numbers
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from torch_doctor.trace import Scope, Trace
+    from torch_doctor.trace import Scope, Site, Trace
 
 
 class AccumulatorNotReset(Rule):
@@ -64,7 +65,7 @@ class AccumulatorNotReset(Rule):
     ```
 
     ## How the probe confirms it
-    It does not: sums of plain numbers leave nothing that a run could be watched by, and the finding stays undecided.
+    When the loop over batches begins for the second time, the sum is what it was when it ended for the first time.
 
     ## When it stays silent
     For averages over the whole run, sums that are divided by what grows with them, those that any path may have set back,
@@ -78,30 +79,48 @@ class AccumulatorNotReset(Rule):
     name = "accumulator-not-reset"
     level = Level.WARNING
     witness = "SP"
+    only_confirms = True
+    shown_by = "second pass through the batches"
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every sum that is averaged over one pass of a loop and holds earlier passes too."""
+        if trace.run is not None:
+            yield from (self._kept(each, each.site) for each in trace.of(Summed) if each.carries)
+            return
         seen = set()
         for average in trace.of(Averaged):
             summed = self._outlived(trace, average)
             if summed is None or summed.started is None or summed.started in seen:
                 continue
             seen.add(summed.started)
-            yield self.finding(
-                summed.started,
-                message(
-                    "`{sum}` is never reset: an epoch's average counts the epochs before it too", sum=summed.holder
-                ),
-                help="set it to zero at the beginning of every epoch",
-                trail=[
-                    Step(summed.site, "every batch is added here"),
-                    Step(average.site, "and divided by the length of one epoch here"),
-                ],
+            yield self._kept(summed, summed.started, Step(average.site, "and divided by the length of one epoch here"))
+
+    def same(self, finding: Finding, seen: Finding) -> bool:
+        """Whether both speak of one addition: a run does not see where a sum of plain numbers began."""
+        return same_place(finding.trail[0].site, seen.trail[0].site)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the loop over batches began a second time."""
+        return len(at(trace, finding.trail[0].site, Summed)) > 1
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """What the sum had when the batches began again."""
+        begun = at(trace, finding.trail[0].site, Summed)
+        for event, value in numbers(trace, claims.SUM_KEPT, *begun):
+            yield fact(f"it was {value:.6g} already when the batches began again", value, "", event)
+            return
+        if len(begun) > 1:
+            yield fact(
+                f"it began anew in {count(len(begun) - 1, 'later pass', 'later passes')}", len(begun) - 1, "passes"
             )
 
-    def reached(self, trace: Trace, finding: Finding) -> bool | str:  # noqa: ARG002 - it is not watched
-        """Sums of plain numbers leave no event of their own in a run."""
-        return "sums of plain numbers are not watched in a run"
+    def _kept(self, summed: Summed, site: Site, *steps: Step) -> Finding:
+        return self.finding(
+            site,
+            message("`{sum}` is never reset: an epoch's average counts the epochs before it too", sum=summed.holder),
+            help="set it to zero at the beginning of every epoch",
+            trail=[Step(summed.site, "every batch is added here"), *steps],
+        )
 
     def _outlived(self, trace: Trace, average: Averaged) -> Summed | None:
         """The last addition of a sum with earlier passes of a loop around the average, where that is meant for one pass."""

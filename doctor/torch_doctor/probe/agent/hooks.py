@@ -35,6 +35,7 @@ def install(loops: Loops) -> None:
         put(hook, function)
     for hook in ("keep", "held", "alias", "made", "flag", "named", "dropped", "direct", "logs", "read"):
         put(hook, lambda _, value: value)
+    put("adds", lambda _, value, __: value)
     put("after", lambda *_: None)
     put("touched", lambda _: None)
     put("first", lambda value: value[0])

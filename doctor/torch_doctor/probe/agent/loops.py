@@ -94,6 +94,7 @@ class Loops:
         self._index = index
         self._caps = caps
         self.begun: Callable[[], None] = lambda: None
+        self.runs = 0  # of loops that are no comprehensions
         self._by_frame: dict[int, dict[int, Loop]] = {}
         self._comprehensions: dict[CodeType | str, dict[int, Loop]] = {}
         self._counts: dict[int, int] = {}
@@ -134,6 +135,7 @@ class Loops:
         if node.kind == "comprehension":
             self._comprehensions.setdefault(node.span.path, {})[key] = loop
             return loop
+        self.runs += 1
         loops = self._by_frame.get(id(frame))
         if loops is None:
             loops = self._by_frame[id(frame)] = {}

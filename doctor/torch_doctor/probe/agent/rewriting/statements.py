@@ -36,10 +36,29 @@ class StatementRewriter(Rewriter):
         return self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
-        """`x += v` → `x += keep(key, v); after(key, x)`."""
+        """`x += v` → `x += keep(key, v); after(key, x)`; where it is a number, `x += adds(key, v, x)`."""
+        if isinstance(node.op, ast.Add) and is_plain(node.value) and not isinstance(node.value, ast.Constant):
+            return self._summed(node)
         if not isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div)) or is_plain(node.value):
             return self.generic_visit(node)
         return self._kept(node, node.target, way_of_adding(node.value), lambda key: self._wrap_value(node, key))
+
+    def _summed(self, node: ast.AugAssign) -> ast.AST:
+        """`x += adds(key, v, x)`, `self.x += adds(key, v, self)`: what the sum is before can be read then."""
+        target = node.target.value if isinstance(node.target, ast.Attribute) else node.target
+        if not isinstance(target, ast.Name):
+            return self.generic_visit(node)
+        key = self.index.add(
+            "summed",
+            span_of(self.file.path, node),
+            text=self.file.spelled(node.target),
+            name=node.target.attr if isinstance(node.target, ast.Attribute) else "",
+        )
+        self.generic_visit(node)
+        call = self.call("adds", node.value, key, node.value)
+        call.args.append(ast.copy_location(ast.Name(target.id, ast.Load()), node.value))
+        node.value = call
+        return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         """As an assignment."""

@@ -74,6 +74,8 @@ class Watcher:
         kind = type(value)
         if kind is float or kind is int or kind is str or value is None:
             self._plain[key] = self._plain.get(key, 0) + 1
+            if kind is float or kind is int:
+                self._watch.sums.adding(key, value)
             return value
         if isinstance(value, self._tensor):
             if value.grad_fn is not None:
@@ -97,6 +99,7 @@ class Watcher:
 
     def _after(self, key: int, now: Any = None) -> None:
         keep = self._open.pop(key, None)
+        self._watch.sums.added(key, None if keep is None else keep.holder, now)
         if (
             keep is not None
             and keep.tensors

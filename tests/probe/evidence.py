@@ -248,6 +248,7 @@ CLAIMS: dict[str, list[Claim]] = {
     ],
     "TDR306": [
         Claim("in evaluation mode it made {} of {} numbers? zero", some, never),
+        Claim("in evaluation mode it drops with a rate of {}", lambda rate: rate > 0, never),
         Claim("{} evaluations? of its module did not come here", never, some),
     ],
     "TDR307": [Claim("{} numbers? of `{…}` are in no `parameters\\(\\)` on a GPU", some, never)],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Keyword
+from torch_doctor.edits import Keyword, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import FunctionalDropout, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
@@ -23,8 +23,8 @@ class DropoutIgnoresMode(Rule):
 
     ## Why is this bad?
     `nn.Dropout` is switched off by `model.eval()`. The function has a `training` argument instead, which is `True` unless
-    somebody says otherwise. So validation scores and predictions are those of a crippled network, and differ from call to
-    call.
+    somebody says otherwise; attention is given a rate (`dropout_p`), and no mode at all. So validation scores and predictions
+    are those of a crippled network, and differ from call to call.
 
     ## Example
     ```python
@@ -67,14 +67,14 @@ class DropoutIgnoresMode(Rule):
     ```
 
     ## How the probe confirms it
-    The call runs while its module is in evaluation mode; the numbers that it makes zero are counted.
+    The call runs while its module is in evaluation mode; the numbers that it makes zero are counted, of attention the rate is read.
 
     ## When it stays silent
     When `training` is given, by name, by position or perhaps in `*args` and `**kwargs` (`training=True` is Monte Carlo dropout
     on purpose), when a branch asks for the mode or for an argument of the function, and in what follows a branch that returns.
     When the rate is 0 at one call at least, be it by the default of an option, or comes from the mode, from the caller of
-    `forward`, from code out of sight or from an attribute that another method sets; outside of modules and while one is
-    built.
+    `forward`, from code out of sight or from an attribute that another method sets; for attention when any caller gives the
+    rate; outside of modules and while one is built.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.dropout.html
@@ -93,11 +93,17 @@ class DropoutIgnoresMode(Rule):
         switched_off = {event.site for event in trace.of(FunctionalDropout) if event.off}
         for event in first_per_site(each for each in trace.of(FunctionalDropout) if each.site not in switched_off):
             name = event.function.replace("torch.nn.functional", "F")
+            text = "`{name}` is not told the mode: it drops numbers in evaluation too"
+            remedy, edit = "pass `training=self.training`", Keyword(event.site, "training", "self.training")
+            if event.rate_site is not None or event.rate:
+                name = name.rpartition(".")[2]
+                text = "`{name}` does not know the mode: it drops by this rate in evaluation too"
+                remedy = "pass the rate `if self.training else 0.0`"
             yield self.finding(
                 event.site,
-                message("`{name}` is not told the mode: it drops numbers in evaluation too", name=name),
-                help="pass `training=self.training`",
-                edits=[Keyword(event.site, "training", "self.training")],
+                message(text, name=name),
+                help=remedy,
+                edits=[edit] if event.rate_site is None else [Wrap(event.rate_site, "{} if self.training else 0.0")],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -110,7 +116,9 @@ class DropoutIgnoresMode(Rule):
         """How much it drops in evaluation."""
         for event in at(trace, finding.site, FunctionalDropout)[:1]:
             text = f"in evaluation mode it made {event.dropped:,} of {count(event.elements, 'number')} zero"
-            yield fact(text, event.dropped, "numbers", event)
+            if event.rate:
+                text = f"in evaluation mode it drops with a rate of {event.rate:g}"
+            yield fact(text, event.rate or event.dropped, "" if event.rate else "numbers", event)
             return
         if often := counted(trace, finding.site, WITHOUT):
             yield fact(f"{count(often, 'evaluation')} of its module did not come here", often, "evaluations")

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MOST = 2  # forwards of one place that are repeated
 LARGEST = 50_000_000  # parameters of a model that is copied
+ATTENTION = "scaled_dot_product_attention"
+RATE_OF_ATTENTION = 4  # the place of `dropout_p`
 DROPPING = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
 
 
@@ -82,7 +84,7 @@ class Instrument(Base):
         """What the module answers, and whether a functional dropout that was not told the mode dropped on the way."""
         functional = self.watch.torch.nn.functional
         dropped: list[bool] = []
-        originals = {name: getattr(functional, name) for name in DROPPING if hasattr(functional, name)}
+        originals = {name: getattr(functional, name) for name in (*DROPPING, ATTENTION) if hasattr(functional, name)}
 
         def watched(original: Any) -> Any:
             def drop(*arguments: Any, **keywords: Any) -> Any:
@@ -94,8 +96,19 @@ class Instrument(Base):
 
             return drop
 
+        def attending(original: Any) -> Any:
+            def attend(*arguments: Any, **keywords: Any) -> Any:
+                given = arguments[RATE_OF_ATTENTION] if len(arguments) > RATE_OF_ATTENTION else 0.0
+                if keywords.get("dropout_p", given) and self.watch.recorder.sites.is_users(
+                    sys._getframe(1).f_code.co_filename
+                ):
+                    dropped.append(True)
+                return original(*arguments, **keywords)
+
+            return attend
+
         for name, original in originals.items():
-            setattr(functional, name, watched(original))
+            setattr(functional, name, (attending if name == ATTENTION else watched)(original))
         try:
             answer = self._first(module(*given[0], **given[1]))
         finally:

@@ -12,7 +12,7 @@ from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.training import elsewhere
-from torch_doctor.static.values import Call, ClassValue, Const, FunctionValue, Spread
+from torch_doctor.static.values import Call, ClassValue, Const, FunctionValue, Plain, Spread
 from torch_doctor.trace import FunctionalDropout
 
 if TYPE_CHECKING:
@@ -28,6 +28,26 @@ ALWAYS_ON = frozenset(f"torch.nn.functional.{name}" for name in ("dropout", "dro
 Source: https://docs.pytorch.org/docs/stable/nn.functional.html#dropout-functions
 """
 _TRAINING = 2
+ATTENTION: dict[str, tuple[int, str]] = {
+    "torch.nn.functional.scaled_dot_product_attention": (4, "dropout_p"),
+    "xformers.ops.memory_efficient_attention": (4, "p"),
+    **{
+        f"flash_attn{module}.flash_attn_{name}": (place, "dropout_p")
+        for module in ("", ".flash_attn_interface")
+        for name, place in (
+            ("func", 3),
+            ("kvpacked_func", 2),
+            ("qkvpacked_func", 1),
+            ("varlen_func", 7),
+            ("varlen_kvpacked_func", 6),
+            ("varlen_qkvpacked_func", 3),
+        )
+    },
+}
+"""Attention that drops by a rate that it is given, whatever the mode is: the rate's place and name. It is 0 by default.
+
+Source: https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html
+"""
 
 
 class FunctionalDropouts(Observer):
@@ -105,6 +125,47 @@ def called(run: Run, name: str, call: Call) -> None:
         training=None,
         off=(isinstance(rate, Const) and not rate.value) or elsewhere.chosen(rate),
     )
+
+
+@library_family(ATTENTION, stage=Stage.NOTE)
+def attended(run: Run, name: str, call: Call) -> None:
+    """Write an attention of a forward that drops by a rate which nothing makes 0 in evaluation."""
+    place, keyword = ATTENTION[name]
+    rate = call.argument(place, keyword)
+    if (
+        rate is None
+        or not run.watches(FunctionalDropouts)
+        or not run.modules_called
+        or run.building
+        or "**" in call.keywords
+        or any(isinstance(a, Spread) for a in call.args)
+        or run.of(FunctionalDropouts).decided(run)
+        or not isinstance(call.node, p.Call)
+    ):
+        return
+    given = dict(call.node.keywords).get(keyword) or call.node.args[place]
+    if any(_mode(part) or _switches(run, part) or _is_told(run, part) for part in _parts(given)):
+        return
+    owner = run.modules_called[-1]
+    run.emit(
+        FunctionalDropout,
+        call.node,
+        function=name,
+        owner=owner.id,
+        owner_class=owner.class_name,
+        training=None,
+        off=not isinstance(rate, (Const, Plain))
+        or (isinstance(rate, Const) and not rate.value)
+        or elsewhere.chosen(rate),
+        rate_site=run.site(given),
+    )
+
+
+def _is_told(run: Run, part: object) -> bool:
+    """Whether a part of a rate is a parameter of the function: who calls it may look at the mode."""
+    what = run.frame.what
+    names = {parameter.name for parameter in what.node.parameters[1:]} if what is not None else set()
+    return isinstance(part, p.Name) and part.id in names
 
 
 def _switches(run: Run, part: object, depth: int = 3) -> bool:

@@ -53,6 +53,9 @@ class BuiltInForward(Event, frozen=True, kw_only=True):
 class FunctionalDropout(Event, frozen=True, kw_only=True):
     """A forward of the module `owner` called the dropout `function` without telling it the mode: it is always on.
 
+    An attention that is given the rate of a dropout counts as one; `rate_site` is then where the rate is written, and `rate` what
+    it was in a run.
+
     `training` is the module's mode then (None: not known). `dropped` counts the numbers that it made zero, of `elements`
     (0: not counted). `off`: its rate was 0, or code out of sight says it.
     """
@@ -64,6 +67,8 @@ class FunctionalDropout(Event, frozen=True, kw_only=True):
     dropped: int = 0
     elements: int = 0
     off: bool = False
+    rate: float = 0.0
+    rate_site: Site | None = None
 
     def words(self, _: Names, /) -> str:
         return f"{short(self.function)} in the forward of {short(self.owner_class)}, whatever its mode is"

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 NAMES = ("dropout", "dropout1d", "dropout2d", "dropout3d")
 TRAINING = 2  # the place of the argument
 RATE = 0.5  # what `p` is by default
+ATTENTION = "scaled_dot_product_attention"
+RATE_OF_ATTENTION = 4  # the place of `dropout_p`
 
 
 class Watcher:
@@ -37,6 +39,7 @@ class Watcher:
         """Wraps the functions, and has what they did counted when the script ends."""
         for name in NAMES:
             self._watch.patches.replace(self._torch.nn.functional, name, self._dropout)
+        self._watch.patches.replace(self._torch.nn.functional, ATTENTION, self._attention)
         self._recorder.at_end.append(self._count)
 
     def _dropout(self, original: Any) -> Any:
@@ -52,7 +55,20 @@ class Watcher:
 
         return dropout
 
-    def _note(self, name: str, given: Any, result: Any) -> None:
+    def _attention(self, original: Any) -> Any:
+        """It is never told the mode: who passes a rate that is not 0 has it drop."""
+        recorder, note = self._recorder, self._note
+
+        def attention(*arguments: Any, **keywords: Any) -> Any:
+            result = original(*arguments, **keywords)
+            rate = keywords.get("dropout_p", arguments[RATE_OF_ATTENTION] if len(arguments) > RATE_OF_ATTENTION else 0)
+            if recorder.inside == 1 and rate and not recorder.quiet:
+                recorder.safely(note, ATTENTION, None, result, float(rate))
+            return result
+
+        return attention
+
+    def _note(self, name: str, given: Any, result: Any, rate: float = 0.0) -> None:
         frame: FrameType | None = sys._getframe(3)
         if frame is None or not self._recorder.sites.is_users(frame.f_code.co_filename):
             return
@@ -74,8 +90,9 @@ class Watcher:
             owner=self._recorder.references.number(owner),
             owner_class=class_name(type(owner), self._recorder),
             training=False,
-            dropped=int(((result == 0) & (given != 0)).sum()),
-            elements=result.numel(),
+            dropped=0 if given is None else int(((result == 0) & (given != 0)).sum()),
+            elements=0 if given is None else result.numel(),
+            rate=rate,
         )
 
     def _owner(self, frame: FrameType | None) -> Any:

@@ -334,6 +334,10 @@ CLAIMS: dict[str, list[Claim]] = {
     ],
     "TDR607": [TWICE, Claim("{} of {} evaluation batches run in training mode", some, none)],
     "TDR608": [Claim("read back, the model answers otherwise by up to {} for the same input", some, never)],
+    "TDR609": [
+        Claim("read only without limits: {…}", always, never),
+        Claim("the file was read: it holds no object", never, always),
+    ],
     "TDR701": [
         Claim("{} batch(?:es)? taken in the stored order", several, never),
         Claim("{} batch(?:es)? taken at random", never, some),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.language import outcomes
+from torch_doctor.static.language.command_lines import PARSED
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import losses, training
 from torch_doctor.static.training import paths, snapshots
@@ -15,6 +16,7 @@ from torch_doctor.static.values import (
     Const,
     Either,
     Fact,
+    Instance,
     Mapping,
     Module,
     Optimizer,
@@ -28,7 +30,7 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import Loaded, Saved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
@@ -38,6 +40,12 @@ OPTIMIZER_STATE = "optimizer state"
 """The operation of the tensors in an optimizer's state."""
 SCHEDULER_STATE = "scheduler state"
 SCALER_STATE = "scaler state"
+_ALLOWING = ("add_safe_globals", "safe_globals", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD")
+"""Words of a project that says which classes `torch.load` may read, or that it may read any."""
+_OBJECTS = ("sklearn.", "torch.optim.lr_scheduler.", "pandas.")
+"""Libraries whose objects are read only without limits."""
+_PLAIN = {"array": "an array of NumPy", PARSED: "the parsed command line"}
+"""What is known by its symbol; lists that were arrays have another."""
 
 
 @library_family(training.SAVES)
@@ -58,6 +66,7 @@ def saved(run: Run, name: str, call: Call) -> Value:
         optimizer=_state_in(value, OPTIMIZER_STATE),
         scheduler=_state_in(value, SCHEDULER_STATE),
         scaler=_state_in(value, SCALER_STATE),
+        objects=tuple(dict.fromkeys(_objects_in(value))),
         shared=paths.shared(run, call.node, position + 1, "f"),
         file=paths.written(run, call, position + 1, "f"),
     )
@@ -79,6 +88,7 @@ def loaded(run: Run, _: str, call: Call) -> None:
         by_default=only is None and not is_open,
         file=paths.spelled(run, call, 0, "f"),
         told=paths.told(run, call, 0, "f"),
+        allowed=run.imports.mentioned_by(run.main.source.path, *_ALLOWING),
         mapped=True if len(call.args) > 1 or "map_location" in call.keywords else None if is_open else False,
     )
 
@@ -104,6 +114,37 @@ def _whole_modules(value: Value, name: str = "", depth: int = 2) -> Any:  # noqa
     elif depth and isinstance(value, Sequence):
         for item in value.content.all():
             yield from _whole_modules(item, name, depth - 1)
+
+
+def _objects_in(value: Value, key: str = "", depth: int = 2) -> Iterator[tuple[str, str]]:
+    """The keys and kinds of what lies in a value and is read only without limits, as far as it is known."""
+    if isinstance(value, Either):
+        found = [list(_objects_in(option, key, depth)) for _, option in value.options]
+        yield from found[0] if all(found) else ()
+    elif depth and isinstance(value, Mapping):
+        for name, item in value.fields.items():
+            if isinstance(name, tuple) and isinstance(item, Value):
+                yield from _objects_in(item, str(name[1]), depth - 1)
+    elif depth and isinstance(value, Sequence):
+        for item in value.content.all():
+            yield from _objects_in(item, key, depth - 1)
+    elif (kind := _kind_of_object(value)) is not None:
+        yield key, kind
+
+
+def _kind_of_object(value: Value) -> str | None:
+    """What an object is that is read only without limits; None for others."""
+    if isinstance(value, Module):
+        return None if value.fact(Fact.BY_NAME) else "the model object"
+    if isinstance(value, Optimizer):
+        return "the optimizer object"
+    if isinstance(value, Tool) and value.name.startswith(_OBJECTS):
+        return f"an object of {value.name.rpartition('.')[2]}"
+    if isinstance(value, Instance):
+        return f"an object of {value.cls.name}"
+    if isinstance(value, Plain):
+        return _PLAIN.get(value.symbol[0])
+    return None
 
 
 def _keys(value: Value) -> tuple[str, ...]:

@@ -36,6 +36,8 @@ class Saved(Event, frozen=True, kw_only=True):
     buffer in memory (`io.BytesIO`) it was written into (0: a file). `states` are the `StateTaken` events whose tensors
     may be in it. `keys` are the strings of a dict that is saved; `optimizer`, `scheduler` and `scaler` tell whether the
     state of one is in it.
+    `objects` are the things in it that are no tensors, numbers, texts or plain containers of these: the key of each in a dict
+    ("" for the thing itself), and what it is.
     `shared`: the path is the same in every process of a distributed run. `file` is the path where a run shows it, in the
     source text that is equal where the path is ("": not known).
     """
@@ -49,6 +51,7 @@ class Saved(Event, frozen=True, kw_only=True):
     optimizer: Tri = None
     scheduler: Tri = None
     scaler: Tri = None
+    objects: tuple[tuple[str, str], ...] = ()
     shared: Tri = None
     file: str = ""
 
@@ -65,6 +68,8 @@ class Loaded(Event, frozen=True, kw_only=True):
     user says the whole path: an option, a setting, an argument. `states` are the `StateTaken` events whose tensors may be
     what is loaded; `only` tells that it is nothing else. `whole`: what the file holds is used as a module or an optimizer;
     `state`: it is loaded into one.
+    `allowed`: the project says which classes may be read, or lifts the limits for all files. `refused` is what torch said, where
+    it refused to read what the file holds, or what it refuses by default since 2.6; None where the source alone was read.
     `pretrained`: a library that builds the module loads the weights, which others have trained.
     """
 
@@ -80,6 +85,8 @@ class Loaded(Event, frozen=True, kw_only=True):
     only: bool = False
     whole: bool = False
     state: bool = False
+    allowed: bool = False
+    refused: str | None = None
     pretrained: bool = False
 
     def words(self, names: Names, /) -> str:

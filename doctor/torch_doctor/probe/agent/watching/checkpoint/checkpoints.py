@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import pickle
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 SCHEDULER = frozenset(("last_epoch", "_step_count"))  # keys of its state
 SCALER = frozenset(("scale", "growth_factor"))
+LIMITED = "Weights only load failed"  # what torch says of a file that it reads only without limits
 DEEPEST = 4
 DEVICES = "/dev/"  # what is written there, nobody keeps
 WIDEST = 64  # items of a dict or list that are looked at
@@ -41,7 +43,7 @@ class Watcher:
         Writer.built.append(lambda folder: self._recorder.safely(self._writes, folder))
         self._watch.patches.replace(torch.nn.Module, "state_dict", self._taking)
         self._watch.patches.replace(torch, "save", self._wrapping(self._saved))
-        self._watch.patches.replace(torch, "load", self._wrapping(self._read))
+        self._watch.patches.replace(torch, "load", self._reading)
         self._watch.patches.replace(torch.nn.Module, "load_state_dict", self._wrapping(self._loaded))
 
     def _wrapping(self, told: Any) -> Any:
@@ -62,6 +64,25 @@ class Watcher:
             return run
 
         return wrap
+
+    def _reading(self, original: Any) -> Any:
+        recorder = self._recorder
+
+        def load(*arguments: Any, **keywords: Any) -> Any:
+            if self._busy or recorder.quiet:
+                return original(*arguments, **keywords)
+            self._busy = True
+            try:
+                result = original(*arguments, **keywords)
+            except (pickle.UnpicklingError, RuntimeError) as error:
+                recorder.safely(self._read, arguments, keywords, str(error) if LIMITED in str(error) else None)
+                raise
+            finally:
+                self._busy = False
+            recorder.safely(self._read, arguments, keywords, self._object_in(result, DEEPEST))
+            return result
+
+        return load
 
     # --- states ---
 
@@ -186,12 +207,26 @@ class Watcher:
             for each in value:
                 yield from self._modules_in(each, name, depth - 1)
 
-    def _read(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    def _object_in(self, value: Any, depth: int) -> str:
+        """The class of something in what was read that is read only without limits; "" where there is none."""
+        torch = self._watch.torch
+        if depth and isinstance(value, (dict, list, tuple)):
+            inner = list(value.values()) if isinstance(value, dict) else list(value)
+            return next(filter(None, (self._object_in(each, depth - 1) for each in inner[:WIDEST])), "")
+        kinds = torch.nn.Module, torch.optim.Optimizer
+        refused = isinstance(value, kinds) or type(value).__module__.partition(".")[0] in {
+            "numpy",
+            "argparse",
+            "__main__",
+        }
+        return f"{type(value).__module__}.{type(value).__qualname__}" if refused else ""
+
+    def _read(self, arguments: tuple[Any, ...], keywords: dict[str, Any], refused: str | None) -> None:
         here = self._recorder.here()
         if here.frame is not None:
             name = self._recorder.argument(here.site, 0, "f", "load")
             source = arguments[0] if arguments else keywords.get("f")
-            self._recorder.event("Loaded", here, module=0, name=name, buffer=self._buffer(source))
+            self._recorder.event("Loaded", here, module=0, name=name, buffer=self._buffer(source), refused=refused)
 
     def _buffer(self, file: Any) -> int:
         """The number of a buffer in memory; 0 for a file."""

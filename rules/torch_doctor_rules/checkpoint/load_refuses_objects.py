@@ -1,0 +1,162 @@
+"""TDR609: a file with whole objects in it that is read with the limits of `torch.load` on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.edits import Keyword
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Loaded, Saved
+from torch_doctor_rules.judging.causes import place
+from torch_doctor_rules.judging.evidence import at, fact
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.testing import is_test_file
+from torch_doctor_rules.judging.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace, Version
+
+LIMITED_BY_DEFAULT: Version = (2, 6)
+"""Since this version `torch.load` reads tensors, numbers, texts and plain containers, unless more is asked for."""
+
+
+class LoadRefusesObjects(Rule):
+    """`torch.load` reads a file in which whole objects are kept, and refuses it since torch 2.6.
+
+    ## Why is this bad?
+    Since torch 2.6 `torch.load` reads only tensors, numbers, texts and plain containers of these, because anything else can run
+    code. A checkpoint with a model, an optimizer, an array or the command line's namespace in it is written without a word,
+    and cannot be read again: "Weights only load failed". That shows when the training is resumed, hours later.
+
+    ## Example
+    ```python
+    import os
+    import tempfile
+
+    import numpy as np
+    import torch
+    from torch import nn
+
+    path = os.path.join(tempfile.mkdtemp(), "last.pt")
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x, y = torch.randn(16, 4), torch.randn(16, 1)
+    nn.functional.mse_loss(model(x), y).backward()
+    optimizer.step()
+    torch.save({"model": model.state_dict(), "curve": np.zeros(3)}, path)
+    checkpoint = torch.load(path)
+    model.load_state_dict(checkpoint["model"])
+    ```
+
+    ## Use instead
+    ```python
+    import os
+    import tempfile
+
+    import numpy as np
+    import torch
+    from torch import nn
+
+    path = os.path.join(tempfile.mkdtemp(), "last.pt")
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x, y = torch.randn(16, 4), torch.randn(16, 1)
+    nn.functional.mse_loss(model(x), y).backward()
+    optimizer.step()
+    torch.save({"model": model.state_dict(), "curve": np.zeros(3).tolist()}, path)
+    checkpoint = torch.load(path)
+    model.load_state_dict(checkpoint["model"])
+    ```
+
+    ## Fix safety
+    The fix lifts the limits with `weights_only=False`: then the file can run code, so it has to be one's own. Saving states and
+    plain numbers, as above, needs no trust.
+
+    ## How the probe confirms it
+    Torch refuses the file, or, before 2.6, such an object is in what it read. A file that is read and holds none refutes it.
+
+    ## When it stays silent
+    For files that the same run is not seen to write, for what is not known to be an object, with `weights_only=False`, where the
+    project pins torch below 2.6 (`pyproject.toml`, requirements, environment or lock file, or `torch-version` in the
+    configuration), where it calls `add_safe_globals` or sets `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD`, and in tests.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.load.html
+    - https://docs.pytorch.org/docs/stable/notes/serialization.html#weights-only
+    """
+
+    code = "TDR609"
+    name = "load-refuses-objects"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+    only_confirms = True
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every file that is read with the limits on, and was written with objects in it."""
+        yield from first_per_site(self._refused(trace) if trace.observed else self._found(trace))
+
+    def _refused(self, trace: Trace) -> Iterator[Finding]:
+        for loaded in trace.of(Loaded):
+            if loaded.refused:
+                yield self.finding(loaded.site, "what this reads holds objects", help="save states and numbers")
+
+    def _found(self, trace: Trace) -> Iterator[Finding]:
+        for loaded in trace.of(Loaded):
+            if loaded.module or loaded.allowed or is_test_file(loaded.site):
+                continue
+            saves = [saved for saved in trace.of(Saved) if _same_file(saved, loaded)]
+            if not saves or not all(saved.objects for saved in saves) or not _limited(trace, loaded):
+                continue
+            key, what = saves[0].objects[0]
+            text = "`{name}` holds {what}, in `{key}`" if key else "`{name}` holds {what}"
+            since = "" if loaded.weights_only is True else " since 2.6"
+            yield self.finding(
+                loaded.site,
+                message(text + ": `torch.load` refuses it" + since, name=loaded.name, what=what, key=key),
+                help="save states, numbers and lists; or set `weights_only=False` if the file is your own",
+                trail=[Step(saves[0].site, "this writes the file, with the object in it")],
+                cause=place(saves[0].site),
+                edits=[Keyword(loaded.site, "weights_only", "False")],
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the file was read, and held none."""
+        reads = [loaded for loaded in at(trace, finding.site, Loaded) if not loaded.module]
+        if any(loaded.refused is None for loaded in reads):
+            return "the file was not read, for another reason"
+        return bool(reads)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """What torch says, or what is in the file."""
+        reads = [loaded for loaded in at(trace, finding.site, Loaded) if loaded.refused is not None]
+        refused = [loaded for loaded in reads if loaded.refused]
+        for loaded in [*refused, *reads][:1]:
+            text = (
+                f"read only without limits: {_short(loaded.refused or '')}"
+                if refused
+                else "the file was read: it holds no object"
+            )
+            yield fact(text, len(refused), "objects", loaded)
+
+
+def _limited(trace: Trace, loaded: Loaded) -> bool:
+    """Whether a read has limits in every torch, or in one that the project allows."""
+    return loaded.weights_only is True or (loaded.by_default and trace.torch().newest >= LIMITED_BY_DEFAULT)
+
+
+def _same_file(saved: Saved, loaded: Loaded) -> bool:
+    """Whether both surely speak of one file, or of one buffer in memory."""
+    if saved.buffer or loaded.buffer:
+        return saved.buffer == loaded.buffer
+    return bool(saved.file) and saved.file == loaded.file
+
+
+def _short(said: str) -> str:
+    """The sentence of torch's message that names the class; the message itself where none does."""
+    rows = [row.strip() for row in said.splitlines()]
+    return next((row for row in rows if "not an allowed global" in row or "GLOBAL" in row), rows[0] if rows else "")[
+        :120
+    ]

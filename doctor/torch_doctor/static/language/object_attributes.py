@@ -11,6 +11,7 @@ from torch_doctor.static.tables import layers, libraries, models
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS
 from torch_doctor.static.training import (
+    adapters,
     library_models,
     modes,
     module_parts,
@@ -179,7 +180,9 @@ def _of_torch(run: Run, value: Module, name: str) -> Value | None:
 
 
 def _part(run: Run, value: Module, name: str) -> Value:
-    """A part of a module that was not built in sight."""
+    """A part of a module that was not built in sight, or what a library adds to one."""
+    if name in adapters.METHODS and adapters.of_model(run, value):
+        return Method(value, name)
     head = library_models.head_of(run, value.layer) if value.cls is None else None
     if head is not None and name in models.HEAD_METHODS:
         return Method(value, name)

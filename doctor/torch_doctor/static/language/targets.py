@@ -231,7 +231,7 @@ def _set_on_parameters(
     modules = value.modules if isinstance(value, Params) else frozenset((value.id,))
     if name == "requires_grad":
         whole = isinstance(value, ParameterValue) or (value.whole and not value.among)
-        parameters.set_trainable(run, modules, new, whole=whole)
+        parameters.set_trainable(run, modules, new, node, whole=whole)
     elif name in GRADIENTS and isinstance(new, Const) and new.value is None:
         run.emit(ZeroGrad, node, target=0, name=run.text(node), modules=modules, whole=True)
     elif name in GRADIENTS:

@@ -89,6 +89,14 @@ class LibraryModel(Struct, frozen=True):
     )
 
 
+class Adapting(Struct, frozen=True):
+    """Where a call that puts an adapter into a model has that model, the settings, and the switch that lets the adapter train."""
+
+    model: Position = 0
+    settings: Position | None = None
+    switch: tuple[str, Position] | None = None  # off by default; None: the adapter trains
+
+
 SENSITIVE = LibraryModel(sensitive=True, training=True)
 UNSURE = LibraryModel(sensitive=None, training=True)  # dropout rates of 0, which arguments raise
 OPAQUE = LibraryModel(sensitive=None, training=None)
@@ -193,6 +201,10 @@ class Library(Struct, frozen=True):
         wrappers: calls that return the module at this position, wrapped or changed in place.
         compilers: those of the wrappers whose module runs compiled code.
         averaged: averaged copies of the model at this position.
+        adapters: calls that freeze a model and put an adapter into it.
+        adapter_settings: classes of such calls' settings, and what is set where they leave more than the adapter to train.
+        adapter_methods: methods of models with an adapter, and what they do with it: words of `training/adapters.py`.
+        freezing: functions that freeze the model at this position, and how the names of layers begin that keep an adapter to train.
     """
 
     aliases: Table[str] = _EMPTY
@@ -280,3 +292,7 @@ class Library(Struct, frozen=True):
     wrappers: Table[Position] = _EMPTY
     compilers: Names = ()
     averaged: Table[Position] = _EMPTY
+    adapters: Table[Adapting] = _EMPTY
+    adapter_settings: Table[Names] = _EMPTY
+    adapter_methods: Table[str] = _EMPTY
+    freezing: Table[tuple[Position, str]] = _EMPTY

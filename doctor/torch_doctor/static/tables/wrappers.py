@@ -58,8 +58,18 @@ WRAPPERS: dict[str, Position] = {
     "torch.ao.quantization.QuantWrapper": 0,
     **libraries.table(lambda library: library.wrappers),
 }
-"""Calls that return the module at this position, wrapped or changed in place: the same layers in the same mode (peft
-freezes most of its parameters and adds its own)."""
+"""Calls that return the module at this position, wrapped or changed in place: the same layers in the same mode."""
+
+ADAPTERS = libraries.table(lambda library: library.adapters)
+"""Calls that freeze a model and put an adapter into it."""
+ADAPTER_SETTINGS = libraries.table(lambda library: library.adapter_settings)
+"""The classes of such calls' settings, and what is set where they leave more than the adapter to train."""
+ADAPTER_METHODS = libraries.table(lambda library: library.adapter_methods)
+"""Methods of models with an adapter, and what they do with it."""
+FREEZING = libraries.table(lambda library: library.freezing)
+"""Functions that freeze the model at this position, and how the names of layers begin that keep an adapter to train."""
+ADAPTER_LAYERS = tuple({start for _, start in FREEZING.values() if start})
+"""How the names of layers begin that are adapters of the weights they have beside."""
 
 COMPILERS = frozenset(
     {

@@ -12,6 +12,7 @@ from torch_doctor.static.language import containers, opaque_calls
 from torch_doctor.static.library import library_family
 from torch_doctor.static.tables.methods import MODULE_METHODS, MOVES
 from torch_doctor.static.training import (
+    adapters,
     devices,
     forwards,
     framework_calls,
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 
 
 OfModule: TypeAlias = "Callable[[Run, Module, str, Call], Value | None]"
-_METHODS: dict[str, OfModule] = {**part_methods.METHODS}
+_METHODS: dict[str, OfModule] = {**part_methods.METHODS, **adapters.METHODS}
 _OF_BASE: dict[str, OfModule] = {"__setattr__": part_methods.set_by_name}
 
 
@@ -106,7 +107,7 @@ def _zero_grad(run: Run, of: Module, _: str, call: Call) -> Value:
 @handles(_METHODS, "requires_grad_")
 def _freeze(run: Run, of: Module, _: str, call: Call) -> Value:
     wanted = call.argument(0, "requires_grad") or Const(value=True)
-    parameters.set_trainable(run, module_parts.parts_of(run, of).owners, wanted, whole=True)
+    parameters.set_trainable(run, module_parts.parts_of(run, of).owners, wanted, call.node, whole=True)
     return of
 
 

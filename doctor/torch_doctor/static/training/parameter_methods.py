@@ -30,7 +30,7 @@ def params_method(run: Run, of: Params, name: str, call: Call) -> Value:
     """Call a method of parameters."""
     if name == "requires_grad_":
         wanted = call.argument(0) or Const(value=True)
-        parameters.set_trainable(run, of.modules, wanted, whole=of.whole and not of.among)
+        parameters.set_trainable(run, of.modules, wanted, call.node, whole=of.whole and not of.among)
         return of
     if name.endswith("_") and not name.startswith("_"):
         for observe in run.observers.changed:

@@ -81,11 +81,13 @@ def parameter(run: Run, _: str, call: Call) -> Value:
     if isinstance(data, Tensor):
         run.heap.set(made.facts, Fact.MADE, data.meta)
     if wanted is not None:
-        set_trainable(run, frozenset((made.id,)), wanted, whole=True)
+        set_trainable(run, frozenset((made.id,)), wanted, call.node, whole=True)
     return made
 
 
-def set_trainable(run: Run, modules: frozenset[int], flag: Value, *, whole: bool, perhaps: bool = False) -> None:
+def set_trainable(
+    run: Run, modules: frozenset[int], flag: Value, node: p.Node, *, whole: bool, perhaps: bool = False
+) -> None:
     """`requires_grad` of parameters is set.
 
     `whole` tells whether these are all parameters of their modules, `perhaps` that nobody knows which of them they are.
@@ -95,6 +97,7 @@ def set_trainable(run: Run, modules: frozenset[int], flag: Value, *, whole: bool
         thing = run.objects.get(number)
         if thing is not None:
             run.heap.set(thing.facts, Fact.FROZEN, None if on is None or not whole else not on)
+            run.heap.set(thing.facts, Fact.FLAGGED, run.site(node))
             if whole or perhaps:
                 run.heap.set(thing.facts, Fact.MAY_BE_FROZEN, on is not True)
 

@@ -36,7 +36,7 @@ def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
     if name in ("requires_grad_", "retain_grad"):
         on = call.argument(0, "requires_grad")
         if name == "requires_grad_" and isinstance(of, ParameterValue):
-            parameters.set_trainable(run, frozenset((of.id,)), on or Const(value=True), whole=True)
+            parameters.set_trainable(run, frozenset((of.id,)), on or Const(value=True), call.node, whole=True)
         gathers = not (isinstance(on, Const) and not on.value)
         if name == "requires_grad_" and gathers and isinstance(of, Tensor) and of.flow.graph is False:
             return cuts.leaf(run, of.flow, of, call.node, origin=of.origin, meta=of.meta)

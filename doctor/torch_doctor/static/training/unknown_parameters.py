@@ -23,6 +23,6 @@ def set_on(run: Run, value: Value, name: str, new: Value, node: p.Node) -> None:
     if name == "requires_grad":
         found = module_parts.with_parts(run, value.holds)
         found = frozenset(number for number in found if isinstance(run.objects.get(number), (Module, ParameterValue)))
-        parameters.set_trainable(run, found, new, whole=False, perhaps=True)
+        parameters.set_trainable(run, found, new, node, whole=False, perhaps=True)
     else:
         escaping.hand_over(run, run.text(node), (value,), (), node)

@@ -111,6 +111,12 @@ class Fact(Enum):
     """Whether a module's own parameters, or a parameter, require no gradients; None where that is not known."""
     MAY_BE_FROZEN = "may be frozen", False, _both
     """Whether the script said, and did not take back, that a module's own parameters, or a parameter, require no gradients."""
+    FLAGGED = "flagged", None, _agreed
+    """Where the script last said whether a module's own parameters, or a parameter, require gradients."""
+    ADAPTS = "adapts", None, _first
+    """For an adapter: the numbers of what it was put into."""
+    ADAPTER_OFF = "adapter off", None, _agreed
+    """For an adapter: why it computes nothing, and where that was asked for; None where it does, or nobody knows."""
     TRAINED = "trained", False, _either
     """Whether gradients were computed through a module of which nothing else is known."""
     CONSTANT = "constant", None, _agreed

@@ -186,6 +186,14 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("it steps {…}, and gets the score {} {…}", always, always),
         Claim("it steps {…}, an epoch has {} batch(?:es)?, and the schedule {} steps?", several, always),
     ],
+    "TDR126": [
+        Claim(
+            "{} of {} adapter tensors? and {} of {} others moved",
+            lambda own, all_own, base, _: base > 0 or own < all_own,
+            lambda own, _, base, __: own > 0 == base,
+        ),
+        Claim("`backward\\(\\)` refuses the loss: no weight of the model is behind it", always, never),
+    ],
     "TDR201": [Claim("{} of {} losses got {…}", some, none), Claim(BETWEEN, lies_in_unit, always)],
     "TDR202": [Claim("{} of {} losses got {…}", some, none), Claim(BETWEEN, lambda _, high: high <= 0, always)],
     "TDR203": [Claim("{} of {} losses got {…}", some, none), Claim(BETWEEN, always, lambda _, high: high <= 0)],

@@ -94,6 +94,7 @@ class ParameterNeverUpdated(Rule):
             "TDR115",
             "TDR118",
             "TDR120",
+            "TDR126",
             "TDR213",
             "TDR312",
         ]

@@ -21,12 +21,13 @@ STABLE = 3  # times that one place has to find the same tensors before it is not
 class Seen:
     """The tensors that the backward pass of one place reaches, while they stay the same."""
 
-    __slots__ = ("leaves", "modules", "same")
+    __slots__ = ("leaves", "modules", "same", "version")
 
     def __init__(self) -> None:
         self.leaves: list[Any] = []
         self.modules: set[int] = set()
         self.same = 0
+        self.version = 0  # how many modules there were
 
 
 class Before:
@@ -140,6 +141,9 @@ class Watcher:
         """Everything behind the losses; at a place that always reaches the same tensors only what is near."""
         seen = self._seen.setdefault(site, Seen())
         called = self._watch.facts.called
+        version = self._watch.modules.version
+        if seen.version != version:  # a part may be another one
+            seen.version, seen.same = version, 0
         walk = seen.same < STABLE
         found = self._behind(losses, leaves=walk)
         if not walk and not seen.modules.issuperset(called.get(each, 0) for each in found.forwards):  # of another model

@@ -1,0 +1,50 @@
+"""Adapters: few weights that are trained beside others, which are to stay as they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace.events.event import NO_EVENTS, Event
+from torch_doctor.trace.events.wording import in_brackets, short
+
+if TYPE_CHECKING:
+    from torch_doctor.trace.events.names import Names
+    from torch_doctor.trace.site import Site
+    from torch_doctor.trace.words import Tri
+
+
+class AdapterTrained(Event, frozen=True, kw_only=True):
+    """A loss went backward through something that has an adapter: few weights beside others that were there before.
+
+    `site` is the adapter's construction, `own` its parts and `base` what it was put into, both by their owners. `own_trains` and
+    `base_trains`: these require gradients, all or none of them; where the script said so last, all at once, is `since`.
+    `off` says why the adapter computed nothing there: "disabled", "merged", "skipped" by its own forward, or "" where it did
+    not; `off_at` is where that was asked for. `takers` are the optimizers that surely have all of both. `handed`: a trainer got
+    the model, and trains it out of sight.
+    For the probe, `own_moved` and `base_moved` of `own_tensors` and `base_tensors` were other ones after `steps` steps.
+    """
+
+    adapter: int
+    class_name: str
+    own: frozenset[int]
+    base: frozenset[int]
+    own_trains: Tri
+    base_trains: Tri
+    since: Site | None = None
+    off: str = ""
+    off_at: Site | None = None
+    takers: frozenset[int] = NO_EVENTS
+    handed: bool = False
+    own_tensors: int = 0
+    own_moved: int = 0
+    base_tensors: int = 0
+    base_moved: int = 0
+    steps: int = 0
+
+    def words(self, _: Names, /) -> str:
+        fate = {True: "trains", False: "is frozen", None: "may train"}
+        switched = [self.off] * bool(self.off)
+        return (
+            f"adapter {short(self.class_name)} {fate[self.own_trains]}, what it adapts {fate[self.base_trains]}"
+            f"{in_brackets(switched)}"
+        )

@@ -87,6 +87,8 @@ def test_ignore_and_extend_select_on_the_command_line_change_the_configurations_
     [
         ("missing-zerograd", "--select: no rule is called `missing-zerograd`; did you mean `missing-zero-grad`?"),
         ("TDR6O1", "--select: no rule is called `TDR6O1`; did you mean `TDR601`?"),
+        ("TDR1O1", "--select: no rule is called `TDR1O1`; did you mean `TDR101`?"),
+        ("tdrl01", "--select: no rule is called `tdrl01`; did you mean `TDR101`?"),
         ("missing-zero", "--select: no rule is called `missing-zero`; did you mean `missing-zero-grad`?"),
         ("TDR7", "--select: no rule is called `TDR7`"),
         ("xyz", "--select: no rule is called `xyz`"),

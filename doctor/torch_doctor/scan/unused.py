@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from torch_doctor.scan.silencing import UNREADABLE_CODE, UNUSED_CODE
+from torch_doctor.selection import nearest
 from torch_doctor.sources.suppressing import without
 from torch_doctor.trace import Scope, ScopeKind, SuppressionUnused, Trace
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from torch_doctor.sources.suppressions import Suppression
 
 NEVER_SUPPRESSED = frozenset((UNREADABLE_CODE, UNUSED_CODE))
-NEAR = 0.7
-"""So much of two names is the same where one may be a slip for the other."""
 
 
 class Scanning(Protocol):
@@ -103,7 +102,7 @@ class Unused:
         for comment in sorted(comments.all(), key=lambda comment: (comment.row, comment.column)):
             names = sorted(comment.selectors)
             idle = [name for name in names if (comment, name) not in used and self._spoke_of(name, path)]
-            unknown = [(name, self._near(name)) for name in names if self._is_unknown(name, comment)]
+            unknown = [(name, nearest(name, sorted(self._known))) for name in names if self._is_unknown(name, comment)]
             if idle or unknown:
                 yield _event(comment, file, idle, unknown)
 
@@ -119,14 +118,6 @@ class Unused:
         """Whether a selector means a rule of ours and there is none; other tools have codes of their own."""
         ours = comment.ours or selector.rstrip("0123456789") in self._families
         return ours and self._tells_unknown and selector not in self._known and not self._silencing.is_known(selector)
-
-    def _near(self, name: str) -> str:
-        """The code or the name of a rule that is nearest to a name; "" where none is near."""
-        import difflib  # noqa: PLC0415 - only for what is misspelt
-
-        folded = {known.casefold(): known for known in sorted(self._known)}
-        near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=NEAR)
-        return folded[near[0]] if near else ""
 
 
 def _event(

@@ -129,3 +129,12 @@ def test_the_commands_for_other_services_write_what_these_read(run: Run, folder:
 def test_all_formats_are_named() -> None:
     (sentence,) = re.findall(r"^Formats: (.*?);", README, flags=re.MULTILINE)
     assert re.findall(r"`([\w-]+)`", sentence) == list(FORMATS)
+
+
+def test_the_first_scan_that_the_readme_shows_takes_no_more_than_a_few_screens(run: Run, folder: Path) -> None:
+    script = folder / "six_bugs.py"
+    script.write_text(re.sub(r"  # TDR\d+.*", "", (ROOT / "fixtures/whole/six_bugs.py").read_text(encoding="utf-8")))
+    lines = run("scan", "--isolated", "--no-cache", str(script)).out.splitlines()
+    assert len(lines) <= 90
+    assert "    = rows 45 to 47: only the indentation changes" in lines
+    assert sum("(--fix" in line for line in lines) == 7

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -11,7 +11,11 @@ if TYPE_CHECKING:
     from torch_doctor.report.reported import Reported, Source
 
 
-def differences(fix: Proposal, reported: Reported) -> Iterator[tuple[str, int, list[str], list[str]]]:
+Difference: TypeAlias = tuple[str, int, list[str], list[str]]
+"""A file, the first row there that changes, and the rows before and after."""
+
+
+def differences(fix: Proposal, reported: Reported) -> Iterator[Difference]:
     """For each stretch that changes its file, its first row in that file or cell, and its rows before and after."""
     for path in dict.fromkeys(change.site.path for change in fix.changes):
         source = reported.sources.get(path)

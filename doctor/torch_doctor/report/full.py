@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from torch_doctor.report.concise import which
-from torch_doctor.report.differences import differences
+from torch_doctor.report.differences import Difference, differences
 from torch_doctor.report.frame import Mark, frame
 from torch_doctor.report.links import url_of
 from torch_doctor.report.paint import LEVEL_COLOURS
@@ -108,13 +108,35 @@ def _remedy(finding: Finding, reported: Reported, look: Look, gutter: int) -> It
         yield from _note("help: ", said, look, gutter)
     if finding.fix is None:
         return
-    paint = look.paint
-    for path, row, before, after in differences(finding.fix, reported):
+    changes = list(differences(finding.fix, reported))
+    brief = any(
+        len(after) > _indented(before, after) or not _indented(before, after) for _, _, before, after in changes
+    )
+    for path in dict.fromkeys(path for path, *_ in changes):
         if path != finding.site.path:
-            yield f"{' ' * gutter}{paint('-->', 'blue')} {path}"
+            yield f"{' ' * gutter}{look.paint('-->', 'blue')} {path}"
+        yield from _rows([change for change in changes if change[0] == path], look, gutter, brief=brief)
+
+
+def _rows(changes: Sequence[Difference], look: Look, gutter: int, *, brief: bool) -> Iterator[str]:
+    """The rows that a fix changes in one file; `brief`: not those of which it changes nothing but the indentation."""
+    indented: list[int] = []
+    for _, row, before, after in changes:
+        kept = _indented(before, after) if brief else 0
+        indented += range(row, row + kept)
         for sign, rows, colour in (("-", before, "red"), ("+", after, "green")):
-            for number, text in enumerate(rows, start=row):
-                yield paint(f"{number:>{gutter}} {sign} {text}".rstrip(), colour)
+            for number, text in enumerate(rows[: len(rows) - kept], start=row):
+                yield look.paint(f"{number:>{gutter}} {sign} {text}".rstrip(), colour)
+    if indented:
+        where = f"row {indented[0]}" if len(indented) == 1 else f"rows {indented[0]} to {indented[-1]}"
+        yield from _note("", f"{where}: only the indentation changes", look, gutter)
+
+
+def _indented(before: list[str], after: list[str]) -> int:
+    """How many rows there are before, where all of them are the last ones afterwards, with another indentation."""
+    last = after[len(after) - len(before) :] if 0 < len(before) <= len(after) else []
+    same = [row.lstrip() for row in before] == [row.lstrip() for row in last] and before != last
+    return len(before) if same else 0
 
 
 def _note(label: str, text: str, look: Look, gutter: int) -> list[str]:

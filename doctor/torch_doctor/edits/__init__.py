@@ -35,6 +35,7 @@ from torch_doctor.edits.statements import (
     Delete,
     Discard,
     Epoch,
+    Forget,
     Initialise,
     Insert,
     Leave,
@@ -61,6 +62,7 @@ __all__ = [
     "Divide",
     "Edit",
     "Epoch",
+    "Forget",
     "Fuse",
     "Initialise",
     "Insert",
@@ -114,6 +116,7 @@ Edit = (
     | Divide
     | Initialise
     | Ask
+    | Forget
 )
 
 

@@ -92,6 +92,16 @@ class Move(Struct, frozen=True, tag=True):
     close: bool = False
 
 
+class Forget(Struct, frozen=True, tag=True):
+    """The gradient that the update by hand at `site` applies, set to None: before the backward pass at `before`.
+
+    Where what is updated has no name there, after the update.
+    """
+
+    site: Site
+    before: Site
+
+
 class Leave(Struct, frozen=True, tag=True):
     """The statement at `site` and those that follow it, behind the `with` block over `of` in which they stand.
 

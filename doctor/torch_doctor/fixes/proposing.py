@@ -16,6 +16,7 @@ from torch_doctor.fixes import (  # noqa: F401 - they register their edits
     constructors,
     containers,
     deleting,
+    forgetting,
     functions,
     layers,
     leaving,

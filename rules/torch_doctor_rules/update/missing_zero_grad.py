@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Insert
+from torch_doctor.edits import Forget, Insert
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Stepped, Trace, claims
 from torch_doctor_rules.judging.evidence import THOUSAND, at, count, fact, numbers
@@ -14,7 +14,7 @@ from torch_doctor_rules.judging.precedence import uncalled
 from torch_doctor_rules.judging.wording import is_path, message, owner, sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 OLD = claims.GRADIENT_RATIO
 
@@ -94,7 +94,7 @@ class MissingZeroGrad(Rule):
             found = [(step, stale) for step, stale in self._stale(gradients, again) if not stale <= reported]
             if found:
                 reported.update(*(stale for _, stale in found))
-                yield self._report(found[0][0], again)
+                yield self._report([step for step, _ in found], again)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether an update lay between two of these backward passes, and the second found no old gradient."""
@@ -135,7 +135,8 @@ class MissingZeroGrad(Rule):
                 if stale and not uncalled(trace, "zero_grad", meant, gradients.family, (earlier, again)):
                     yield step, stale
 
-    def _report(self, step: Stepped, again: Backward) -> Finding:
+    def _report(self, steps: Sequence[Stepped], again: Backward) -> Finding:
+        step = steps[0]
         optimizer = owner(step.name, "step", "the optimizer")
         clear = sentence("call `{name}.zero_grad()` before the backward pass of every step", name=optimizer)
         return self.finding(
@@ -150,19 +151,25 @@ class MissingZeroGrad(Rule):
                 Step(step.site, "they are applied here, and stay where they are"),
                 Step(again.site, "the next iteration adds its own to them"),
             ),
-            edits=_clearing(step, again, optimizer),
+            edits=_forgetting(steps, again) if step.manual else _clearing(step, again, optimizer),
             cause=f"{step.optimizer} of {step.scope.chain()[0].site}" if step.optimizer else "",
         )
 
 
 def _clearing(step: Stepped, again: Backward, optimizer: str) -> list[Insert]:
     """Clear before the pass; where several passes make one update, after the update."""
-    if step.manual or not is_path(optimizer):
+    if not is_path(optimizer):
         return []
     code = f"{optimizer}.zero_grad()"
     if step.guards - again.guards:
         return [Insert(step.site, code, after=True)]
     return [Insert(again.site, code)]
+
+
+def _forgetting(steps: Sequence[Stepped], again: Backward) -> list[Forget]:
+    """The gradients that are applied by hand, cleared one by one."""
+    places = dict.fromkeys(step.site for step in steps)
+    return [Forget(site, again.site) for site in places] if all(step.manual for step in steps) else []
 
 
 def _times(value: float) -> str:

@@ -28,7 +28,8 @@ TYPES = "sources"  # the static witness is given files, and names their classes
 
 # For each part: what else of ours it may import. Parts are the modules and packages right below torch_doctor.
 ARROWS = {
-    "packages": set[str](),
+    "nearness": set[str](),
+    "packages": set(),
     "pattern": set(),
     "trace": {"pattern"},
     "edits": {"trace"},
@@ -40,11 +41,11 @@ ARROWS = {
     "environments": set(),
     "processes": set(),
     "static": {"environments", "packages", "pattern", "trace", TYPES},
-    "selection": {"rule"},
+    "selection": {"nearness", "rule"},
     "config": {"selection"},
     "probe": {"environments", "rule", "trace"},
     "probing": {"probe", "processes", "rule", "sources", "trace"},
-    "scan": {"cache", "packages", "probe", "probing", "processes", "rule", "sources", "static", "trace"},
+    "scan": {"cache", "nearness", "packages", "probe", "probing", "processes", "rule", "sources", "static", "trace"},
     "narrowing": {"cache", "environments", "rule", "scan", "selection", "sources", "trace"},
     "report": {"edits", "rule", "trace"},
     "checkup": {"edits", "environments", "probe", "probing", "report", "rule", "scan", "sources", "trace"},

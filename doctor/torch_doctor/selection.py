@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from torch_doctor.nearness import nearest
 from torch_doctor.rule import Level
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 ALL = "ALL"
 EXACT = 99
-NEAR = 0.7  # of the characters are the same, in order; below, codes look like each other
 
 
 class UnknownSelectorError(ValueError):
@@ -64,26 +64,10 @@ def names_of(rules: Iterable[Rule]) -> list[str]:
     return [name for rule in rules for name in (rule.code, rule.name)]
 
 
-ALIKE = str.maketrans("oil", "011")
-"""Letters that are taken for digits."""
-
-
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The end of an error message: the known word that is nearest, if any is near."""
     near = nearest(word, known)
     return f"; did you mean `{near}`?" if near else ""
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """The known word that a word begins, looks like, or is nearest to; "" where none is near."""
-    import difflib  # noqa: PLC0415 - only for what is misspelt
-
-    by_folded = {name.casefold(): name for name in known}
-    folded = word.casefold()
-    longer = [name for name in by_folded if folded and name.startswith(folded)]
-    alike = [name for name in by_folded if name.translate(ALIKE) == folded.translate(ALIKE)]
-    near = longer or alike or difflib.get_close_matches(folded, by_folded, n=1, cutoff=NEAR)
-    return by_folded[near[0]] if near else ""
 
 
 def select(rules: Sequence[Rule], layers: Sequence[Layer]) -> tuple[Rule, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from torch_doctor.nearness import nearest
 from torch_doctor.scan.silencing import UNREADABLE_CODE, UNUSED_CODE
-from torch_doctor.selection import nearest
 from torch_doctor.sources.suppressing import without
 from torch_doctor.trace import Scope, ScopeKind, SuppressionUnused, Trace
 

@@ -129,9 +129,9 @@ class SilentBroadcast(Rule):
         """The shapes."""
         pairs = [(loss, loss.input, loss.target) for loss in at(trace, finding.site, LossCalled)]
         pairs += [(event, event.left, event.right) for event in at(trace, finding.site, Broadcast)]  # type: ignore[misc]
-        crossed = [pair for pair in pairs if crossed(*pair[1:])]
-        for event, left, right in crossed[:1] or pairs[:1]:
-            often, match = (len(crossed), "") if crossed else (len(pairs), ", which match")
+        wrong = [pair for pair in pairs if crossed(*pair[1:])]
+        for event, left, right in wrong[:1] or pairs[:1]:
+            often, match = (len(wrong), "") if wrong else (len(pairs), ", which match")
             yield fact(f"{often} times it was given {shown(left)} and {shown(right)}{match}", often, "times", event)
         agree = counted(trace, finding.site, claims.SHAPES_AGREE)
         if agree and not pairs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import Backward, Broken, Meant, Trace
+from torch_doctor.trace import Backward, Broken, Meant, ModuleBuilt, OptimizerBuilt, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.graph_cuts import Cut, Cuts, refused
 from torch_doctor_rules.judging.wording import message, owner, sentence
@@ -92,7 +92,10 @@ class LossCutFromGraph(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether parameters got gradients there."""
         passes = at(trace, finding.trail[-1].site, Backward)
-        if passes and not any(event.modules for event in passes):
+        known = {built.module for built in trace.of(ModuleBuilt)}.union(*(o.modules for o in trace.of(OptimizerBuilt)))
+        if passes and not any(
+            event.modules & known for event in passes
+        ):  # what was made a leaf is its own, and nobody's
             return "no parameter got a gradient, but perhaps for another reason"
         return bool(passes)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from torch_doctor.pattern import pattern
 from torch_doctor.sources.source import NEWLINE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from torch_doctor.sources.source import SourceFile
     from torch_doctor.trace import Site
@@ -216,13 +215,14 @@ class Program:
     def imported(self) -> dict[str, str]:
         """What the imports at the top level bind: the qualified name of each, by the name the file has for it."""
         bound: dict[str, str] = {}
-        for statement in self._imports:
+        for statement in self.imports:
             for small in statement.body:
-                bound.update(_bound(small))
+                bound.update((name, meaning) for _, name, meaning in bound_by(small))
         return bound
 
     @cached_property
-    def _imports(self) -> list[cst.SimpleStatementLine]:
+    def imports(self) -> list[cst.SimpleStatementLine]:
+        """The rows at the top level that import something."""
         return [
             line
             for line in self.tree.body
@@ -230,24 +230,9 @@ class Program:
             and any(isinstance(small, cst.Import | cst.ImportFrom) for small in line.body)
         ]
 
-    def without_use(self, pieces: Sequence[Piece]) -> Iterator[Piece]:
-        """The imports whose names stand nowhere but in what is taken out, taken out as well."""
-        words = Counter(self.words(self.source.text))
-        gone: Counter[str] = Counter()
-        for start, end, content in pieces:
-            gone.update(self.words(self.between(start, end)))
-            gone.subtract(self.words(content))
-        for line in self._imports if self.source.cells is None else ():
-            row, end_row = self.start(line)[0], self.end(line)[0]
-            bound = [name for small in line.body for name, _ in _bound(small)]
-            inside = Counter(self.words(self.between((row, 0), (end_row, len(self.rows[end_row - 1])))))
-            if bound and all(gone[name] > 0 and words[name] == gone[name] + inside[name] for name in bound):
-                apart = (row == 1 or not self.rows[row - 2].strip()) and not self.rows[end_row].strip()
-                yield (row, 0), (end_row + 1 + apart, 0), ""
-
     def place_for_import(self, module: str) -> tuple[Place, str]:
         """Where a module's import goes, and what stands below it: nothing or an empty line."""
-        usual = [line for line in self._imports if not _is_future(line)]
+        usual = [line for line in self.imports if not _is_future(line)]
         own = [line for line in usual if _is_standard(line)]
         standard = module in sys.stdlib_module_names
         if usual and standard and own:
@@ -268,17 +253,19 @@ def _outside(node: ast.AST) -> Iterator[ast.AST]:
             yield from _outside(child)
 
 
-def _bound(small: cst.BaseSmallStatement) -> Iterator[tuple[str, str]]:
+def bound_by(small: cst.BaseSmallStatement) -> Iterator[tuple[cst.ImportAlias, str, str]]:
+    """What an import binds: the place, the name in this file, and the qualified name."""
     if isinstance(small, cst.Import):
         for alias in small.names:
             if alias.asname is not None:
-                yield cst.ensure_type(alias.asname.name, cst.Name).value, alias.evaluated_name
+                yield alias, cst.ensure_type(alias.asname.name, cst.Name).value, alias.evaluated_name
             else:
-                yield alias.evaluated_name.partition(".")[0], alias.evaluated_name.partition(".")[0]
+                root = alias.evaluated_name.partition(".")[0]
+                yield alias, root, root
     elif isinstance(small, cst.ImportFrom) and not small.relative and small.module is not None:
         module = cst.helpers.get_full_name_for_node(small.module)
         for alias in () if isinstance(small.names, cst.ImportStar) else small.names:
-            yield alias.evaluated_alias or alias.evaluated_name, f"{module}.{alias.evaluated_name}"
+            yield alias, alias.evaluated_alias or alias.evaluated_name, f"{module}.{alias.evaluated_name}"
 
 
 def _root(line: cst.SimpleStatementLine) -> str:

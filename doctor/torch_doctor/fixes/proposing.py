@@ -27,6 +27,7 @@ from torch_doctor.fixes import (  # noqa: F401 - they register their edits
     statements,
     wrapping,
 )
+from torch_doctor.fixes.imports import without_use
 from torch_doctor.fixes.program import CannotEditError, Program
 from torch_doctor.fixes.surgery import pieces
 from torch_doctor.rule import Fix, Verdict
@@ -70,7 +71,7 @@ def propose(findings: Iterable[Finding], sources: Mapping[str, SourceFile], rule
         changes = [
             Change(program(path).site(start, end), text)
             for path, several in made.items()
-            for start, end, text in dict.fromkeys((*several, *program(path).without_use(several)))
+            for start, end, text in dict.fromkeys((*several, *without_use(program(path), several)))
         ]
         return replace(finding, fix=Proposal(tuple(changes), kind is Fix.SAFE))
 

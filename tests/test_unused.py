@@ -181,3 +181,13 @@ def test_what_only_a_run_finds_uses_its_comment_when_the_script_is_run(write: Ca
 def test_with_the_probe_comments_are_judged_after_the_run(write: Callable[..., Path]) -> None:
     write("train.py", NOTED)
     assert told("--no-cache", "--probe", "train.py") == [unused("TDR101")]
+
+
+def test_a_comment_on_what_only_a_run_may_show_stays_where_something_goes_out_of_sight(
+    write: Callable[..., Path],
+) -> None:
+    script = NOTED.replace("import torch\n", "import torch\nimport elsewhere\n", 1)
+    script = script.replace("    optimizer.step()", "    elsewhere.step(model, optimizer)")
+    write("train.py", script + "torch.backends.cudnn.benchmark = True  # noqa: TDR902\n")
+    assert told("--no-cache") == [unused("TDR902", row=13)]
+    assert told() == told() == [unused("TDR902", row=13)]

@@ -17,7 +17,7 @@ from torch_doctor.scan.silencing import UNREADABLE_CODE, Silencing
 from torch_doctor.scan.unfollowed import Heard
 from torch_doctor.sources.project import Project
 from torch_doctor.static import Failure, Followed, OutOfTime, Spending, Witness
-from torch_doctor.trace import Dependencies, GaveUp, Scope, ScopeKind, Trace, Unreadable
+from torch_doctor.trace import Dependencies, Escaped, GaveUp, Scope, ScopeKind, Trace, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +42,8 @@ class Examined(Told, kw_only=True):
 
     `findings` are in the order in which they were found. `callers` are other scripts that were run to learn how they call
     the functions of the file: what is found there is reported only in files that somebody asked about. `ended`: the time was
-    over, so that another scan may find more.
+    over, so that another scan may find more. `open` are the files whose runs handed something to code out of sight, or gave
+    up: what the source does not show there, a run may.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -51,6 +52,7 @@ class Examined(Told, kw_only=True):
     depends: Dependencies | None = None
     callers: dict[str, Examined] = field(default_factory=dict)
     ended: bool = False
+    open: set[str] = field(default_factory=set)
 
     @contextlib.contextmanager
     def guarding(self, what: str) -> Iterator[None]:
@@ -213,6 +215,8 @@ class Examiner:
         for event in trace.of(GaveUp):
             run = "" if event.site.path == trace.path else f" (in the run of {trace.path})"
             found.remark(f"{event.site}: gave up: {event.reason}{run}")
+        if any(isinstance(event, (Escaped, GaveUp)) for event in trace.events):
+            found.open |= {event.site.path for event in trace.events}
         with contextlib.suppress(OutOfTime), self._spending.ending(trace.path):
             for rule in self._options.rules:
                 self._ask(rule, trace, found)

@@ -43,6 +43,8 @@ class Unused:
     def __init__(self, options: Options, silencing: Silencing) -> None:
         rules = {rule.code: rule for rule in options.rules}
         self._rule = rules.get(UNUSED_CODE) if options.heeds_comments and options.shard is None else None
+        self._shown_by_runs = {code for code, rule in rules.items() if "P" in rule.witness and options.probe is None}
+        self._open: set[str] = set()
         self._spoke = {code: rule.name for code, rule in rules.items() if "S" in rule.witness}
         self._known = options.known | {name for code, rule in rules.items() for name in (code, rule.name)}
         self._tells_unknown = bool(options.known)
@@ -58,6 +60,7 @@ class Unused:
         told = [each for found in examined for each in (found, *found.callers.values())]
         for each in told:
             self.hear(each.findings)
+            self._open |= each.open
         if not any(each.ended or each.errors for each in told):
             self._files += [(project, path) for path in files]
 
@@ -101,15 +104,24 @@ class Unused:
         }
         for comment in sorted(comments.all(), key=lambda comment: (comment.row, comment.column)):
             names = sorted(comment.selectors)
-            idle = [name for name in names if (comment, name) not in used and self._spoke_of(name, path)]
+            idle = [
+                name
+                for name in names
+                if (comment, name) not in used and self._spoke_of(name, path, seen=file.display not in self._open)
+            ]
             unknown = [(name, nearest(name, sorted(self._known))) for name in names if self._is_unknown(name, comment)]
             if idle or unknown:
                 yield _event(comment, file, idle, unknown)
 
-    def _spoke_of(self, selector: str, path: Path) -> bool:
-        """Whether all rules that a selector names had their say in a file, so that their silence means something."""
+    def _spoke_of(self, selector: str, path: Path, *, seen: bool) -> bool:
+        """Whether all rules that a selector names had their say in a file, so that their silence means something.
+
+        Where not all was `seen` that the file does, the silence of those that a run can prove right means nothing.
+        """
         named = {code for code, name in self._spoke.items() if name == selector}
         named |= {name for name in self._known if name.startswith(selector.upper()) and name != selector.lower()}
+        if not seen and named & self._shown_by_runs:
+            return False
         return bool(named) and not any(
             code not in self._spoke or code in NEVER_SUPPRESSED or self._silencing.ignores(code, path) for code in named
         )

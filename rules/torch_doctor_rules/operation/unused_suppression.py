@@ -60,7 +60,9 @@ class UnusedSuppression(Rule):
     ## When it stays silent
     For comments that suppress everything (`# noqa`, `# torch-doctor: ignore-file`), for codes of other tools, for rules that
     did not speak in the file (they are not selected, or ignored for it) and those that only a run can show, for files
-    that are not valid Python, and with `--ignore-noqa`, `--shard`, or where the scan could not look at everything.
+    that are not valid Python, and with `--ignore-noqa`, `--shard`, or where the scan could not look at everything. Without
+    `--probe`, also for rules that a run can show too, where a script hands something to code out of sight: there a run may
+    find what the source does not show.
 
     ## References
     - https://docs.python.org/3/reference/lexical_analysis.html#comments

@@ -90,11 +90,12 @@ def _keeps_ends(made: Making) -> bool:
 
 def _is_certain(part: object, value: Value) -> bool:
     if isinstance(part, p.Slice):
-        return all(each is None or _is_number(each) for each in (part.lower, part.upper, part.step))
+        return all(each is None or is_number(each) for each in (part.lower, part.upper, part.step))
     return isinstance(value, Const) or number_dtype(value) == "int64"
 
 
-def _is_number(bound: p.Expr) -> bool:
+def is_number(bound: p.Expr) -> bool:
+    """Whether the source gives a bound as a number, from the end too."""
     if isinstance(bound, p.Operation) and len(bound.operands) == 1:
         return isinstance(bound.operands[0], p.Const)
     return isinstance(bound, p.Const)

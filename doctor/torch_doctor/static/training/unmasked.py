@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 RECURRENT: Final = frozenset(f"nn.{name}" for name in table.LAYERS_RECURRENT)
 _STATES: Final = frozenset(f"{name}.state" for name in RECURRENT)
-_EACH_PLACE: Final = frozenset(
+EACH_PLACE: Final = frozenset(
     (
         *RECURRENT,
         *table.ELEMENTWISE,
@@ -66,7 +66,7 @@ def attended(run: Run, name: str, call: Call) -> Padding | None:
         return None
     for place, keyword, masks in READERS[name].sequences:
         sequence = call.argument(place, keyword)
-        if sequence is not None and not any(_is_given(call.argument(*mask)) for mask in masks):
+        if sequence is not None and not any(is_given(call.argument(*mask)) for mask in masks):
             found = carried(run, sequence)
             if found is not None:
                 return found
@@ -86,7 +86,7 @@ def gone_through(run: Run, layer: Module, call: Call) -> Padding | None:
 
 def ended(run: Run, value: Value) -> tuple[Padding, str] | None:
     """The padding behind what a recurrent layer has in its last step, where that is in a value; with the layer's name."""
-    for made in _back(value, frozenset((*_EACH_PLACE, *_POOLED, "[]")) - RECURRENT):
+    for made in _back(value, frozenset((*EACH_PLACE, *_POOLED, "[]")) - RECURRENT):
         through = _layer_of_last(made)
         found = None if through is None else carried(run, through.args[0])
         if through is not None and found is not None:
@@ -97,7 +97,7 @@ def ended(run: Run, value: Value) -> tuple[Padding, str] | None:
 def carried(run: Run, value: Value) -> Padding | None:
     """The padding that still has places of its own in a tensor: each place was computed by itself, or the whole from the whole."""
     found = padding.behind(run, value)
-    for made in _back(value, _EACH_PLACE):
+    for made in _back(value, EACH_PLACE):
         if found is not None:
             return found
         found = padding.behind(run, Tensor(meta=made))
@@ -156,6 +156,6 @@ def _takes_last(made: Making, time: int) -> bool:
     return whole and isinstance(last, Const) and last.value == -1
 
 
-def _is_given(value: Value | None) -> bool:
+def is_given(value: Value | None) -> bool:
     """Whether an argument tells anything: it is neither left out, nor None, nor False."""
     return value is not None and not (isinstance(value, Const) and value.value in (None, False))

@@ -58,6 +58,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR215": ("loss-module-overwritten", "E", "SP", "safe"),
     "TDR216": ("reduction-over-batch", "E", "SP", "unsafe"),
     "TDR217": ("loss-on-padding", "E", "SP", "unsafe"),
+    "TDR218": ("labels-not-shifted", "E", "SP", "-"),
     "TDR203": ("nll-without-log-softmax", "E", "SP", "unsafe"),
     "TDR204": ("sigmoid-before-bce-with-logits", "E", "SP", "unsafe"),
     "TDR205": ("bce-on-logits", "E", "SP", "unsafe"),

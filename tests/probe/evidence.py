@@ -233,6 +233,12 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("the loss is {} with them, {} without", lambda before, after: before != after, never),
         Claim("without them the loss is {}, as with them", never, always),
     ],
+    "TDR218": [
+        Claim("{} of {} targets are the tokens given in their own places", all_of, never),
+        Claim("{} of {} targets are the tokens given two places later", all_of, never),
+        Claim("{} of {} targets are the tokens given one place later", never, all_of),
+        Claim("the loss is {}, and {} for the next tokens", always, never),
+    ],
     "TDR301": CONTAINED,
     "TDR302": [
         Claim("built {} times?, and the base was ready before the first layer", never, some),

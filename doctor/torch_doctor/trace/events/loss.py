@@ -181,3 +181,26 @@ class PaddedTargets(Event, frozen=True, kw_only=True):
             self.counted
         ]
         return f"loss {quoted(self.name)} of {quoted(self.target)} {counts}"
+
+
+class TokensCompared(Event, frozen=True, kw_only=True):
+    """A loss, spelled `name`, compares scores with tokens that are `ahead` of those that the model was given in their places.
+
+    0: with these themselves; 1: with the next ones. `target` is how the targets are spelled, `model` what was given the
+    tokens, `given_at` where. `itself`: the model moves labels by itself, and these had been moved before. In a run `same` of
+    the `of` targets that count are such tokens, and the loss, `loss`, is `shifted` for the next ones.
+    """
+
+    name: str
+    target: str
+    ahead: int
+    model: str = ""
+    given_at: Site | None = None
+    itself: bool = False
+    same: int = 0
+    of: int = 0
+    loss: float = 0.0
+    shifted: float | None = None
+
+    def words(self, _: Names, /) -> str:
+        return f"loss {quoted(self.name)} compares with tokens that are {self.ahead} ahead"

@@ -1,0 +1,115 @@
+"""Losses that compare the scores of a language model with the tokens that it was given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from torch_doctor.static.observer import Observer
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training import cross_device, shifting, unmasked
+from torch_doctor.static.values import Lib, Making, Module, Sequence, Tensor, Unknown, Value
+from torch_doctor.trace import Forward, TokensCompared
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.training.shifting import Line, Tokens
+    from torch_doctor.static.values import Call
+
+_LOSSES: Final = frozenset(("torch.nn.CrossEntropyLoss", "torch.nn.functional.cross_entropy"))
+_SEQUENCES: Final = frozenset(
+    ("torch.nn.TransformerEncoder", "torch.nn.TransformerEncoderLayer", "torch.nn.MultiheadAttention")
+)
+_MASKS: Final = {"torch.nn.MultiheadAttention": ((5, "attn_mask"), (7, "is_causal"))}
+_ENCODER_MASKS: Final = ((1, "mask"), (1, "src_mask"), (3, "is_causal"))
+
+
+class NextTokens(Observer, invoked=(Module, Lib), called=(Module,)):
+    """By how many places targets are ahead of the tokens that a model was given, where nothing in it looks ahead."""
+
+    writes = (TokensCompared,)
+
+    def __init__(self) -> None:
+        self._masked: set[Making] = set()
+        self._touched: set[Tokens] = set()
+        self._lines: dict[int, Line] = {}  # by the numbers of forward events
+
+    def item_set(self, _: Run, holder: Value, _key: Value, _value: Value, _node: p.Node) -> None:
+        """Some tokens are overwritten."""
+        self._touch(holder)
+
+    def made(self, _: Run, name: str, call: Call, _result: Value) -> None:
+        """A method changes its tensor in place."""
+        if name.endswith("_") and call.args:
+            self._touch(call.args[0])
+
+    def called(self, _: Run, func: Value, call: Call, result: Value) -> None:
+        """Attention has got a mask."""
+        name = func.layer if isinstance(func, Module) else ""
+        if name in _SEQUENCES and "**" not in call.keywords:
+            masks = (call.argument(*mask) for mask in _MASKS.get(name, _ENCODER_MASKS))
+            first = result.content.items[0] if isinstance(result, Sequence) and result.content.items else result
+            if any(map(unmasked.is_given, masks)) and isinstance(first, Tensor) and isinstance(first.meta, Making):
+                self._masked.add(first.meta)
+
+    def left(self, run: Run, _: Module, call: Call, result: Value) -> None:
+        """A model as a whole has answered: what its scores are made of."""
+        forwards = run.trace.of(Forward)
+        if run.modules_called or not forwards or forwards[-1].site != run.site(call.node):
+            return
+        scores = [
+            each for each in (result.content.items if isinstance(result, Sequence) else (result,)) if _scores(each)
+        ]
+        found = shifting.line(scores[0], self._masked) if len(scores) == 1 else None
+        if found is not None:
+            self._lines[forwards[-1].index] = found
+
+    def invoked(self, run: Run, func: Value, call: Call) -> None:
+        """Write how far a loss looks ahead."""
+        name = func.layer if isinstance(func, Module) else canonical(func.name) if isinstance(func, Lib) else ""
+        if name not in _LOSSES:
+            return
+        scores, target = call.argument(0, "input"), call.argument(1, "target")
+        if not isinstance(scores, Tensor) or not isinstance(target, (Tensor, Unknown)):
+            return
+        compared = shifting.line(target, self._masked, through=False)
+        own = self._scored(scores)
+        if compared is None or own is None or not own.causal:
+            return
+        found = shifting.ahead(own, compared, self._touched)
+        if found is None or not (found[0] == 0 or (found[0] > 1 and found[1] > 1)):
+            return
+        given_at, model = run.of(cross_device.Meetings).outer_call if run.modules_called else (None, "")
+        forward = next(iter(run.trace.at(*sorted(scores.flow.forwards)[-1:])), None)
+        if isinstance(forward, Forward):
+            given_at, model = forward.site, forward.name
+        run.emit(
+            TokensCompared,
+            call.node,
+            name=call.name,
+            target=run.text_of_argument(call.node, 1, "target"),
+            ahead=found[0],
+            model=model,
+            given_at=given_at,
+        )
+
+    def _scored(self, scores: Tensor) -> Line | None:
+        """What scores are made of, behind the border of the model that gave them."""
+        outer = shifting.line(scores, self._masked)
+        if outer is None or outer.causal:
+            return outer
+        number = max((each for each in scores.flow.forwards if each in self._lines), default=None)
+        inner = None if number is None else self._lines[number]
+        ends = [start for tokens, start in outer.starts.items() if isinstance(tokens, Tensor)]
+        if inner is None or len(ends) != 1:
+            return None
+        moved = {tokens: (start + ends[0][0], cuts + ends[0][1]) for tokens, (start, cuts) in inner.starts.items()}
+        return shifting.Line(moved, inner.causal, inner.cut or outer.cut)
+
+    def _touch(self, value: Value) -> None:
+        found = shifting.line(value, self._masked, through=False)
+        self._touched.update(found.starts if found is not None else (value,))
+
+
+def _scores(value: Value) -> bool:
+    return isinstance(value, Tensor) and value.flow.graph is not False

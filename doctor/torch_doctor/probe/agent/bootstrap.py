@@ -31,6 +31,7 @@ from .recorder import Recorder
 from .rehearsal import rehearsals
 from .rewriting import compiled
 from .rewriting.places import Places
+from .rewriting.trainers import TRAINERS, compiled_trainer
 from .sites import Sites
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Run:
         if plan.get("instrument", True):
             hooks.install(self.loops)
             self._index.mark = Places(plan.get("places") or {}, self._channel).mark
-            read_sources(self._index)
+            read_sources(self._index, trainers=bool(plan.get("checkup")))
         environment.install(self.recorder)
         instead("torch", self._importing_torch)
         after("torch", self._with_torch)
@@ -231,17 +232,19 @@ class Run:
                 self.recorder.safely(checkup.install, watch, self._stand_ins)
 
 
-def read_sources(index: Index) -> None:
-    """Has the import system instrument the user's modules, whose compiled files it then does not use."""
+def read_sources(index: Index, *, trainers: bool) -> None:
+    """Has the import system instrument the user's modules, whose compiled files it then does not use; and `trainers`."""
     loader: Any = importlib.machinery.SourceFileLoader
     get_code = loader.get_code
 
     def instrumented(self: Any, fullname: str) -> Any:
         path = self.get_filename(fullname)
-        if not index.sites.is_users(path):
+        own = index.sites.is_users(path)
+        if not own and not (trainers and fullname in TRAINERS):
             return get_code(self, fullname)
         try:
-            return compiled(self.get_data(path), path, index)
+            data = self.get_data(path)
+            return compiled(data, path, index) if own else compiled_trainer(data, fullname, path, index)
         except (OSError, UnicodeDecodeError):
             return get_code(self, fullname)
 

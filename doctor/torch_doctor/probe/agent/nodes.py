@@ -106,6 +106,7 @@ class Index:
     Attributes:
         sinks: methods that want numbers, by the package that has them, and how each uses what it is given.
         mark: marks the statements of a file of which somebody wants to know whether the script comes there.
+        trainers: the files of libraries whose loops report their passes, too.
     """
 
     def __init__(self, sites: Sites, sinks: Mapping[str, Mapping[str, str]] | None = None) -> None:
@@ -113,6 +114,7 @@ class Index:
         self.sinks = sinks or {}
         self.nodes: list[Node] = []
         self.files: dict[str, File] = {}
+        self.trainers: set[str] = set()
         self.mark: Callable[[ast.Module, str], None] = lambda *_: None
         self._trees: dict[str, ast.Module] = {}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..identities import IdentitySet
 from ..loops import NOTHING
-from .caught import RECENT, Caught, Pass
+from .caught import RECENT, Caught, Pass, frames_of
 from .climb import Climb
 from .feeding import Feeding
 from .keeping import Chance
@@ -98,8 +98,23 @@ class Catcher(Caught):
         self.counts[iterator] = self.counts.get(iterator, 0) + 1
         del recent[:-2]
         self.order = [*[each for each in self.order if each is not iterator][-3:], iterator]
-        for loop in self.recorder.here().loops[-1:]:
+        for loop in self._around()[-1:]:
             self.passes.setdefault(loop.node.key, Pass()).loaded = True
+
+    def _around(self) -> list[Loop]:
+        """The loops under way, the script's own and those of a trainer that it uses, outermost first."""
+        loops, trainers = self.recorder.here().loops, self.recorder.index.trainers
+        if not trainers:
+            return loops
+        sites, known = self.recorder.sites, self.recorder.scopes.loops
+        frames = [each for each in frames_of(self.recorder) if each.f_code.co_filename in trainers]
+        if not frames:
+            return loops
+        return [
+            loop
+            for frame in reversed(frames_of(self.recorder))
+            for loop in known.of_frame(frame, sites.position(frame))
+        ]
 
     # --- what the loops tell ---
 
@@ -148,7 +163,7 @@ class Catcher(Caught):
     def _stepped(self, _: Any) -> None:
         if self.caught or self.over or self.recorder.quiet:
             return
-        loops = self.recorder.here().loops
+        loops = self._around()
         fed = [loop for loop in loops if loop.node.key in self.passes and self.passes[loop.node.key].loaded]
         chosen = fed[-1] if fed else loops[-1] if loops else None
         iterator = self.order[-1] if self.order else None

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from ..identities import IdentityMap, IdentitySet
 from .observing import Observer
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from ..loop import Loop
+    from ..recorder import Recorder
     from ..watching.watch import Watch
     from .keeping import Chance
 
@@ -61,3 +65,15 @@ class Caught:
             self.observer.on = False
             self.recorder.caps.climb = None
             self.recorder.quiet -= 1
+
+
+def frames_of(recorder: Recorder) -> list[FrameType]:
+    """The frames of the script that are under way, and of the loops of a trainer, the innermost first."""
+    frame: FrameType | None = sys._getframe(1)
+    found, trainers = [], recorder.index.trainers
+    while frame is not None:
+        path = frame.f_code.co_filename
+        if path in trainers or recorder.sites.is_users(path):
+            found.append(frame)
+        frame = frame.f_back
+    return found

@@ -191,14 +191,35 @@ class Observer:
 
     # --- updates ---
 
-    def _before_step(self, optimizer: Any, *_: Any) -> None:
+    def _before_step(self, optimizer: Any, arguments: Any = (), keywords: Any = None) -> Any:
         if not self.on:
-            return
+            return None
         self._depth["optimizer"] += 1
         if self._depth["optimizer"] > 1:
-            return
+            return None
         self.watch.recorder.safely(self._prepare, optimizer)
         self._step_began = self._now()
+        keywords = keywords or {}
+        if callable(keywords.get("closure")):
+            return arguments, {**keywords, "closure": self._closing(keywords["closure"], optimizer)}
+        if len(arguments) > 1 and callable(arguments[1]):
+            return (arguments[0], self._closing(arguments[1], optimizer), *arguments[2:]), keywords
+        return None
+
+    def _closing(self, closure: Any, optimizer: Any) -> Any:
+        """The closure of a step: the model, the loss and the backward pass run in it, after the update began."""
+
+        def closing() -> Any:
+            depth, self._depth["optimizer"] = self._depth["optimizer"], 0
+            start = self._now()
+            try:
+                return closure()
+            finally:
+                self._depth["optimizer"] = depth
+                self._step_began += self._now() - start
+                self.watch.recorder.safely(self._freeze, optimizer)
+
+        return closing
 
     def _prepare(self, optimizer: Any) -> None:
         if self.before_first_step is not None:
@@ -206,10 +227,8 @@ class Observer:
         parameters = list(parameters_of(optimizer))
         if self.play.details:
             self._before = {id(each): each.detach().clone() for each in parameters}
-        if self.play.frozen:
-            self._gradients = [(each, each.grad) for each in parameters if each.grad is not None]
-            for each, _ in self._gradients:
-                each.grad = None
+        self._gradients = []
+        self._freeze(optimizer)
         for number, group in enumerate(optimizer.param_groups):
             rate = self.rates.get((id(optimizer), number))
             if rate is not None and "lr" in group:
@@ -218,6 +237,14 @@ class Observer:
                 wanted = rate * self.play.rate
                 tensor = isinstance(given, self.torch.Tensor)
                 group["lr"] = self.torch.full_like(given, wanted) if tensor else wanted
+
+    def _freeze(self, optimizer: Any) -> None:
+        """Takes the gradients away, where the update is to change nothing."""
+        if self.play.frozen:
+            own = [(each, each.grad) for each in parameters_of(optimizer) if each.grad is not None]
+            self._gradients += own
+            for each, _ in own:
+                each.grad = None
 
     def _after_step(self, optimizer: Any, *_: Any) -> None:
         if not self.on:

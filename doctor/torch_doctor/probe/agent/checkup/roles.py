@@ -126,7 +126,8 @@ def scale_of(stage: Stage, known: Roles) -> int:
     value = float(score.result.detach())
     if score.keywords.get("reduction", "mean") != "mean" or score.keywords.get("weight") is not None:
         return 0
-    scales = (each for each in (1, stage.passes) if math.isclose(value, loss * each, rel_tol=1e-3, abs_tol=1e-6))
+    passes = max(stage.passes, len(known.seen.losses))  # a trainer makes several backward passes in one of its loop
+    scales = (each for each in (1, passes) if math.isclose(value, loss * each, rel_tol=1e-3, abs_tol=1e-6))
     return next(scales, 0)
 
 

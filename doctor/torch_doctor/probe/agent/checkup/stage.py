@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..instruments.parts import tensors
 from ..watching.update.optimizers import parameters_of
 from .batches import carries, copied_batch, leaves
+from .caught import frames_of
 from .keeping import Chance, Keeping
 from .plays import Play, Seen
 
@@ -43,7 +44,7 @@ class Stage:
         self.notes: dict[str, Any] = {}
         self.natural = False
         self._find_items()
-        self.frames = self._frames()
+        self.frames = frames_of(self.recorder)
         self.start = Keeping(self.watch, self.machinery, self.frames)
         self.observer.rates = self._rates()
 
@@ -83,15 +84,6 @@ class Stage:
         given = {each.data_ptr() for call in self.first.models for each in tensors((call.given, call.keywords))}
         last = {each.data_ptr() for _, each in leaves(self.batch)}
         return not given & last and bool(given & {each.data_ptr() for _, each in leaves(batch)})
-
-    def _frames(self) -> list[Any]:
-        """The frames of the script that are under way, the innermost first."""
-        frame, found = self.recorder.sites.frame(1), []
-        while frame is not None:
-            if self.recorder.sites.is_users(frame.f_code.co_filename):
-                found.append(frame)
-            frame = frame.f_back
-        return found
 
     # --- models and rates ---
 
@@ -151,6 +143,7 @@ class Stage:
         """A step was repeated: counters and schedules are as they were, so that the next is like it."""
         if not self.natural:
             self.start.plain.restore()
+        self.start.trainer.restore()
         self.start.state.restore_schedules()
 
     def restore(self) -> None:

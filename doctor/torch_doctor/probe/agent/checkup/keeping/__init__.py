@@ -15,17 +15,24 @@ __all__ = ["Chance", "Keeping", "Plain", "State"]
 
 
 class Keeping:
-    """The state of models, optimizers, schedulers and scalers, of random numbers, and of plain values, as they are now."""
+    """The state of models, optimizers, schedulers and scalers, of random numbers, and of plain values, as they are now.
+
+    `plain` are the values of the script, `trainer` those of a library that owns its loop.
+    """
 
     def __init__(self, watch: Watch, machinery: list[Any], frames: list[Any]) -> None:
         self.state = State(watch, machinery)
-        self.plain = Plain(watch, frames)
+        trainers = watch.recorder.index.trainers
+        own = [each for each in frames if each.f_code.co_filename not in trainers]
+        self.plain = Plain(watch, own)
+        self.trainer = Plain(watch, [each for each in frames if each.f_code.co_filename in trainers], own=False)
         self.chance = Chance(watch.torch)
 
     def restore(self) -> None:
         """Everything is as it was."""
         self.state.restore()
         self.plain.restore()
+        self.trainer.restore()
         self.chance.restore()
 
     def differences(self) -> dict[str, int]:

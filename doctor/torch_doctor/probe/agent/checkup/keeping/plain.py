@@ -19,12 +19,18 @@ LARGEST = 1_000_000  # numbers of a tensor that is copied
 KEPT = frozenset({"_parameters", "_buffers", "_modules"})
 """What of modules is kept elsewhere."""
 MISSING = object()
+TRAINERS = frozenset({"transformers", "accelerate", "lightning", "pytorch_lightning"})
+"""The packages whose objects count for a trainer where it went on."""
 
 
 class Plain:
-    """The names of some frames and what they stand for, and what is in the containers and objects behind them."""
+    """The names of some frames and what they stand for, and what is in the containers and objects behind them.
 
-    def __init__(self, watch: Watch, frames: list[Any]) -> None:
+    `own`: the frames are the script's, and so are the objects that are looked into; else both are a trainer's.
+    """
+
+    def __init__(self, watch: Watch, frames: list[Any], *, own: bool = True) -> None:
+        self._own = own
         self._watch = watch
         torch = watch.torch
         self._left_out = (
@@ -41,7 +47,7 @@ class Plain:
         self._objects: list[tuple[dict[str, Any], dict[str, Any]]] = []
         self._tensors: list[tuple[Any, Any]] = []
         self._frames = [(frame, dict(frame.f_locals)) for frame in frames]
-        spaces = {id(frame.f_globals): frame.f_globals for frame in frames}
+        spaces = {id(frame.f_globals): frame.f_globals for frame in frames if own}
         self._globals = [(space, _named(space)) for space in spaces.values()]
         for _, names in (*self._frames, *self._globals):
             for name, value in names.items():
@@ -83,7 +89,7 @@ class Plain:
             self._known.add(id(value))
             if value.grad_fn is None and not value.requires_grad and value.numel() <= LARGEST and not value.is_sparse:
                 self._tensors.append((value, value.detach().clone()))
-        elif isinstance(value, (list, dict, set, deque)) and type(value).__module__ in {"builtins", "collections"}:
+        elif isinstance(value, (list, dict, set, deque)) and self._is_container(type(value)):
             self._known.add(id(value))
             if len(value) <= MANY:
                 self._containers.append((value, value.copy()))
@@ -103,9 +109,18 @@ class Plain:
                 for part in list(held.get("_modules", {}).values()):
                     self._look(part, deep - 1)
 
+    def _is_container(self, kind: type) -> bool:
+        return kind.__module__ in {"builtins", "collections"} or (not self._own and _of_trainer(kind))
+
     def _is_own(self, value: Any) -> bool:
+        if not self._own:
+            return _of_trainer(type(value))
         module = isinstance(value, self._watch.torch.nn.Module)
         return module or is_project(type(value), self._watch.recorder)
+
+
+def _of_trainer(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in TRAINERS
 
 
 def _named(space: dict[str, Any]) -> dict[str, Any]:

@@ -50,6 +50,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     stage.observer.watches_graphs(start=True)
     try:
         for _ in range(PASSES):
+            before = len(subset.losses)
             for batch in training.batches:
                 if stage.left < limit:
                     break
@@ -59,8 +60,8 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
                 subset.losses.append(seen.loss)
                 subset.seconds.append(seen.seconds)
                 subset.memory.append(_resident())
-            if subset.losses:
-                own = subset.losses[-len(training.batches) :]
+            own = subset.losses[before:]
+            if len(own) == len(training.batches) or (own and not subset.means):
                 subset.means.append(sum(own) / len(own))
             if other is not None:
                 yield from _evaluated(stage, other.batches[:EVALUATED], subset)

@@ -66,17 +66,16 @@ def _patch(stand_in: StandIn, module: ModuleType) -> None:
         """Ends epochs, and training, early."""
 
         def __init__(self) -> None:
-            self._steps = self._epochs = 0
+            self._begun = self._epochs = 0
 
-        def on_epoch_begin(self, *_: Any, **__: Any) -> None:
+        def on_epoch_begin(self, _: Any, state: Any, *__: Any, **___: Any) -> None:
             """Another epoch."""
-            self._steps = 0
+            self._begun = state.global_step
             self._epochs += 1
 
-        def on_step_end(self, _: Any, __: Any, control: Any, **___: Any) -> None:
-            """Another update."""
-            self._steps += 1
-            if self._steps >= STEPS:
+        def on_step_end(self, _: Any, state: Any, control: Any, **__: Any) -> None:
+            """Another update; the trainer's own count is as it was when a step was repeated."""
+            if state.global_step - self._begun >= STEPS:
                 stand_in.teller.note(
                     f"the training of transformers' Trainer ends after {STEPS} updates an epoch and {EPOCHS} epochs"
                 )

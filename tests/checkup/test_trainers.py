@@ -1,0 +1,198 @@
+"""Whether the step of a trainer that owns the loop is repeated, whatever it counts, and the trainer then goes on as before."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.checkup.conftest import values
+from torch_doctor.checkup.outcome import RUNGS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.checkup.conftest import Climb, Examine
+
+PACKAGE = "site-packages/lightning"
+LOOP = """
+class Progress:
+    def __init__(self):
+        self.ready = 0
+
+
+class Epoch:
+    def __init__(self, module, loader):
+        self.module, self.loader = module, loader
+        self.optimizer = module.configure_optimizers()
+        self.progress, self.logged = Progress(), {}
+
+    @property
+    def done(self):
+        return self.progress.ready >= len(self.loader)
+
+    def run(self):
+        batches = iter(self.loader)
+        while not self.done:
+            batch = next(batches)
+            self.progress.ready += 1
+            number = self.progress.ready
+
+            def closure():
+                loss = self.module.training_step(batch, number)
+                self.optimizer.zero_grad()
+                loss.backward()
+                self.logged["loss"] = self.logged.get("loss", 0.0) + loss.item()
+                return loss
+
+            self.optimizer.step(closure)
+"""
+SCRIPT = """
+import sys
+
+sys.path.insert(0, "site-packages")
+import torch
+from lightning.pytorch.loops.training_epoch_loop import Epoch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+x = torch.randn(64, 10)
+y = (x[:, 0] > 0).long()
+
+
+class Classifier(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, 2))
+        self.losses = []
+
+    def training_step(self, batch, number):
+        loss = nn.functional.cross_entropy(self.net(batch[0]), batch[1])
+        self.losses.append(loss.item())
+        return loss
+
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters(), lr=0.01)
+
+
+module = Classifier()
+epoch = Epoch(module, DataLoader(TensorDataset(x, y), batch_size=32, shuffle=True))
+epoch.run()
+print("RESULT", epoch.progress.ready, epoch.logged, module.losses, sum(p.sum().item() for p in module.parameters()))
+"""
+
+
+@pytest.fixture
+def trainer(write: Callable[..., Path]) -> None:
+    """A package that owns the loop, counts its batches, and ends when it has had them all."""
+    for name in ("__init__", "pytorch/__init__", "pytorch/loops/__init__"):
+        write(f"{PACKAGE}/{name}.py", "")
+    write(f"{PACKAGE}/pytorch/loops/training_epoch_loop.py", LOOP)
+
+
+@pytest.mark.usefixtures("trainer")
+def test_a_trainer_repeats_its_step_and_goes_on_where_it_was(examine: Examine, write: Callable[..., Path]) -> None:
+    path = write("bare.py", SCRIPT)
+    bare = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True, cwd=path.parent).stdout
+    examined = examine(SCRIPT, *RUNGS)
+    statuses = {rung.name: rung.status for rung in examined.checkup.rungs}
+    assert statuses["overfit-one-batch"] == statuses["small-subset"] == statuses["repeatability"] == "passed"
+    assert "failed" not in statuses.values()
+    assert [line for line in examined.climb.output.splitlines() if line.startswith("RESULT")] == bare.splitlines()
+
+
+@pytest.mark.usefixtures("trainer")
+def test_what_a_closure_does_is_seen_and_an_update_that_is_to_change_nothing_changes_nothing(examine: Examine) -> None:
+    baseline, throughput = examine(SCRIPT, "baseline", "throughput").checkup.rungs
+    assert baseline.status == "passed", baseline.reason
+    spent = {fact.label: float(fact.value or 0) for fact in throughput.evidence if fact.group == "parts of a step"}
+    assert min(spent[part] for part in ("forward", "backward", "optimizer")) > 0
+
+
+LIGHTNING = """
+import lightning
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Classifier(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 3))
+
+    def training_step(self, batch, number):
+        loss = nn.functional.cross_entropy(self.net(batch[0]), batch[1])
+        self.log("train_loss", loss, on_epoch=True)
+        return loss
+
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters(), lr=1e-2)
+
+
+lightning.seed_everything(0)
+x = torch.randn(64, 16)
+y = (x[:, 0] > 0).long() + (x[:, 1] > 0).long()
+trainer = lightning.Trainer(max_epochs=1, accelerator="cpu", logger=False, enable_checkpointing=False)
+module = Classifier()
+trainer.fit(module, DataLoader(TensorDataset(x, y), batch_size=32, shuffle=True))
+print("RESULT", trainer.global_step, trainer.callback_metrics, sum(p.sum().item() for p in module.parameters()))
+"""
+TRANSFORMERS = """
+import torch
+from torch.utils.data import Dataset
+from transformers import BertConfig, BertForSequenceClassification, Trainer, TrainingArguments
+
+
+class Texts(Dataset):
+    def __init__(self):
+        self.tokens = torch.randint(5, 100, (64, 12), generator=torch.Generator().manual_seed(0))
+
+    def __len__(self):
+        return len(self.tokens)
+
+    def __getitem__(self, row):
+        return {"input_ids": self.tokens[row], "labels": (self.tokens[row][0] > 50).long()}
+
+
+torch.manual_seed(0)
+config = BertConfig(vocab_size=100, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)
+arguments = TrainingArguments(
+    output_dir="out", num_train_epochs=1, per_device_train_batch_size=16, learning_rate=1e-2, use_cpu=True,
+    report_to=[], save_strategy="no", gradient_accumulation_steps=2,
+)
+trainer = Trainer(model=BertForSequenceClassification(config), args=arguments, train_dataset=Texts())
+trainer.train()
+print("RESULT", trainer.state.global_step, sum(p.sum().item() for p in trainer.model.parameters()))
+"""
+
+
+@pytest.mark.hub
+@pytest.mark.parametrize(
+    ("library", "script"), [("lightning", LIGHTNING), ("transformers", TRANSFORMERS)], ids=["lightning", "transformers"]
+)
+def test_the_real_trainers_repeat_their_step(
+    examine: Examine, write: Callable[..., Path], library: str, script: str
+) -> None:
+    if importlib.util.find_spec(library) is None or importlib.util.find_spec("accelerate") is None:
+        pytest.skip(f"{library} is not here")
+    path = write("bare.py", script)
+    bare = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True, cwd=path.parent).stdout
+    examined = examine(script, *RUNGS, seconds=240)
+    skipped = {rung.name: rung.reason for rung in examined.checkup.rungs if rung.status == "skipped"}
+    assert not skipped
+    assert not [rung.reason for rung in examined.checkup.rungs if rung.status == "failed"]
+    told = [line for line in examined.climb.output.splitlines() if line.startswith("RESULT")]
+    assert told == [line for line in bare.splitlines() if line.startswith("RESULT")]
+
+
+@pytest.mark.usefixtures("trainer")
+def test_a_trainer_whose_updates_do_nothing_fails(climb: Climb) -> None:
+    rung = climb(SCRIPT.replace("Adam(self.parameters()", "Adam([nn.Parameter(torch.zeros(2))]"), "overfit-one-batch")
+    assert rung.status == "failed", rung.reason
+    assert values(rung, "of them given to the optimizer") == [0]

@@ -1,4 +1,4 @@
-"""Which rules explain the failure of which rung."""
+"""Which rules explain which failure of a rung."""
 
 from __future__ import annotations
 
@@ -17,26 +17,58 @@ OVERFIT = "overfit-one-batch"
 ENOUGH = 100
 """Updates after which a batch is memorised where everything is right and the learning rate is alive."""
 
+_UPDATES = ("TDR101", "TDR102", "TDR103", "TDR104", "TDR105", "TDR111", "TDR113", "TDR115", "TDR116", "TDR122")
+_PARAMETERS = (
+    *("TDR114", "TDR117", "TDR118", "TDR119"),
+    *("TDR301", "TDR302", "TDR304", "TDR307", "TDR308", "TDR309", "TDR310", "TDR311", "TDR312", "TDR313"),
+)
+_LOSSES = (
+    "TDR201",
+    "TDR203",
+    "TDR204",
+    "TDR205",
+    "TDR206",
+    "TDR207",
+    "TDR208",
+    "TDR209",
+    "TDR211",
+    "TDR213",
+    "TDR214",
+    "TDR216",
+)
+_NOT_FINITE = ("TDR101", "TDR109", "TDR120", "TDR121", "TDR203", "TDR205", "TDR210", "TDR211", "TDR711", "TDR805")
+_GRAPHS = ("TDR402", "TDR501", "TDR502", "TDR503", "TDR504", "TDR505", "TDR506")
 EXPLAINING = {
-    "inspect": ("TDR7",),
-    "baseline": ("TDR2", "TDR3", "TDR7"),
-    "overfit-one-batch": ("TDR1", "TDR2", "TDR3"),
-    "small-subset": ("TDR4", "TDR5", "TDR7"),
-    "learning-rate": ("TDR1",),
-    "repeatability": ("TDR3", "TDR4", "TDR6", "TDR7", "TDR9"),
-    "device": ("TDR8",),
-    "throughput": ("TDR5", "TDR7", "TDR8", "TDR9"),
-    "non-finite": ("TDR1", "TDR2", "TDR3"),
-    "errors": ("TDR2", "TDR7"),
-    "receipt": ("TDR6", "TDR9"),
+    "data not finite": (),
+    "labels": ("TDR207", "TDR213"),
+    "order": ("TDR701", "TDR710"),
+    "shared rows": ("TDR707", "TDR708"),
+    "not finite": _NOT_FINITE,
+    "too high": (*_LOSSES, "TDR309", "TDR711"),
+    "probabilities": ("TDR201",),
+    "does not fall": (*_UPDATES, *_PARAMETERS, *_LOSSES, "TDR306", "TDR403", "TDR711"),
+    "steps too large": ("TDR101", "TDR106", "TDR108", "TDR109", "TDR110", "TDR121", "TDR123", "TDR711"),
+    "steps too small": ("TDR109", "TDR110", "TDR121", "TDR123", "TDR309"),
+    "kept graphs": _GRAPHS,
+    "slower": (*_GRAPHS, "TDR122"),
+    "drops in evaluation": ("TDR304", "TDR306", "TDR314", "TDR401", "TDR406"),
+    "other rows": ("TDR216", "TDR314", "TDR401", "TDR406"),
+    "loading": ("TDR301", "TDR302", "TDR303", "TDR304", "TDR307", "TDR308", "TDR602", "TDR606", "TDR608"),
+    "resuming": ("TDR122", "TDR303", "TDR602", "TDR605", "TDR608"),
+    "precision": ("TDR210", "TDR805", "TDR810"),
+    "devices": ("TDR210", "TDR801", "TDR802", "TDR803", "TDR810"),
+    "compiler": (),
+    "loader": ("TDR703", "TDR705"),
+    "loop": ("TDR505", "TDR808", "TDR903", "TDR905"),
+    "checkpoint": ("TDR303", "TDR601", "TDR602", "TDR605", "TDR606", "TDR608"),
 }
-"""The beginnings of the codes of the rules, by the name of the rung."""
+"""The codes of the rules that find what makes a rung fail, by the kind of its failure."""
 
 
-def explaining(rung: str, findings: Sequence[Finding]) -> list[Finding]:
-    """The findings that explain why a rung failed; those that were refuted do not."""
-    codes = EXPLAINING[rung]
-    return [each for each in findings if each.code.startswith(codes) and each.verdict is not Verdict.REFUTED]
+def explaining(about: Sequence[str], findings: Sequence[Finding]) -> list[Finding]:
+    """The findings that explain failures of these kinds; those that were refuted do not."""
+    codes = {code for kind in about for code in EXPLAINING.get(kind, ())}
+    return [each for each in findings if each.code in codes and each.verdict is not Verdict.REFUTED]
 
 
 def preventing(rung: Rung, findings: Sequence[Finding]) -> list[Finding]:

@@ -75,11 +75,13 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
     start = time.monotonic()
     listener.scanning(wanted.shown)
     told: dict[str, Rung] = {}
+    about: dict[str, tuple[str, ...]] = {}
 
     def ended(record: dict[str, Any]) -> None:
         rung = _rung(record, ())
         if rung is not None and rung.name not in told:
             told[rung.name] = rung
+            about[rung.name] = tuple(map(str, record.get("about") or ()))
             listener.rung_ended(rung)
 
     climb = Climb(wanted.rungs, wanted.seconds, not wanted.verdicts, begun=listener.rung_started, told=ended)
@@ -94,7 +96,7 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
             listener.rung_ended(rung)
         if name == RECEIPT:
             rung = with_provenance(rung, wanted.script, climb.trace)
-        rungs.append(_linked(rung, report.findings))
+        rungs.append(_linked(rung, about.get(name, ()), report.findings))
     checked = Checkup(
         script=wanted.shown,
         arguments=list(how.args),
@@ -120,7 +122,7 @@ def _rung(record: dict[str, Any], findings: tuple[Finding, ...]) -> Rung | None:
         return None
 
 
-def _linked(rung: Rung, findings: list[Finding]) -> Rung:
+def _linked(rung: Rung, about: tuple[str, ...], findings: list[Finding]) -> Rung:
     """A rung that failed with the findings that explain it; one that told nothing failed where confirmed ones do."""
     proved = preventing(rung, findings)
     if proved:
@@ -128,7 +130,8 @@ def _linked(rung: Rung, findings: list[Finding]) -> Rung:
         first = proved[0]
         then = f"{first.code} at {first.site}: {first.help}" if first.help else f"{first.code} at {first.site}"
         rung = replace(rung, status="failed", reason=f"{rung.reason}, and {codes} of the scan is confirmed", next=then)
-    return replace(rung, findings=explaining(rung.name, findings)) if rung.status == "failed" else rung
+        return replace(rung, findings=proved)
+    return replace(rung, findings=explaining(about, findings)) if rung.status == "failed" else rung
 
 
 def _why(climb: Climb, report: Report) -> str:

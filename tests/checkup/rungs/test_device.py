@@ -45,3 +45,24 @@ def test_a_model_that_draws_random_numbers_is_not_compared(climb: Climb) -> None
     rung = climb(net("x = x + torch.randn_like(x)"), "device")
     assert rung.status == "skipped", rung.reason
     assert "draws random numbers" in rung.reason
+
+
+COMPILED = ["optimizer = ", "model = torch.compile(model)\noptimizer = "]
+
+
+def test_what_the_script_compiles_is_compared_with_what_it_wrote(climb: Climb) -> None:
+    rung = climb(broken(*COMPILED), "device")
+    assert rung.status == "passed", rung.reason
+    assert "torch.compile (aot_eager, without generated code) against eager" in rung.reason
+    assert {fact.label.partition(",")[0] for fact in rung.evidence if "compile" in fact.group} == {
+        "outputs",
+        "loss",
+        "gradients",
+    }
+
+
+def test_a_part_of_the_model_that_answers_otherwise_when_it_is_compiled_fails(climb: Climb) -> None:
+    script = net("x = x * 2 if torch.compiler.is_compiling() else x")
+    rung = climb(broken("optimizer = ", "model.compile()\noptimizer = ", script=script), "device")
+    assert rung.status == "failed", rung.reason
+    assert "torch.compile" in rung.reason

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..stand_ins.compiled import Compiler
 from .catching import Catcher
 
 if TYPE_CHECKING:
@@ -18,4 +19,6 @@ __all__ = ["install"]
 
 def install(watch: Watch, stand_ins: Any) -> None:
     """Waits for the first update; `stand_ins` know what they make meaningless."""
-    Catcher(watch, set() if stand_ins is None else stand_ins.teller.voided).install()
+    catcher = Catcher(watch, set() if stand_ins is None else stand_ins.teller.voided)
+    catcher.compiler = None if stand_ins is None else stand_ins.of(Compiler)
+    catcher.install()

@@ -114,3 +114,20 @@ def rows(batch: Any) -> int:
     """How many rows a batch has: the length that most of its tensors have; 0 where they have none."""
     sizes = [each.shape[0] for _, each in leaves(batch) if each.dim()]
     return max(sizes, key=sizes.count) if sizes else 0
+
+
+def is_made_of(tensor: Any, leaf: Any) -> bool:
+    """Whether a tensor has the numbers of a part of a batch, whatever its form and type."""
+    if tensor is leaf:
+        return True
+    if tensor is None or not hasattr(tensor, "untyped_storage") or tensor.numel() != leaf.numel() or not leaf.numel():
+        return False
+    if not is_dense(tensor) or not is_dense(leaf):
+        return False
+    one, other = tensor.detach().reshape(-1), leaf.detach().reshape(-1).to(tensor.device)
+    return bool((one == other.to(one.dtype)).all())
+
+
+def is_dense(tensor: Any) -> bool:
+    """Whether all numbers of a tensor are there to be looked at."""
+    return "strided" in str(tensor.layout) and not tensor.is_quantized and not tensor.is_meta

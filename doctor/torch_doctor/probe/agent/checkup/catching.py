@@ -11,7 +11,7 @@ from ..loops import NOTHING
 from .caught import RECENT, Caught, Pass, frames_of
 from .climb import Climb
 from .feeding import Feeding
-from .keeping import Chance
+from .keeping import Chance, Keeping
 from .stage import Stage
 
 if TYPE_CHECKING:
@@ -130,6 +130,8 @@ class Catcher(Caught):
                 known = self.passes.setdefault(loop.node.key, Pass())
                 if loop.watched or not loop.number:
                     known.chance = Chance(self.torch)
+                if not loop.number and loop.node.span.path in self.recorder.index.trainers:
+                    known.trainer = Keeping.of_trainer(self.watch, frames_of(self.recorder))
             return NOTHING
         if not feeding.playing:
             return NOTHING
@@ -147,7 +149,7 @@ class Catcher(Caught):
         if loop.number <= 1:
             known.items.clear()
         known.items.append(item)
-        del known.items[: -RECENT if loop.trained else -1]
+        del known.items[: -RECENT if loop.trained or known.trainer is not None else -1]
 
     # --- updates ---
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..loop import Loop
     from ..recorder import Recorder
     from ..watching.watch import Watch
-    from .keeping import Chance
+    from .keeping import Chance, Plain
 
 RECENT = 64  # items of a loop that are remembered
 
@@ -22,15 +22,17 @@ RECENT = 64  # items of a loop that are remembered
 class Pass:
     """The passes of a loop so far: their items, the state of random numbers before the last, and the batches it took.
 
-    `loaded` tells whether a data loader gave a batch in it, `steps` counts the updates.
+    `loaded` tells whether a data loader gave a batch in it. `trainer` is what a trainer held before the first pass of a loop of
+    its own.
     """
 
-    __slots__ = ("chance", "items", "loaded")
+    __slots__ = ("chance", "items", "loaded", "trainer")
 
     def __init__(self) -> None:
         self.items: list[Any] = []
         self.chance: Chance | None = None
         self.loaded = False
+        self.trainer: Plain | None = None
 
 
 class Caught:
@@ -57,6 +59,7 @@ class Caught:
         self.feeding: Any = None
         self.caught = self.over = False
         self.initial: dict[int, Any] = {}
+        self.compiler: Any = None  # what the script would have compiled
 
     def finish(self) -> None:
         """The climb is over: the script goes on."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .roles import is_dense
+from .batches import is_dense
 from .telling import number
 
 if TYPE_CHECKING:

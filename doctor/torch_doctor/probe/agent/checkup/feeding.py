@@ -53,6 +53,7 @@ class Feeding:
                 return NOTHING
             if not self._late:
                 self._before.restore()
+                self._number = 0
                 self._start_play()
             return self._item()
         self._stage.observer.seen.passes += 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..instruments.parts import tensors
 from ..watching.loss.losses import TARGETS, WITHOUT_TARGET
-from .batches import leaves
+from .batches import is_made_of, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -129,23 +129,6 @@ def scale_of(stage: Stage, known: Roles) -> int:
     passes = max(stage.passes, len(known.seen.losses))  # a trainer makes several backward passes in one of its loop
     scales = (each for each in (1, passes) if math.isclose(value, loss * each, rel_tol=1e-3, abs_tol=1e-6))
     return next(scales, 0)
-
-
-def is_made_of(tensor: Any, leaf: Any) -> bool:
-    """Whether a tensor has the numbers of a part of a batch, whatever its form and type."""
-    if tensor is leaf:
-        return True
-    if tensor is None or not hasattr(tensor, "untyped_storage") or tensor.numel() != leaf.numel() or not leaf.numel():
-        return False
-    if not is_dense(tensor) or not is_dense(leaf):
-        return False
-    one, other = tensor.detach().reshape(-1), leaf.detach().reshape(-1).to(tensor.device)
-    return bool((one == other.to(one.dtype)).all())
-
-
-def is_dense(tensor: Any) -> bool:
-    """Whether all numbers of a tensor are there to be looked at."""
-    return "strided" in str(tensor.layout) and not tensor.is_quantized and not tensor.is_meta
 
 
 def _named_as_target(path: str) -> bool:

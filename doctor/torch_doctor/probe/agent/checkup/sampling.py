@@ -6,8 +6,7 @@ import hashlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .batches import leaves, rows, taken
-from .roles import is_dense
+from .batches import is_dense, leaves, rows, taken
 from .telling import fact
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..instruments.parts import tensors
 from ..watching.update.optimizers import parameters_of
-from .batches import carries, copied_batch, leaves
+from .batches import carries, copied_batch, is_made_of, leaves
 from .caught import frames_of
 from .keeping import Chance, Keeping
 from .plays import Play, Seen
@@ -58,13 +58,13 @@ class Stage:
         self.items: list[Any] = []
         self.held: list[Any] = []
         self.through, self.offset, self.ahead = False, 0, 0
-        self.chance = None
+        self.chance, self.trainer = None, None
         self.pending: Any = None
         known = catcher.passes.get(loop.node.key) if loop is not None else None
         if known is not None and loop is not None:
             self.passes = max(1, min(loop.number - loop.trained_since, len(known.items)))
             self.items = known.items[-self.passes :]
-            self.chance = known.chance
+            self.chance, self.trainer = known.chance, known.trainer
         if self.batch is None:
             return
         if known is not None and known.items and any(carries(self.items[-1], each) for each in recent or ()):
@@ -75,15 +75,19 @@ class Stage:
             self.through = True
         elif self.items:
             self.held = [None] * len(self.items)
-        if recent is not None and len(recent) > 1 and (self.through or loop is None) and self._trains_on(recent[0]):
+        apart = self.through or loop is None or self.held[-1:] == [None]
+        if recent is not None and len(recent) > 1 and apart and self._trains_on(recent[0]):
             self.pending, self.batch, self.ahead = recent[-1], recent[0], 1
             self.passes = max(1, self.passes - (loop is None))
 
     def _trains_on(self, batch: Any) -> bool:
         """Whether the model was called with a batch that is not the last one."""
-        given = {each.data_ptr() for call in self.first.models for each in tensors((call.given, call.keywords))}
-        last = {each.data_ptr() for _, each in leaves(self.batch)}
-        return not given & last and bool(given & {each.data_ptr() for _, each in leaves(batch)})
+        given = [each for call in self.first.models for each in tensors((call.given, call.keywords))]
+        places = {each.data_ptr() for each in given}
+        last, other = [part for _, part in leaves(self.batch)], [part for _, part in leaves(batch)]
+        if any(part.data_ptr() in places for part in (*last, *other)):
+            return not any(part.data_ptr() in places for part in last)
+        return _among(given, other) > _among(given, last)  # they were moved to another device
 
     # --- models and rates ---
 
@@ -135,7 +139,9 @@ class Stage:
         return seen
 
     def prepare(self, number: int) -> None:
-        """A pass is about to begin."""
+        """A pass is about to begin; a trainer makes its first update again, as its later ones may be the last that it wants."""
+        if self.trainer is not None and number == 0:
+            self.trainer.restore()
         if self.batch is None and self.chance is not None and number == 0:
             self.chance.restore()
 
@@ -143,7 +149,6 @@ class Stage:
         """A step was repeated: counters and schedules are as they were, so that the next is like it."""
         if not self.natural:
             self.start.plain.restore()
-        self.start.trainer.restore()
         self.start.state.restore_schedules()
 
     def restore(self) -> None:
@@ -176,3 +181,8 @@ class Stage:
     def left(self) -> float:
         """The seconds that the rung under way may still take."""
         return self.deadline - monotonic()
+
+
+def _among(given: list[Any], parts: list[Any]) -> int:
+    """How many tensors of a batch have the numbers of one that a model was given."""
+    return sum(any(is_made_of(each, part) for each in given) for part in parts)

@@ -16,8 +16,9 @@ def result(
     *,
     then: str = "",
     code: str = "",
+    about: tuple[str, ...] = (),
 ) -> dict[str, Any]:
-    """What a rung found out: `then` is what to look at next."""
+    """What a rung found out: `then` is what to look at next, and `about` says of which kinds a failure is."""
     return {
         "status": status,
         "reason": reason,
@@ -25,7 +26,27 @@ def result(
         "plots": plots or [],
         "next": then,
         "code": code,
+        "about": about,
     }
+
+
+class Faults:
+    """What is wrong, in words, and of which kinds it is."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.about: tuple[str, ...] = ()
+
+    def add(self, text: str, about: str) -> None:
+        """Something is wrong."""
+        self.texts.append(text)
+        self.about = tuple(dict.fromkeys([*self.about, about]))
+
+    def __bool__(self) -> bool:
+        return bool(self.texts)
+
+    def __str__(self) -> str:
+        return "; ".join(self.texts)
 
 
 def fact(label: str, value: Any, unit: str = "", *, expected: str = "", group: str = "") -> dict[str, Any]:

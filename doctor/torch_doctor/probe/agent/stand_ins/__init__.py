@@ -40,6 +40,10 @@ class StandIns:
         self.teller = setting.teller
         self._all = [kind(setting) for kind in stand_ins().values()]
 
+    def of(self, kind: type[StandIn]) -> Any:
+        """The one of a kind."""
+        return next(each for each in self._all if type(each) is kind)
+
     def prepare(self) -> None:
         """Sets everything up that has to be in place before the script starts, and hooks for what it may import."""
         with captured.followed():

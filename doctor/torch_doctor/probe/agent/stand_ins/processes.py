@@ -199,14 +199,22 @@ class Manager:
 def _executors(stand_in: StandIn, module: ModuleType) -> None:
     from concurrent.futures.thread import ThreadPoolExecutor
 
-    build = module.ProcessPoolExecutor
+    build: Any = module.ProcessPoolExecutor
 
-    def executor(
-        max_workers: int | None = None, mp_context: Any = None, initializer: Any = None, initargs: Any = ()
-    ) -> Any:
-        if stand_in.sources.innermost() is None:
-            return build(max_workers, mp_context, initializer, initargs)
-        stand_in.tell("ProcessPoolExecutor", "one thread", why=f"{max_workers or 'several'} processes")
-        return ThreadPoolExecutor(1, initializer=initializer, initargs=initargs)
+    class ProcessPoolExecutor(build):  # type: ignore[misc]
+        """One thread for the script; libraries have their processes, and may inherit from it."""
 
-    module.ProcessPoolExecutor = executor  # type: ignore[attr-defined]
+        def __new__(
+            cls,
+            max_workers: int | None = None,
+            mp_context: Any = None,  # noqa: ARG004 - threads have none
+            initializer: Any = None,
+            initargs: Any = (),
+            **_: Any,
+        ) -> Any:
+            if cls is not ProcessPoolExecutor or stand_in.sources.innermost() is None:
+                return build.__new__(cls)
+            stand_in.tell("ProcessPoolExecutor", "one thread", why=f"{max_workers or 'several'} processes")
+            return ThreadPoolExecutor(1, initializer=initializer, initargs=initargs)
+
+    module.ProcessPoolExecutor = ProcessPoolExecutor  # type: ignore[attr-defined]

@@ -25,8 +25,14 @@ class Keeping:
         trainers = watch.recorder.index.trainers
         own = [each for each in frames if each.f_code.co_filename not in trainers]
         self.plain = Plain(watch, own)
-        self.trainer = Plain(watch, [each for each in frames if each.f_code.co_filename in trainers], own=False)
+        self.trainer = self.of_trainer(watch, frames)
         self.chance = Chance(watch.torch)
+
+    @staticmethod
+    def of_trainer(watch: Watch, frames: list[Any]) -> Plain:
+        """What a trainer holds that owns some of the frames."""
+        trainers = watch.recorder.index.trainers
+        return Plain(watch, [each for each in frames if each.f_code.co_filename in trainers], own=False)
 
     def restore(self) -> None:
         """Everything is as it was."""

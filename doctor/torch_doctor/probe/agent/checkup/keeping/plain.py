@@ -13,7 +13,7 @@ from ...watching.naming import is_project
 if TYPE_CHECKING:
     from ...watching.watch import Watch
 
-DEEP = 4
+DEEP, DEEPER = 4, 8  # how far objects of the script, and of a trainer, are looked into
 MANY = 2_000  # items of a container that is looked into
 LARGEST = 1_000_000  # numbers of a tensor that is copied
 KEPT = frozenset({"_parameters", "_buffers", "_modules"})
@@ -52,7 +52,7 @@ class Plain:
         for _, names in (*self._frames, *self._globals):
             for name, value in names.items():
                 if not name.startswith("__"):
-                    self._look(value, DEEP)
+                    self._look(value, DEEP if own else DEEPER)
 
         self._held = [sys.getrefcount(container) for container, _ in self._containers]
 

@@ -86,9 +86,8 @@ def _judged(
 ) -> dict[str, Any]:
     told = f"the loss before the first update is {number(first)}"
     if not math.isfinite(first):
-        return result(
-            "failed", f"{told}", evidence, plots, then="the rung non-finite says where the first such value is made"
-        )
+        then = "the rung non-finite says where the first such value is made"
+        return result("failed", told, evidence, plots, then=then, about=("not finite",))
     if guess is None:
         return result("shown", f"{told}; what guessing would give is not known for this loss", evidence, plots)
     told += f"; guessing gives {number(guess)} ({said})"
@@ -101,7 +100,9 @@ def _judged(
             "look at what the first layer is given (unscaled inputs?) and at how the last layer is initialised: the outputs "
             "are far too large; then at whether the labels belong to these outputs"
         )
-        return result("failed", f"{told}: the model is sure of wrong answers", evidence, plots, then=then)
+        return result(
+            "failed", f"{told}: the model is sure of wrong answers", evidence, plots, then=then, about=("too high",)
+        )
     if first < guess / FAR and not made_up:
         return result("shown", f"{told}: the model knows the answers already, or is given them", evidence, plots)
     return result("shown" if made_up else "passed", told, evidence, plots)

@@ -1,14 +1,15 @@
-"""Does the model answer the same elsewhere and in other precision: on the GPU, in float64, under the script's autocast?"""
+"""Does the model answer the same elsewhere: on the GPU, in float64, under the script's autocast, when it is compiled?"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...instruments.copies import copied, elements
 from ...instruments.parts import tensors
 from ..roles import roles
 from ..stage import Skip
-from ..telling import fact, number, result
+from ..telling import Faults, fact, number, result
 from .repeatability import apart
 
 if TYPE_CHECKING:
@@ -21,6 +22,23 @@ if TYPE_CHECKING:
 LARGEST = 50_000_000  # parameters of a model that is copied
 ROUNDING, HALF = 1e-2, 0.2
 """How far answers may be apart by rounding, of their size: in float32, and in numbers of half the precision."""
+
+
+COMPILING = 2.0  # seconds without which nothing is compiled
+BACKEND = "aot_eager"
+"""Traces and decomposes as the usual one does, and generates no code, for which it would have to run a compiler."""
+
+
+class Way(NamedTuple):
+    """A way to compute, and how far its answer may be apart; `compiled` are the parts that the script compiles."""
+
+    name: str
+    device: str
+    dtype: Any
+    cast: Any = None
+    allowed: float = ROUNDING
+    compiled: tuple[tuple[str, dict[str, Any]], ...] = ()
+    about: str = "precision"
 
 
 class Answer:
@@ -41,57 +59,69 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         raise Skip("no model was called in the step that is small enough to be copied")
     torch = stage.torch
     own = next(iter(model.parameters())).device.type
-    ways: list[tuple[str, str, Any, Any, float]] = [("float64 against float32", own, torch.float64, None, ROUNDING)]
-    autocast = known.seen.autocast
-    if autocast is not None:
-        ways.append(
-            (f"autocast to {str(autocast).replace('torch.', '')} against float32", own, torch.float32, autocast, HALF)
-        )
-    if torch.cuda.is_available() and own == "cuda":
-        ways.append(("CPU against CUDA", "cpu", torch.float32, None, ROUNDING))
-    first = _answer(stage, call, known, own, torch.float32, None)
+    ways = _ways(stage, model, own, known)
+    first = _answer(stage, call, known, Way("", own, torch.float32))
     if first is None:
         raise Skip("a copy of the model does not run by itself")
-    again = _answer(stage, call, known, own, torch.float32, None, seed=1)
+    again = _answer(stage, call, known, Way("", own, torch.float32), seed=1)
     if again is None or (_apart(first.outputs, again.outputs) or 0.0) > ROUNDING:
         stage.restore()
         raise Skip("the model draws random numbers, which are others in another precision")
-    evidence, wrong, ran = [], [], 0
-    for name, device, dtype, cast, allowed in ways:
-        other = _answer(stage, call, known, device, dtype, cast)
+    evidence, wrong, ran = [], Faults(), list[Way]()
+    for way in ways:
+        short = bool(way.compiled) and stage.left < COMPILING
+        other = None if short else _answer(stage, call, known, way)
         if other is None:
-            evidence.append(fact("difference", None, group=name, expected="the model does not run so by itself"))
+            why = "no time is left for it" if short else "the model does not run so by itself"
+            evidence.append(fact("difference", None, group=way.name, expected=why))
             continue
-        ran += 1
-        expected = f"less than {allowed:g} of its size: what rounding makes"
+        ran.append(way)
+        expected = f"less than {way.allowed:g} of its size: what rounding makes"
         pairs = [("outputs", first.outputs, other.outputs), ("loss", first.loss, other.loss)]
         far = [
             (label, found)
             for label, one, two in pairs
             if (found := _apart(one, two)) is not None
-            and _told(evidence, label, found, name, expected)
-            and found > allowed
+            and _told(evidence, label, found, way.name, expected)
+            and found > way.allowed
         ]
         worst, where = _gradients(first, other)
         if worst is not None:
             judged = "not judged: a gradient that is nearly 0 has no size to compare with"
-            _told(evidence, f"gradients, most in {where}" if where else "gradients", worst, name, judged)
-        wrong += [
-            f"{name}: the {label} differ{'s' * (label == 'loss')} by {number(found)} of its size"
-            for label, found in far
-        ]
+            _told(evidence, f"gradients, most in {where}" if where else "gradients", worst, way.name, judged)
+        for label, found in far:
+            wrong.add(
+                f"{way.name}: the {label} differ{'s' * (label == 'loss')} by {number(found)} of its size", way.about
+            )
     evidence.append(fact("GPU", torch.cuda.get_device_name(0) if torch.cuda.is_available() else "none"))
     stage.restore()
     if not ran:
         raise Skip("a copy of the model does not run in another precision")
     if wrong:
         then = "look for differences of large numbers, exponents and logarithms of them, and sums over many values"
-        return result("failed", "; ".join(wrong), evidence, then=then)
-    told = ", ".join(way[0] for way in ways)
+        return result("failed", str(wrong), evidence, then=then, about=wrong.about)
     less = "" if torch.cuda.is_available() else "; there is no GPU to compare with"
-    if "compile" in stage.voided:
+    if "compile" in stage.voided and not any(way.compiled for way in ran):
         less += "; what the script compiles ran as it is written"
-    return result("passed", f"the answers agree: {told}{less}", evidence)
+    return result("passed", f"the answers agree: {', '.join(way.name for way in ran)}{less}", evidence)
+
+
+def _ways(stage: Stage, model: Any, own: str, known: Roles) -> list[Way]:
+    """What the answer in float32, where the model is, is compared with."""
+    torch, autocast = stage.torch, known.seen.autocast
+    ways = [Way("float64 against float32", own, torch.float64)]
+    if autocast is not None:
+        name = str(autocast).replace("torch.", "")
+        ways.append(Way(f"autocast to {name} against float32", own, torch.float32, autocast, HALF))
+    if torch.cuda.is_available() and own == "cuda":
+        ways.append(Way("CPU against CUDA", "cpu", torch.float32, about="devices"))
+    compiler = stage.catcher.compiler
+    wanted = {} if compiler is None else {id(thing): keywords for thing, keywords in compiler.compiled}
+    parts = tuple((name, wanted[id(part)]) for name, part in model.named_modules() if id(part) in wanted)
+    if parts:
+        name = f"torch.compile ({BACKEND}, without generated code) against eager"
+        ways.append(Way(name, own, torch.float32, compiled=parts, about="compiler"))
+    return ways
 
 
 def _told(evidence: list[dict[str, Any]], label: str, found: float, group: str, expected: str) -> bool:
@@ -113,21 +143,26 @@ def _gradients(first: Answer, other: Answer) -> tuple[float | None, str]:
     return max(found, default=(None, ""))
 
 
-def _answer(stage: Stage, call: Call, known: Roles, device: str, dtype: Any, cast: Any, seed: int = 0) -> Answer | None:
+def _answer(stage: Stage, call: Call, known: Roles, way: Way, seed: int = 0) -> Answer | None:
     """What a copy of the model answers in evaluation mode, with random numbers of a seed; None where it cannot run so."""
     torch = stage.torch
 
     def put(thing: Any) -> Any:
         if not isinstance(thing, torch.Tensor):
             return thing
-        return thing.detach().to(device=device, dtype=dtype if thing.is_floating_point() else thing.dtype)
+        return thing.detach().to(device=way.device, dtype=way.dtype if thing.is_floating_point() else thing.dtype)
 
+    plain = stage.watch.patches.suspended() if way.compiled else nullcontext()
     try:
         with torch.random.fork_rng(devices=[]), torch.enable_grad():
             torch.manual_seed(seed)
-            own = copied(stage.watch, call.called).eval().to(dtype).to(device)
+            own = copied(stage.watch, call.called).eval().to(way.dtype).to(way.device)
             given, keywords = torch.utils._pytree.tree_map(put, copied(stage.watch, (call.given, call.keywords)))
-            with torch.autocast(device, dtype=cast or torch.bfloat16, enabled=cast is not None):
+            with plain, torch.autocast(way.device, dtype=way.cast or torch.bfloat16, enabled=way.cast is not None):
+                for name, asked in way.compiled:
+                    part = own.get_submodule(name)
+                    options = {key: asked[key] for key in ("fullgraph", "dynamic") if key in asked}
+                    part.forward = stage.catcher.compiler.original(part.forward, backend=BACKEND, **options)
                 output = own(*given, **keywords)
                 loss = _loss(torch, call, known, output, put)
             found = next((each for each in tensors(output) if each.is_floating_point()), None)

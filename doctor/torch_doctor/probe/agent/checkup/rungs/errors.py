@@ -59,7 +59,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         wrong += _swapped(rows)
     if wrong and real:
         then = "look at how the labels are made: the order of classes, the file they come from, rows that come twice"
-        return result("failed", "; ".join(wrong), evidence, plots, then=then)
+        return result("failed", "; ".join(wrong), evidence, plots, then=then, about=("labels",))
     return result("shown", told, evidence, plots)
 
 

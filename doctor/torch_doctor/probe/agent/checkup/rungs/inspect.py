@@ -6,13 +6,13 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ..batches import leaves
+from ..batches import is_dense, leaves
 from ..contract import assertions
 from ..pictures import shown
-from ..roles import Roles, is_dense, roles
+from ..roles import Roles, roles
 from ..sampling import MANY_CLASSES, SMALL, Sample, described, samples, validation
 from ..stage import Skip
-from ..telling import count, fact, line, plot, result
+from ..telling import Faults, count, fact, line, plot, result
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -37,20 +37,21 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     if not found:
         raise Skip("no loader gave a batch that could be looked at, and no model was given one")
     evidence = [each for sample in found for each in described(stage.torch, sample)]
-    wrong: list[str] = []
+    wrong = Faults()
     plots: list[dict[str, Any]] = []
     for sample in found[:1]:
         _labels(sample, known, evidence, plots, wrong)
         plots += _pictures(stage, sample, known)
     bad = _finite(found)
     left_out = bool(bad) and (yield from _left_out(stage, found[0]))
-    wrong += [] if left_out else bad
+    for each in [] if left_out else bad:
+        wrong.add(each, "data not finite")
     _twice(stage, found, known, evidence, wrong)
     told = ", ".join(f"{count(each.rows(), 'row')} of {each.name}" for each in found)
     code = assertions(found[0], known)
     if wrong and not stage.voided & {"values", "shapes"}:
         then = "look at how the rows are made, split and put in order"
-        return result("failed", "; ".join(wrong), evidence, plots, then=then, code=code)
+        return result("failed", str(wrong), evidence, plots, then=then, code=code, about=wrong.about)
     if stage.voided & {"values", "shapes"}:
         return result(
             "shown", f"{told}; the data is made up, as the script's own is not at hand", evidence, plots, code=code
@@ -85,7 +86,7 @@ def _finite(found: list[Sample]) -> list[str]:
 
 
 def _labels(
-    sample: Sample, known: Roles, evidence: list[dict[str, Any]], plots: list[dict[str, Any]], wrong: list[str]
+    sample: Sample, known: Roles, evidence: list[dict[str, Any]], plots: list[dict[str, Any]], wrong: Faults
 ) -> None:
     """How often each label comes, and whether they come in order."""
     for path in known.targets:
@@ -116,22 +117,24 @@ def _labels(
             _order(sample, path, batches, known, wrong)
 
 
-def _order(sample: Sample, path: str, batches: list[list[int]], known: Roles, wrong: list[str]) -> None:
+def _order(sample: Sample, path: str, batches: list[list[int]], known: Roles, wrong: Faults) -> None:
     labels = [label for batch in batches for label in batch]
     kinds = set(labels)
     outside = sorted(label for label in kinds if label >= known.classes or (label < 0 and label != -100))
     if outside:
-        wrong.append(f"labels {outside[:5]} of {path} are not among the {known.classes} classes of the outputs")
+        wrong.add(f"labels {outside[:5]} of {path} are not among the {known.classes} classes of the outputs", "labels")
     if known.classes > 1 and len(labels) >= SORTED_ROWS:
         if len(kinds) == 1:
-            wrong.append(f"all {len(labels)} rows of {sample.name} that were looked at have the label {labels[0]}")
+            wrong.add(
+                f"all {len(labels)} rows of {sample.name} that were looked at have the label {labels[0]}", "order"
+            )
         elif len(batches) >= FEW_BATCHES and labels == sorted(labels):
-            wrong.append(f"the rows of {sample.name} come sorted by their labels")
+            wrong.add(f"the rows of {sample.name} come sorted by their labels", "order")
         elif len(batches) >= FEW_BATCHES and all(len(set(batch)) == 1 and len(batch) > 1 for batch in batches):
-            wrong.append(f"every batch of {sample.name} has a single label")
+            wrong.add(f"every batch of {sample.name} has a single label", "order")
 
 
-def _twice(stage: Stage, found: list[Sample], known: Roles, evidence: list[dict[str, Any]], wrong: list[str]) -> None:
+def _twice(stage: Stage, found: list[Sample], known: Roles, evidence: list[dict[str, Any]], wrong: Faults) -> None:
     """Rows that come twice in what is trained on, or there and in what is evaluated on."""
     training, other = found[0], validation(stage, found)
     paths = [path for path in known.inputs if path in training.parts]
@@ -148,9 +151,10 @@ def _twice(stage: Stage, found: list[Sample], known: Roles, evidence: list[dict[
     evidence.append(fact(label, len(both), group=training.name, expected="0"))
     rows = max(1, min(len(set(own)), other.rows()))
     if both and len(both) / rows > 0.01:
-        wrong.append(
+        wrong.add(
             f"{count(len(both), 'input')} of {training.name} {'is' if len(both) == 1 else 'are'} in {other.name}, too,"
-            f" of {training.rows():,} and {other.rows():,} rows"
+            f" of {training.rows():,} and {other.rows():,} rows",
+            "shared rows",
         )
 
 

@@ -145,9 +145,11 @@ def _judged(stage: Stage, curve: Curve, own: float, differing: int, *, told: boo
         return result("shown", f"{said}; of a loss that is not known, this may say little", evidence, plots)
     if curve.diverged is not None and own >= curve.diverged and (learned is None or learned > 0.5):
         then = f"begin with a learning rate of about {number(suggested or 0)}"
-        return result("failed", f"the learning rate is too high: {said}", evidence, plots, then=then)
+        why = f"the learning rate is too high: {said}"
+        return result("failed", why, evidence, plots, then=then, about=("steps too large",))
     if suggested is not None and own * FAR < suggested and (learned is None or learned > 0.9):
         then = f"begin with a learning rate of about {number(suggested)}"
-        return result("failed", f"the learning rate is too low: {said}", evidence, plots, then=then)
+        why = f"the learning rate is too low: {said}"
+        return result("failed", why, evidence, plots, then=then, about=("steps too small",))
     near = suggested is not None and suggested / 100 <= own <= curve.rates[best]
     return result("passed" if near else "shown", said, evidence, plots)

@@ -89,7 +89,9 @@ def _judged(stage: Stage, step: int, seen: Seen, before: list[dict[str, Any]]) -
         if place
         else "look at what goes into it: a division, a logarithm, an exponent, a rate too high"
     )
-    return result("failed", f"{said} {when} is the first value that is not finite", evidence, then=then)
+    return result(
+        "failed", f"{said} {when} is the first value that is not finite", evidence, then=then, about=("not finite",)
+    )
 
 
 def _first(stage: Stage, seen: Seen) -> tuple[str, list[dict[str, Any]], str]:

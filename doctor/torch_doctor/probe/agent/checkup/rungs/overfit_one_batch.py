@@ -148,7 +148,9 @@ def _judged(
     if min(own.losses) < 0 or own.losses[0] == 0:
         return result("shown", f"{told}; of a loss that may be negative this says little", evidence, plots)
     if checks.certain:
-        return result("failed", f"{told}: {checks.certain}", evidence, plots, then=checks.first)
+        return result(
+            "failed", f"{told}: {checks.certain}", evidence, plots, then=checks.first, about=("probabilities",)
+        )
     if ratio <= MEMORISED:
         return result("passed", f"{told}: it is memorised", evidence, plots)
     if ratio <= LEARNS:
@@ -160,13 +162,14 @@ def _judged(
     guess = constant(known) if known.plain and scale_of(stage, known) == 1 else None
     if guess and best >= guess * CONSTANT and known.task and steps >= FEWEST and ratio <= STAYS:
         told += f"; the best constant answer has {number(guess)}: nothing is learned from the input"
-        return result("failed" if wrong else "shown", told, evidence, plots, then=wrong)
+        return result("failed" if wrong else "shown", told, evidence, plots, then=wrong, about=("does not fall",))
     if better:
         rate = better[0].rate
         told += f", and to {number(better[0].losses[-1])} with {rate:g} times the learning rate {number(stage.rate)}"
         if rate < 1 and ratio > 1:
             then = f"divide the learning rate by {1 / rate:g}, or look at the rung learning-rate"
-            return result("failed", f"{told}: the learning rate is too high", evidence, plots, then=then)
+            said = f"{told}: the learning rate is too high"
+            return result("failed", said, evidence, plots, then=then, about=("steps too large",))
         return result(
             "shown", f"{told}: the wiring is right, and the learning rate is low for one batch", evidence, plots
         )
@@ -185,7 +188,7 @@ def _judged(
         told += f": it does not fall, although {1 - checks.dead:.0%} of the weights get gradients and move"
         said = f"{told}; the model may be too small, or the targets noise"
         return result("shown", said, evidence, plots, then=checks.first)
-    return result("failed", f"{told}: it does not fall{tried}", evidence, plots, then=wrong)
+    return result("failed", f"{told}: it does not fall{tried}", evidence, plots, then=wrong, about=("does not fall",))
 
 
 def _floor(known: Roles) -> float | None:

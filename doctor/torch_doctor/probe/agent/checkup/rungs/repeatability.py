@@ -11,7 +11,7 @@ from ...instruments.parts import tensors
 from ...instruments.repeat import Instrument as Repeat
 from ..batches import rows
 from ..stage import Skip
-from ..telling import fact, number, result
+from ..telling import Faults, fact, number, result
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -30,14 +30,19 @@ class Said:
 
     def __init__(self) -> None:
         self.evidence: list[dict[str, Any]] = []
-        self.wrong: list[str] = []
+        self.wrong = Faults()
         self.open: list[str] = []
 
-    def take(self, label: str, apart: float | None, wrong: str, *, expected: str = "0", fails: bool = True) -> None:
-        """How far apart two answers are that should be the same."""
-        self.evidence.append(fact(label, apart, expected=expected))
-        if apart is not None and not apart <= CLOSE:
-            (self.wrong if fails else self.open).append(f"{wrong} (up to {number(apart)} of its size)")
+    def take(self, label: str, apart: float | None, wrong: str, about: str = "") -> None:
+        """How far apart two answers are that should be the same; it is wrong where it is `about` something."""
+        self.evidence.append(fact(label, apart, expected="0"))
+        if apart is None or apart <= CLOSE:
+            return
+        told = f"{wrong} (up to {number(apart)} of its size)"
+        if about:
+            self.wrong.add(told, about)
+        else:
+            self.open.append(told)
 
 
 def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
@@ -62,7 +67,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
             stage.natural = False
     if said.wrong:
         then = "look at what the model or the optimizer holds beside its state, and at layers that do not heed `eval()`"
-        return result("failed", "; ".join(said.wrong), said.evidence, then=then)
+        return result("failed", str(said.wrong), said.evidence, then=then, about=said.wrong.about)
     told = "an evaluation, a reloaded model and a resumed run give the same again"
     if said.open:
         return result("shown", "; ".join(said.open), said.evidence)
@@ -112,7 +117,7 @@ def _twice(stage: Stage, call: Call, said: Said) -> bool:
     found = apart(one, other)
     why = "an evaluation gives another answer the second time"
     why += ": a dropout drops in evaluation mode, too" if dropped else ": the model draws random numbers"
-    said.take("evaluated twice", found, why, fails=dropped)
+    said.take("evaluated twice", found, why, "drops in evaluation" if dropped else "")
     return found is not None and found <= CLOSE
 
 
@@ -142,6 +147,7 @@ def _rows(stage: Stage, call: Call, said: Said) -> None:
         "answer for one row beside other rows",
         apart(one[:1], other[:1]),
         "what the model answers for a row depends on the other rows of the batch",
+        "other rows",
     )
 
 
@@ -155,9 +161,7 @@ def _same_run(stage: Stage, said: Said) -> Generator[Play, Seen, None]:
             seen = yield from stage.play()
             losses.append(seen.loss or 0.0)
         runs.append(stage.torch.tensor(losses))
-    said.take(
-        "the same steps with the same random numbers", apart(*runs), "the same steps give other losses", fails=False
-    )
+    said.take("the same steps with the same random numbers", apart(*runs), "the same steps give other losses")
 
 
 def _resumed(stage: Stage, call: Call, said: Said, *, steady: bool) -> Generator[Play, Seen, None]:
@@ -177,14 +181,14 @@ def _resumed(stage: Stage, call: Call, said: Said, *, steady: bool) -> Generator
                 fresh.load_state_dict(_read(torch, saved)[0])
                 other = _answer(stage, fresh, call)
             except Exception as error:  # noqa: BLE001 - whatever a model says to its own state
-                said.wrong.append(
-                    f"the model does not load its own state: {type(error).__name__}: {str(error).splitlines()[0]}"
-                )
+                first = next(iter(str(error).splitlines()), "")
+                said.wrong.add(f"the model does not load its own state: {type(error).__name__}: {first}", "loading")
                 return
         said.take(
             "saved, and loaded into the model as it was before",
             apart(one, other),
             "a model that is loaded answers otherwise",
+            "loading",
         )
     middle = stage.kept()
     goes_on = yield from _more(stage, chance)
@@ -203,9 +207,8 @@ def _resumed(stage: Stage, call: Call, said: Said, *, steady: bool) -> Generator
         optimizer.state.clear()
         optimizer.load_state_dict(held)
     resumed = yield from _more(stage, chance)
-    said.take(
-        "resumed, beside going on", apart(goes_on, resumed), "a run that is resumed from the states goes on otherwise"
-    )
+    far = apart(goes_on, resumed)
+    said.take("resumed, beside going on", far, "a run that is resumed from the states goes on otherwise", "resuming")
 
 
 def _more(stage: Stage, chance: Chance) -> Generator[Play, Seen, Any]:

@@ -10,7 +10,7 @@ from ..analysis import Rows
 from ..roles import roles
 from ..sampling import samples, validation
 from ..stage import Skip
-from ..telling import count, fact, line, number, plot, result
+from ..telling import Faults, count, fact, line, number, plot, result
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -119,22 +119,23 @@ def _judged(stage: Stage, subset: Subset, rows: int) -> dict[str, Any]:
         plot("Time of each step", "lines", f"from {number(early)} to {number(late)} s", x_label="update", y_label="seconds",
              series=[line("seconds", subset.seconds)]),
     ]  # fmt: skip
-    wrong = []
+    wrong = Faults()
     if subset.alive > max(3, KEPT * steps):
-        wrong.append(
+        kept = (
             f"the graphs of {subset.alive} of {count(steps, 'step')} are still alive: something keeps losses or outputs"
         )
+        wrong.add(kept, "kept graphs")
     if steps >= FEWEST and late > SLOWER * early and late - early > NOTICED:
-        wrong.append(f"a step takes {number(late)} s at the end, and {number(early)} s at the beginning")
+        wrong.add(f"a step takes {number(late)} s at the end, and {number(early)} s at the beginning", "slower")
     if not all(map(math.isfinite, subset.losses)):
-        wrong.append("the loss is not finite any more after some steps")
+        wrong.add("the loss is not finite any more after some steps", "not finite")
     if wrong:
         then = (
             "look for what keeps values from step to step: lists, sums of losses, hidden states that are not detached"
         )
         if not all(map(math.isfinite, subset.losses)):
             then = "the rung non-finite says where the first such value is made"
-        return result("failed", f"{told}; {'; '.join(wrong)}", evidence, plots, then=then)
+        return result("failed", f"{told}; {wrong}", evidence, plots, then=then, about=wrong.about)
     if "values" in stage.voided:
         return result("shown", f"{told}; the data is made up", evidence, plots)
     falls = len(subset.means) > 1 and subset.means[-1] < subset.means[0]

@@ -97,13 +97,13 @@ def _judged(
             told += f" ({count(asked, 'worker')}, as an estimate)"
         elif own > WAITS * usual and own > SLOW:
             then = "look at what the dataset does for each row, and give the loader workers (`num_workers`)"
-            return result("failed", f"{told} (no workers)", evidence, plots, then=then)
+            return result("failed", f"{told} (no workers)", evidence, plots, then=then, about=("loader",))
     if spent[OUTSIDE] > MOSTLY * step and spent[OUTSIDE] > SLOW:
         told += (
             f"; {spent[OUTSIDE] / step:.0%} of the step is spent in neither model, loss, backward pass nor optimizer"
         )
         then = "look at what the loop does besides: numbers that are read off tensors, files that are written, loops over rows"
-        return result("failed", told, evidence, plots, then=then)
+        return result("failed", told, evidence, plots, then=then, about=("loop",))
     return result("passed", told, evidence, plots)
 
 

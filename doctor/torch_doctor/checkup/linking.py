@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from torch_doctor.checkup.outcome import Rung
     from torch_doctor.rule import Finding
 
-OVERFIT = "overfit-one-batch"
+OVERFIT, RECEIPT = "overfit-one-batch", "receipt"
+RESUMES = "TDR605"
 ENOUGH = 100
 """Updates after which a batch is memorised where everything is right and the learning rate is alive."""
 
@@ -74,8 +75,11 @@ def explaining(about: Sequence[str], findings: Sequence[Finding]) -> list[Findin
 def preventing(rung: Rung, findings: Sequence[Finding]) -> list[Finding]:
     """The confirmed findings because of which a batch cannot be memorised, where the rung itself had no verdict.
 
-    None where too few updates fitted into the time.
+    None where too few updates fitted into the time. As well those because of which a run cannot go on from its checkpoint, which
+    only the run of the whole script shows.
     """
+    if rung.name == RECEIPT and rung.status in {"passed", "shown"}:
+        return [each for each in findings if each.code == RESUMES and each.verdict is Verdict.CONFIRMED]
     updates = next((fact.value for fact in rung.evidence if fact.label == "updates"), 0)
     if rung.name != OVERFIT or rung.status != "shown" or not isinstance(updates, int) or updates < ENOUGH:
         return []

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from torch_doctor.checkup.outcome import Fact, Rung
-from torch_doctor.trace import RoundTripped, Saved
+from torch_doctor.trace import Loaded, Logged, RoundTripped, Saved, claims
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from torch_doctor.probe.climb import Climb
     from torch_doctor.trace import Trace
 
 PATIENCE = 5.0  # seconds for git
@@ -21,9 +22,10 @@ MOST = 20  # files that are named
 CLOSE = 1e-4
 
 
-def with_provenance(rung: Rung, script: Path, trace: Trace | None) -> Rung:
-    """The receipt with the commit of the script, and with what the probe saw of its checkpoints."""
-    rung = replace(rung, evidence=[*rung.evidence, *_commit(script)])
+def with_provenance(rung: Rung, script: Path, climb: Climb) -> Rung:
+    """The receipt with the commit of the script, what it logs, and what the probe saw of its checkpoints."""
+    trace = climb.trace
+    rung = replace(rung, evidence=[*rung.evidence, *_commit(script), *_logged(climb)])
     if trace is None:
         return rung
     rung = replace(rung, evidence=[*rung.evidence, *_checkpoints(trace)])
@@ -35,9 +37,36 @@ def with_provenance(rung: Rung, script: Path, trace: Trace | None) -> Rung:
     if lost and rung.status != "failed":
         reason = "; ".join(dict.fromkeys([*lost, rung.reason]))
         return replace(rung, status="failed", reason=reason, next="look at what the model holds beside its state")
-    if not trace.of(Saved) and rung.status != "skipped":
+    if rung.status == "skipped":
+        return rung
+    saves = trace.of(Saved)
+    if not saves:
         return replace(rung, reason=f"{rung.reason}; nothing was saved with `torch.save`")
+    if all(each.optimizer is False for each in saves):
+        return replace(
+            rung, reason=f"{rung.reason}; no checkpoint holds the optimizer, so that a run cannot go on from one"
+        )
     return rung
+
+
+def _logged(climb: Climb) -> list[Fact]:
+    """What the script says while it trains, and which trackers it gives numbers to."""
+    group = "what is logged while it trains"
+    found = [Fact(f"{how} at {where}", text, group=group) for how, where, text in climb.logs[:MOST]]
+    if climb.trace is not None:
+        sinks = {(each.sink, str(each.site)): each.name for each in climb.trace.of(Logged)}
+        found += [Fact(f"{sink} at {site}", name, group=group) for (sink, site), name in list(sinks.items())[:MOST]]
+        known = {site for _, site in sinks}
+        measured = climb.trace.run.measured if climb.trace.run is not None else []
+        places = dict.fromkeys(
+            str(each.site) for each in measured if each.claim == claims.LOGGED_WITHOUT_GRAPH and each.site
+        )
+        found += [
+            Fact(f"a tracker or a progress bar at {site}", "numbers", group=group)
+            for site in places
+            if site not in known
+        ]
+    return found or [Fact("anything", None, group=group, expected="the loss, at least")]
 
 
 def _checkpoints(trace: Trace) -> Iterator[Fact]:
@@ -48,6 +77,8 @@ def _checkpoints(trace: Trace) -> Iterator[Fact]:
             yield Fact("keys", ", ".join(event.keys[:MOST]), group=group)
         held = {"optimizer": event.optimizer, "scheduler": event.scheduler, "scaler": event.scaler}
         yield from (Fact(f"state of the {name} in it", value, group=group) for name, value in held.items())
+        read = [load for load in trace.of(Loaded) if event.file and load.file == event.file]
+        yield Fact("read again by the script", bool(read) if event.file else None, group=group)
     for trip in trace.of(RoundTripped):
         label = f"difference of the answers of `{trip.name}` after loading"
         yield Fact(label, trip.difference, expected="0", group=f"checkpoint, {trip.site}")

@@ -95,7 +95,9 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
             rung = Rung(name, "skipped", _why(climb, report))
             listener.rung_ended(rung)
         if name == RECEIPT:
-            rung = with_provenance(rung, wanted.script, climb.trace)
+            before, rung = rung.status, with_provenance(rung, wanted.script, climb)
+            if rung.status != before:
+                about[name] = ("checkpoint",)
         rungs.append(_linked(rung, about.get(name, ()), report.findings))
     checked = Checkup(
         script=wanted.shown,

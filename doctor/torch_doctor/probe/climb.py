@@ -23,7 +23,7 @@ class Climb:
     run of the probe comes before it. `begun` hears the name of each rung as it
     begins, `told` what the agent says of each when it is done: `records` has all of that. `device` is what the script ran
     on, `ending` says how the run ended where that was not the script's end, `output` what the script printed, and
-    `trace` is what the probe saw before, with which `python`.
+    `trace` is what the probe saw before, with which `python`. `logs` are what the script says while it trains: how, where, what.
     """
 
     rungs: Sequence[str]
@@ -36,6 +36,7 @@ class Climb:
     ending: str = ""
     trace: Trace | None = None
     python: str = ""
+    logs: list[tuple[str, str, str]] = field(default_factory=list)
     output: str = ""
 
     def take(self, line: bytes) -> None:
@@ -44,6 +45,8 @@ class Climb:
             record = json.loads(line)
             if record["t"] == "climbing":
                 self.begun(str(record["rung"]))
+            elif record["t"] == "logs":
+                self.logs.append((str(record["how"]), str(record["where"]), str(_plain(record["text"]))))
             elif record["t"] == "rung":
                 del record["t"]
                 record = _plain(record)

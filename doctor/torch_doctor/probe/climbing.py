@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch_doctor.probe.following import Attention
     from torch_doctor.probe.launch import Limits
 
-ENOUGH = 0.8
+ENOUGH = 0.9
 """The part of the run's time after which no rung begins, so that the script can come to its end."""
 
 

@@ -63,6 +63,7 @@ class Reader:
             "whole": lambda record: self.run.whole.update(self._rows(record)),
             "climbing": self._doing,
             "rung": self._doing,
+            "logs": self._doing,
             "passed": lambda record: self.run.passed.update(self._rows(record)),
         }
 

@@ -63,10 +63,40 @@ def test_a_label_that_training_contradicts_is_wrong_and_certain(examine: Examine
     assert values(rung, CERTAIN) == [1]
     told = next(plot for plot in rung.plots if plot.title == "Wrong and certain")
     assert len(told.texts) == 1
-    assert told.texts[0].startswith("val_loader, row 8 of those it gave")
+    assert told.texts[0].startswith("val_loader.dataset[8], label")
 
 
 def test_where_all_labels_are_right_none_is_wrong_and_certain(examine: Examine) -> None:
     rung = errors(examine, broken(*FAR))
     assert values(rung, CERTAIN) == [0]
     assert "Wrong and certain" not in [plot.title for plot in rung.plots]
+
+
+def test_a_row_is_named_by_its_index_in_the_data_set_and_its_picture_is_shown(examine: Examine) -> None:
+    pictures = [
+        *("x = torch.randn(256, 10)", "x = torch.randn(256, 1, 8, 8)\nx[200] *= 40"),
+        *("x[:, 0] > 0", "x[:, 0, 0, 0] > 0", "x[:, 1] > 0", "x[:, 0, 0, 1] > 0"),
+        *("nn.Sequential(", "nn.Sequential(nn.Flatten(), ", "nn.Linear(10, 32)", "nn.Linear(64, 32)"),
+    ]
+    rung = errors(examine, broken(*pictures, "train_loader = ", "y[200] = (y[200] + 1) % 3\ntrain_loader = "))
+    hardest = max(fact.value for fact in rung.evidence if fact.group == "loss of the hardest rows")  # type: ignore[type-var]
+    assert "val_loader.dataset[8]" in [fact.label for fact in rung.evidence if fact.value == hardest]
+    shown = next(plot for plot in rung.plots if plot.title == "The hardest rows: Pictures in batch[0]")
+    assert len(shown.images) == len(rung.plots[0].texts)
+    assert shown.images[0].caption.startswith("val_loader.dataset[8]")
+
+
+def test_rows_whose_index_nobody_knows_are_named_by_their_place(examine: Examine) -> None:
+    collated = "collate_fn=lambda rows: [torch.stack(part[:8]) for part in zip(*rows)], shuffle=True"
+    rung = errors(examine, broken(*EASY, "shuffle=True", collated))
+    labels = [fact.label for fact in rung.evidence if fact.group == "loss of the hardest rows"]
+    assert labels
+    assert not [label for label in labels if label.startswith("train_loader.dataset[")]
+
+
+def test_of_made_up_data_nothing_is_wrong_and_certain(examine: Examine) -> None:
+    rung = errors(
+        examine, broken("x = torch.randn(256, 10)", "x = torch.load('inputs.pt')").replace("x[", "x[:256, :10][")
+    )
+    assert rung.status in {"shown", "skipped"}
+    assert values(rung, CERTAIN) == []

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from typing import TYPE_CHECKING
+
+import pytest
 
 from tests.checkup.conftest import TRAINING, broken, values
 from tests.checkup.rungs.test_repeatability import net
@@ -13,7 +16,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.checkup.conftest import Climb
+    from tests.conftest import Outcome
 
+LOGGING = """        optimizer.step()
+        print("loss", loss.item())
+        logging.warning("step")"""
 SAVE = "torch.save(model.state_dict(), 'model.pt')\n"
 
 
@@ -72,4 +79,55 @@ x = torch"""
     rung = climb(broken("x = torch", noisy, "DataLoader(TensorDataset(x[:192]", "DataLoader(Noisy(x[:192]"), "receipt")
     assert values(rung, "hash of its first rows, which are other ones each time they are read") == [None]
     assert len(values(rung, HASH)) == 1
-    assert values(rung, "random numbers that differ after the checkup") in ([], [0])
+    assert values(rung, "random state that differ after the checkup") == [0]
+
+
+def test_the_hash_of_made_up_data_is_none(climb: Climb) -> None:
+    rung = climb(
+        broken("x = torch.randn(256, 10)", "x = torch.load('inputs.pt')").replace("x[", "x[:256, :10]["), "receipt"
+    )
+    assert set(values(rung, "hash of its rows, which are made up as the data are not here")) == {None}
+    assert not [fact for fact in rung.evidence if fact.label == HASH]
+
+
+@pytest.mark.parametrize("seed", ["0", None])
+def test_the_seed_of_hashes_is_told(climb: Climb, monkeypatch: pytest.MonkeyPatch, seed: str | None) -> None:
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    if seed is not None:
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+    assert values(climb(TRAINING, "receipt"), "PYTHONHASHSEED") == [seed]
+
+
+def test_what_the_script_says_while_it_trains_is_told(climb: Climb) -> None:
+    said = "    print('another epoch')\n    for images, labels in train_loader:"
+    script = "import logging" + broken(
+        "    for images, labels in train_loader:", said, "        optimizer.step()", LOGGING
+    )
+    rung = climb(script, "receipt")
+    told = {fact.label: fact.value for fact in rung.evidence if fact.group == "what is logged while it trains"}
+    assert [label.partition(" at ")[0] for label in told] == ["print", "logging", "print"]
+    assert str(next(iter(told.values()))).startswith("loss ")
+
+
+def test_nothing_that_is_said_is_an_open_point(climb: Climb) -> None:
+    assert values(climb(TRAINING, "receipt"), "anything") == [None]
+
+
+EPOCH = "    model.eval()\n    torch.save({'epoch': epoch, 'model': model.state_dict()}, 'last.pt')"
+WHOLE = EPOCH.replace("}, 'last", ", 'optimizer': optimizer.state_dict()}, 'last")
+
+
+@pytest.mark.parametrize(("saved", "status"), [(EPOCH, 1), (WHOLE, 0)], ids=["without the optimizer", "with it"])
+def test_a_checkpoint_to_go_on_from_has_to_hold_the_optimizer(
+    write: Callable[..., Path], run: Callable[..., Outcome], saved: str, status: int
+) -> None:
+    write("train.py", broken("    model.eval()", saved))
+    done = run("checkup", "train.py", "--isolated", "--json", "-", "--time", "60", "--python", sys.executable)
+    receipt = done.json["rungs"][-1]
+    assert receipt["status"] == ("failed" if status else "passed"), receipt["reason"]
+    assert [finding["code"] for finding in receipt["findings"]] == ["TDR605"] * status
+
+
+def test_weights_alone_are_no_checkpoint_to_go_on_from(climb: Climb) -> None:
+    rung = climb(TRAINING + SAVE, "receipt", verdicts=True)
+    assert "no checkpoint holds the optimizer" in rung.reason

@@ -32,6 +32,16 @@ def test_the_parts_of_a_step_are_told(climb: Climb) -> None:
     assert any(fact.group == "operations that take most of a step" for fact in rung.evidence)
 
 
+def test_memory_is_told_at_its_peak_by_part(climb: Climb) -> None:
+    wide = broken("nn.Linear(10, 32)", "nn.Linear(10, 4096)", "nn.Linear(32, 3)", "nn.Linear(4096, 3)")
+    rung = climb(wide, "throughput")
+    peaks = {fact.label: fact.value for fact in rung.evidence if fact.group.startswith("memory at its peak")}
+    assert list(peaks) == ["forward", "loss", "backward", "optimizer"]
+    row = 4096 * 4 * 16
+    assert row * 2 <= int(peaks["forward"] or 0) < row * 4
+    assert int(peaks["backward"] or 0) > row
+
+
 ROWS = ["x = torch", SLOW + "x = torch", "DataLoader(TensorDataset(x[:192]", "DataLoader(Rows(x[:192]"]
 LOOP = ["optimizer.step()", "optimizer.step()\n        sum(range(8_000_000))"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .batches import rows as length
 from .roles import main_score, sides
 
 if TYPE_CHECKING:
@@ -17,16 +16,25 @@ if TYPE_CHECKING:
 
 
 class Row:
-    """One row: of which sample, its place in it, its loss, and for classes its label, the guess, and how sure it is."""
+    """One row: of which sample, its batch and place in it, its loss, and for classes its label, the guess, and how sure it is."""
 
-    __slots__ = ("guess", "label", "loss", "place", "sample", "sure")
+    __slots__ = ("batch", "guess", "label", "loss", "place", "sample", "sure")
 
-    def __init__(self, sample: str, place: int, loss: float) -> None:
+    def __init__(self, sample: Sample, batch: int, place: int, loss: float) -> None:
         self.sample = sample
+        self.batch = batch
         self.place = place
         self.loss = loss
         self.label = self.guess = -1
         self.sure = 0.0
+
+    @property
+    def called(self) -> str:
+        """How the user gets at it: its index in the data set, else its place among the rows that the loader gave."""
+        index = self.sample.index(self.batch, self.place)
+        if index is not None:
+            return f"{self.sample.name}.dataset[{index}]"
+        return f"{self.sample.name}, row {self.place} of batch {self.batch} as it was given"
 
 
 class Rows:
@@ -42,18 +50,17 @@ class Rows:
 
     def look(self, sample: Sample, seconds: float) -> Generator[Play, Seen, None]:
         """Adds the rows of a sample, as many as the time allows."""
-        stage, place = self._stage, 0
+        stage = self._stage
         until = stage.left - seconds
         self.names.append(sample.name)
-        for batch in sample.batches:
+        for number, batch in enumerate(sample.batches):
             if stage.left < until:
                 break
             seen = yield from stage.play(batch, evaluate=True, keep=True)
             self.looked = True
-            self._take(sample.name, seen, place)
-            place += length(batch)
+            self._take(sample, number, seen)
 
-    def _take(self, name: str, seen: Seen, place: int) -> None:
+    def _take(self, sample: Sample, number: int, seen: Seen) -> None:
         score, torch = main_score(seen), self._stage.torch
         if score is None:
             return
@@ -68,7 +75,7 @@ class Rows:
             if self.classes and outputs.dim() == 2 and not target.is_floating_point() and target.dim() == 1:
                 sure, guess = outputs.detach().float().softmax(1).max(1)
             for row, loss in enumerate(losses.tolist()):
-                found = Row(name, place + row, loss)
+                found = Row(sample, number, row, loss)
                 if sure is not None and guess is not None:
                     found.label, found.guess, found.sure = int(target[row]), int(guess[row]), float(sure[row])
                 self.found.append(found)

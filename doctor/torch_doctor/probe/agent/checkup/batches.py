@@ -85,13 +85,16 @@ def copied_batch(batch: Any) -> Any:
     return changed(batch, lambda _, tensor: tensor.detach().clone().requires_grad_(tensor.requires_grad))
 
 
-def taken(torch: Any, loader: Any, most: int, seconds: float) -> list[Any]:
-    """The first batches of a new pass over a loader; random numbers are as they were before.
+def taken(torch: Any, loader: Any, most: int, seconds: float) -> tuple[list[Any], list[Any]]:
+    """The first batches of a new pass over a loader, and the indices in its data set that each asked for.
 
-    None of a dataset that only comes as a stream, of which nobody knows whether it can be read twice.
+    Random numbers are as they were before. None of a dataset that only comes as a stream, of which nobody knows whether it can
+    be read twice.
     """
+    found: list[Any] = []
+    asked: list[Any] = []
     if loader is None or isinstance(getattr(loader, "dataset", None), torch.utils.data.IterableDataset):
-        return []
+        return found, asked
     samplers = (
         loader,
         getattr(loader, "sampler", None),
@@ -99,15 +102,29 @@ def taken(torch: Any, loader: Any, most: int, seconds: float) -> list[Any]:
     )
     chance = Chance(torch, tuple(getattr(each, "generator", None) for each in samplers))
     limit = monotonic() + seconds
-    found: list[Any] = []
     try:
-        for batch in loader:
+        iterator = iter(loader)
+        _listen(iterator, asked)
+        for batch in iterator:
             found.append(batch)
             if len(found) >= most or monotonic() > limit:
                 break
     finally:
         chance.restore()
-    return found
+    return found, asked[: len(found)]
+
+
+def _listen(iterator: Any, asked: list[Any]) -> None:
+    """Has an iterator of a loader remember the indices that it reads, where it reads them one batch after the other."""
+    following = getattr(iterator, "_next_index", None)
+    if not callable(following) or type(iterator).__name__ != "_SingleProcessDataLoaderIter":
+        return
+
+    def _next_index() -> Any:
+        asked.append(following())
+        return asked[-1]
+
+    iterator._next_index = _next_index
 
 
 def rows(batch: Any) -> int:

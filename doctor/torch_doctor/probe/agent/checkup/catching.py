@@ -12,6 +12,7 @@ from .caught import RECENT, Caught, Pass, frames_of
 from .climb import Climb
 from .feeding import Feeding
 from .keeping import Chance, Keeping
+from .logs import Logs
 from .stage import Stage
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Catcher(Caught):
         for kind in (torch.optim.Optimizer, scheduler, schedules.ReduceLROnPlateau, scaler):
             patches.replace(kind, "__init__", self._remembering(self.machinery))
         patches.replace(torch, "manual_seed", self._seeding)
+        Logs(self).install()
         self.recorder.caps.climb = self
         self.recorder.at_end.insert(0, self._at_end)
 

@@ -82,12 +82,16 @@ class Observer:
     @contextmanager
     def _timed(self, part: str) -> Iterator[None]:
         self._depth[part] += 1
-        start = self._now()
+        start, peaks = self._now(), self.play.peaks
+        if peaks is not None:
+            peaks.enter(part)
         try:
             yield
         finally:
             self._depth[part] -= 1
             self.seen.spent[part] += self._now() - start
+            if peaks is not None:
+                peaks.leave()
 
     def _listens(self, part: str) -> bool:
         return (
@@ -198,6 +202,8 @@ class Observer:
         if self._depth["optimizer"] > 1:
             return None
         self.watch.recorder.safely(self._prepare, optimizer)
+        if self.play.peaks is not None:
+            self.play.peaks.enter("optimizer")
         self._step_began = self._now()
         keywords = keywords or {}
         if callable(keywords.get("closure")):
@@ -253,6 +259,8 @@ class Observer:
         if self._depth["optimizer"]:
             return
         self.seen.spent["optimizer"] += self._now() - self._step_began
+        if self.play.peaks is not None:
+            self.play.peaks.leave()
         self.seen.steps += 1
         self.seen.optimizers.append(optimizer)
         self.watch.recorder.safely(self._finish, optimizer)

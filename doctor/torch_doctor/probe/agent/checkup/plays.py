@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .peaks import Peaks
 
 MOST = 16  # calls that are kept
 PARTS = ("forward", "loss", "backward", "optimizer")
@@ -20,7 +23,8 @@ class Play:
     """How a step is to be repeated: on which batch, and what of it is looked at.
 
     `evaluate` runs the model in evaluation mode, `frozen` has updates change nothing, `rate` is what learning rates are
-    multiplied with, `details` has every layer looked at, and `keep` the calls of models and losses remembered.
+    multiplied with, `details` has every layer looked at, and `keep` the calls of models and losses remembered. `peaks` marks the
+    parts for who measures their memory.
     """
 
     def __init__(
@@ -32,6 +36,7 @@ class Play:
         rate: float = 1.0,
         details: bool = False,
         keep: bool = False,
+        peaks: Peaks | None = None,
     ) -> None:
         self.batch = batch
         self.evaluate = evaluate
@@ -39,6 +44,7 @@ class Play:
         self.rate = rate
         self.details = details
         self.keep = keep
+        self.peaks = peaks
 
 
 class Call:

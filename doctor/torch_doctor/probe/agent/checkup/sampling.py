@@ -19,16 +19,34 @@ CHANNELS = 4
 
 
 class Sample:
-    """The first batches of a loader: `parts` are their tensors by name, in the order of the batches."""
+    """The first batches of a loader: `parts` are their tensors by name, `asked` the indices of their rows, in their order."""
 
-    def __init__(self, name: str, loader: Any, batches: list[Any]) -> None:
+    def __init__(self, name: str, loader: Any, batches: list[Any], asked: list[Any] | None = None) -> None:
         self.name = name
         self.loader = loader
         self.batches = batches
+        self.asked = asked or []
         self.parts: dict[str, list[Any]] = {}
         for batch in batches:
             for path, tensor in leaves(batch):
                 self.parts.setdefault(path, []).append(tensor.detach())
+
+    def index(self, batch: int, row: int) -> int | None:
+        """The index in the data set of a row of a batch; None where nobody can tell."""
+        known = self.asked[batch] if batch < len(self.asked) else None
+        asked: list[Any] = list(known) if isinstance(known, (list, tuple)) else []
+        if len(asked) != rows(self.batches[batch]) or row >= len(asked):
+            return None
+        return int(asked[row]) if hasattr(asked[row], "__index__") else None
+
+    def row(self, path: str, batch: int, row: int) -> Any:
+        """A part of a row of a batch; None where it has none."""
+        held = self.parts.get(path, [])
+        if batch >= len(held):
+            return None
+        tensor = held[batch]
+        whole = tensor.dim() and tensor.shape[0] == rows(self.batches[batch])
+        return tensor[row] if whole and is_dense(tensor) else None
 
     def rows(self) -> int:
         """How many rows it has."""
@@ -57,10 +75,10 @@ def samples(stage: Stage, seconds: float) -> list[Sample]:
         order = sorted(stage.loaders, key=lambda each: each is not stage.loader)
         names = _names(stage)
         for loader in order[:4]:
-            found = taken(stage.torch, loader, BATCHES, seconds / max(1, len(order)))
+            found, asked = taken(stage.torch, loader, BATCHES, seconds / max(1, len(order)))
             if found:
                 trains = loader is stage.loader
-                known.append(Sample(names.get(id(loader)) or ("training" if trains else "other"), loader, found))
+                known.append(Sample(names.get(id(loader)) or ("training" if trains else "other"), loader, found, asked))
         stage.notes["samples"] = known
     return known
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
+from ..pictures import shown
 from ..sampling import SMALL, samples
 from ..stage import Skip
 from ..telling import count, fact, number, plot, result
@@ -35,10 +36,11 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
             raise Skip("the rung small-subset did not run")
         raise Skip("the loss cannot be taken apart by rows" if rows.looked else "small-subset left no time for it")
     hardest = sorted(rows.found, key=lambda row: -row.loss)[:HARDEST]
-    evidence = [fact(f"loss of row {row.place}", row.loss, group=f"hardest rows: {row.sample}") for row in hardest]
+    evidence = [fact(row.called, row.loss, group="loss of the hardest rows") for row in hardest]
     plots, wrong = [], _contradicted(stage, known)
-    texts = [f"{row.sample}, row {row.place} of those it gave: loss {number(row.loss)}{_guess(row)}" for row in hardest]
+    texts = [f"{row.called}: loss {number(row.loss)}{_guess(row)}" for row in hardest]
     plots.append(plot("The hardest rows", "texts", f"{count(len(texts), 'row')} with the highest loss", texts=texts))
+    plots += _pictures(stage, known, hardest, "The hardest rows")
     told = f"the hardest of {count(len(rows.found), 'row')} has a loss of {number(hardest[0].loss)}"
     certain = [row for row in rows.found if row.label >= 0 and row.label != row.guess and row.sure >= CERTAIN]
     real = "values" not in stage.voided
@@ -46,12 +48,13 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         evidence.append(fact(f"rows that are wrong with {CERTAIN:.0%} or more", len(certain)))
     if real and certain:
         certain.sort(key=lambda row: -row.sure)
-        texts = [f"{row.sample}, row {row.place} of those it gave{_guess(row)}" for row in certain[:HARDEST]]
+        texts = [f"{row.called}{_guess(row)}" for row in certain[:HARDEST]]
         alternative = f"{count(len(certain), 'row')} taken for another class with {CERTAIN:.0%} or more"
         plots.append(plot("Wrong and certain", "texts", alternative, texts=texts))
+        plots += _pictures(stage, known, certain[:HARDEST], "Wrong and certain")
     if 1 < rows.classes <= MOST_CLASSES and any(row.label >= 0 for row in rows.found):
         for name in rows.names:
-            own = [row for row in rows.found if row.sample == name and row.label >= 0]
+            own = [row for row in rows.found if row.sample.name == name and row.label >= 0]
             if own:
                 right = sum(row.label == row.guess for row in own) / len(own)
                 evidence.append(fact("accuracy after the small subset", right, group=name))
@@ -65,6 +68,22 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
 
 def _guess(row: Row) -> str:
     return f", label {row.label}, taken for {row.guess} with {row.sure:.0%}" if row.label >= 0 else ""
+
+
+def _pictures(stage: Stage, known: Roles, rows: list[Row], title: str) -> list[dict[str, Any]]:
+    """The inputs of some rows, as one can look at them."""
+    plots = []
+    for path in known.inputs:
+        held = [(row, row.sample.row(path, row.batch, row.place)) for row in rows]
+        shape = next((each.shape for _, each in held if each is not None), None)
+        alike = [(row, each) for row, each in held if each is not None and each.shape == shape]
+        if not alike:
+            continue
+        captions = [f"{row.called}: {number(row.loss)}{_guess(row)}" for row, _ in alike]
+        figure = shown(stage.torch, path, stage.torch.stack([each for _, each in alike]), captions)
+        if figure is not None:
+            plots.append({**figure, "title": f"{title}: {figure['title']}"})
+    return plots
 
 
 def _matrix(name: str, own: list[Row], classes: int) -> dict[str, Any]:
@@ -93,7 +112,7 @@ def _swapped(rows: Rows) -> list[str]:
     shares: dict[str, dict[int, Counter[int]]] = defaultdict(lambda: defaultdict(Counter))
     for row in rows.found:
         if row.label >= 0:
-            shares[row.sample][row.label][row.guess] += 1
+            shares[row.sample.name][row.label][row.guess] += 1
     training, other = shares[rows.names[0]], shares[rows.names[1]]
     wrong = []
     for one in range(rows.classes):

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 LARGEST = 20_000_000  # parameters of a model that is copied
 STEPS = 2
+SAME_RUN, RESUMED = 2 * (STEPS + 1), 4 * STEPS + 3
+"""The steps that each question takes."""
 CLOSE = 1e-4
 
 
@@ -32,6 +34,7 @@ class Said:
         self.evidence: list[dict[str, Any]] = []
         self.wrong = Faults()
         self.open: list[str] = []
+        self.short: list[str] = []
 
     def take(self, label: str, apart: float | None, wrong: str, about: str = "") -> None:
         """How far apart two answers are that should be the same; it is wrong where it is `about` something."""
@@ -58,19 +61,28 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     steady = _twice(stage, call, said)
     if steady:
         _rows(stage, call, said)
-    yield from _same_run(stage, said)
-    if stage.left > 0.3:
+    step = seen.seconds
+    if stage.left > SAME_RUN * step:
+        yield from _same_run(stage, said)
+    else:
+        said.short.append("the same steps twice")
+    if stage.left > RESUMED * step:
         stage.natural = True
         try:
             yield from _resumed(stage, call, said, steady=steady)
         finally:
             stage.natural = False
+    else:
+        said.short.append("a resumed run")
     if said.wrong:
         then = "look at what the model or the optimizer holds beside its state, and at layers that do not heed `eval()`"
         return result("failed", str(said.wrong), said.evidence, then=then, about=said.wrong.about)
     told = "an evaluation, a reloaded model and a resumed run give the same again"
     if said.open:
         return result("shown", "; ".join(said.open), said.evidence)
+    if said.short:
+        told = f"an evaluation gives the same again; no time was left for {' and '.join(said.short)}"
+        return result("shown", told if steady else told.partition("; ")[2], said.evidence)
     return result("passed" if steady else "shown", told, said.evidence)
 
 

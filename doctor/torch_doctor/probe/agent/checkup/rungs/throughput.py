@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..batches import rows
 from ..keeping import Chance
+from ..peaks import Peaks
 from ..plays import PARTS
 from ..stage import Skip
 from ..telling import count, fact, line, number, plot, result
@@ -48,7 +49,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     spent = {part: value / made for part, value in total.items()}
     spent[OUTSIDE] = max(0.0, step - sum(spent.values()))
     memory, packed = yield from _memory(stage)
-    operations = yield from _profiled(stage)
+    operations, highest = yield from _profiled(stage)
     asked = _asked(stage)
     evidence = [
         fact("step", usual, "s"),
@@ -63,6 +64,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         ),
         fact("workers that the script asks for", asked, group=LOADER),
         *memory,
+        *highest,
         *_times(dict(operations), "operations that take most of a step"),
     ]
     evidence += _largest(stage, packed)
@@ -218,22 +220,26 @@ def _free(stage: Stage) -> int:
         return 0
 
 
-def _profiled(stage: Stage) -> Generator[Play, Seen, list[tuple[str, float]]]:
-    """The operations that take most of a step."""
+def _profiled(stage: Stage) -> Generator[Play, Seen, tuple[list[tuple[str, float]], list[dict[str, Any]]]]:
+    """The operations that take most of a step, and the peak of the memory by part."""
+    peaks = Peaks(stage.torch)
     try:
         from torch.profiler import ProfilerActivity, profile
 
-        made: Any = profile(activities=[ProfilerActivity.CPU])
+        made: Any = profile(activities=[ProfilerActivity.CPU], profile_memory=True)
         made.start()
     except Exception:  # noqa: BLE001 - a torch without it
-        return []
+        return [], []
     try:
-        yield from stage.play()
+        yield from stage.play(peaks=peaks)
     finally:
         made.stop()
+    stage.recorder.safely(peaks.read, made)
     found = [
         (each.key, each.self_cpu_time_total / 1e6)
         for each in made.key_averages()
         if not each.key.startswith(("ProfilerStep", "Optimizer.", "[", "torch_doctor"))
     ]
-    return sorted(found, key=lambda pair: -pair[1])[:OPERATIONS]
+    group = "memory at its peak, beside what was there before the step"
+    told = [fact(part, peaks.found[part], "bytes", group=group) for part in PARTS if part in peaks.found]
+    return sorted(found, key=lambda pair: -pair[1])[:OPERATIONS], told

@@ -236,3 +236,57 @@ def test_a_failed_rung_has_the_findings_that_explain_it(
 def test_what_is_no_script_is_an_error(run: Callable[..., Outcome], arguments: list[str], said: str) -> None:
     done = run("checkup", *arguments)
     assert (done.status, done.err) == (2, f"error: {said}\n")
+
+
+BY_HAND = [
+    "        optimizer.step()",
+    "        with torch.no_grad():\n            for each in model.parameters():\n                each -= 0.3 * each.grad",
+    "optimizer = torch.optim.Adam(model.parameters(), lr=0.01)\n",
+    "",
+    "optimizer.zero_grad()",
+    "model.zero_grad()",
+]
+
+
+def test_updates_by_hand_are_climbed_with_the_rate_that_they_show(examine: Examine) -> None:
+    rungs = {rung.name: rung for rung in examine(broken(*BY_HAND), *RUNGS).checkup.rungs}
+    assert rungs[OVERFIT].status == "passed", rungs[OVERFIT].reason
+    assert values(rungs[OVERFIT], "learning rate") == [pytest.approx(0.3, rel=0.01)]
+    assert values(rungs[OVERFIT], "of them given to the optimizer") == [451]
+    assert {rung.name: rung.reason for rung in rungs.values() if rung.status in {"failed", "skipped"}} == {}
+    assert values(rungs["receipt"], "weights that differ after the checkup") == [0]
+
+
+def test_a_rate_by_hand_that_is_too_high_fails(climb: Climb) -> None:
+    rung = climb(broken("0.3 * each.grad", "300 * each.grad", script=broken(*BY_HAND)), "learning-rate")
+    assert rung.status == "failed", rung.reason
+    assert "the learning rate is too high" in rung.reason
+
+
+PLAIN = """
+import torch
+
+torch.manual_seed(0)
+features = torch.randn(200, 3)
+targets = (features @ torch.tensor([2.0, -3.4, 0.7]) + 4.2) ** 2
+sizes = [(3, 8), (8,), (8, 8), (8,), (8,), ()]
+parameters = [torch.randn(size).div(2).requires_grad_() for size in sizes]
+for start in range(0, 200, 100):
+    rows = slice(start, start + 100)
+    w, b, v, c, u, d = parameters
+    hidden = torch.relu(torch.relu(features[rows] @ w + b) @ v + c)
+    loss = ((hidden @ u + d - targets[rows]) ** 2).mean()
+    loss.backward()
+    for each in parameters:
+        each.data.add_(each.grad, alpha=-0.001)
+        each.grad = None
+print("RESULT", [each.tolist() for each in parameters])
+"""
+
+
+def test_tensors_of_no_model_are_as_they_were_after_a_climb(examine: Examine, write: Callable[..., Path]) -> None:
+    bare = subprocess.run([sys.executable, write("bare.py", PLAIN)], capture_output=True, text=True, check=True).stdout
+    examined = examine(PLAIN, OVERFIT, "learning-rate", "non-finite")
+    assert [rung.status for rung in examined.checkup.rungs if rung.status == "skipped"] == []
+    assert values(examined.checkup.rungs[0], "learning rate") == [pytest.approx(0.001, rel=0.01)]
+    assert [line for line in examined.climb.output.splitlines() if line.startswith("RESULT")] == bare.splitlines()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..identities import IdentitySet
 from ..loops import NOTHING
+from .by_hand import ByHand
 from .caught import RECENT, Caught, Pass, frames_of
 from .climb import Climb
 from .feeding import Feeding
@@ -39,6 +40,7 @@ class Catcher(Caught):
         for kind in (torch.optim.Optimizer, scheduler, schedules.ReduceLROnPlateau, scaler):
             patches.replace(kind, "__init__", self._remembering(self.machinery))
         patches.replace(torch, "manual_seed", self._seeding)
+        self.observer.by_hand, self.observer.around = ByHand(torch), self._around
         Logs(self).install()
         self.recorder.caps.climb = self
         self.recorder.at_end.insert(0, self._at_end)
@@ -47,6 +49,8 @@ class Catcher(Caught):
         def wrap(original: Any) -> Any:
             def __init__(thing: Any, *arguments: Any, **keywords: Any) -> None:  # noqa: N807
                 original(thing, *arguments, **keywords)
+                if isinstance(thing, self.torch.optim.Optimizer) and not self.recorder.quiet:
+                    self.observer.by_hand = None
                 if isinstance(found, IdentitySet):
                     found.add(thing)
                 else:
@@ -126,6 +130,8 @@ class Catcher(Caught):
             return NOTHING
         feeding = self.feeding
         if feeding is None:
+            if not self.caught:
+                self.recorder.safely(self._look_for_updates_by_hand, loop)
             if self.caught and loop is self.loop:
                 return self._start(following)
             if not self.caught and loop.node.kind != "comprehension":
@@ -167,7 +173,11 @@ class Catcher(Caught):
     def _stepped(self, _: Any) -> None:
         if self.caught or self.over or self.recorder.quiet:
             return
-        loops = self._around()
+        self.observer.by_hand = None
+        self._catch(self._around())
+
+    def _catch(self, loops: list[Loop]) -> None:
+        """Remembers the loop with the first update, of those around it, and what feeds it."""
         fed = [loop for loop in loops if loop.node.key in self.passes and self.passes[loop.node.key].loaded]
         chosen = fed[-1] if fed else loops[-1] if loops else None
         iterator = self.order[-1] if self.order else None
@@ -180,6 +190,23 @@ class Catcher(Caught):
             self.loaders[self.of[self.feeder]] = True
         self.caught = True
         self.observer.before_first_step = None
+
+    def _look_for_updates_by_hand(self, loop: Loop) -> None:
+        """Whether the last pass of a loop, in which something went backward, moved what has no optimizer."""
+        found = self.observer.by_hand
+        if found is None or not found.loops or found.loops[-1] is not loop:
+            return
+        self.recorder.quiet += 1
+        try:
+            updated = found.updated()
+        finally:
+            self.recorder.quiet -= 1
+        if not updated:
+            return
+        self.initial.update(found.initial())
+        self.observer.seen.steps += 1
+        self.observer.seen.optimizers.append(found.optimizer)
+        self._catch(found.loops)
 
     # --- the climb ---
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..watching.watch import Watch
+    from .by_hand import ByHand
 
 
 class Observer:
@@ -32,11 +33,13 @@ class Observer:
         self.before_first_step: Any = None
         self.after_step: Any = None
         self.rates: dict[tuple[int, int], float] = {}
+        self.by_hand: ByHand | None = None
+        self.around: Any = list  # the loops under way
         self._depth = dict.fromkeys(PARTS, 0)
         self._began = perf_counter()
         self._before: dict[int, Any] = {}
         self._graphs: list[weakref.ref[Sentinel]] | None = None
-        self._held: list[tuple[Any, Any]] = []
+        self._held: list[tuple[Any, Any]] = []  # groups with their rates
         self._gradients: list[tuple[Any, Any]] = []
 
     def install(self) -> None:
@@ -57,12 +60,18 @@ class Observer:
         """The script is about to repeat its step."""
         self.play, self.seen, self.on = play, Seen(), True
         self._depth = dict.fromkeys(PARTS, 0)
+        if self.by_hand is not None:
+            self.by_hand.begin()
         self._began = self._now()
 
     def end(self) -> Seen:
         """It did."""
         self.on = False
         self.seen.seconds = self._now() - self._began
+        if self.by_hand is not None:
+            self._before = self.by_hand.finish(self.play, self.seen)
+            if self.play.details and self.by_hand.optimizer is not None:
+                self._look(self.by_hand.optimizer)
         return self.seen
 
     def watches_graphs(self, *, start: bool) -> None:
@@ -116,9 +125,7 @@ class Observer:
                 return original(module, *arguments, **keywords)
             if next(iter(module.parameters()), None) is None:
                 return original(module, *arguments, **keywords)
-            kind = next(module.parameters()).device.type
-            if self._casts(kind):
-                self.seen.autocast = self.torch.get_autocast_dtype(kind)
+            self._look_for_autocast(next(module.parameters()).device.type)
             with self._mode(module), self._timed("forward"):
                 result = original(module, *arguments, **keywords)
             if self.play.keep or self.play.details:
@@ -128,9 +135,11 @@ class Observer:
 
         return __call__
 
-    def _casts(self, kind: str) -> bool:
-        """Whether an autocast for a kind of device holds; an older torch cannot be asked."""
-        return hasattr(self.torch, "get_autocast_dtype") and bool(self.torch.is_autocast_enabled(kind))
+    def _look_for_autocast(self, kind: str) -> None:
+        if hasattr(self.torch, "get_autocast_dtype") and self.torch.is_autocast_enabled(
+            kind
+        ):  # an older one cannot be asked
+            self.seen.autocast = self.torch.get_autocast_dtype(kind)
 
     @contextmanager
     def _mode(self, module: Any) -> Iterator[None]:
@@ -182,34 +191,35 @@ class Observer:
             if not self.on or self._depth["backward"] or threading.get_ident() != self.watch.recorder.main:
                 return original(*arguments, **keywords)
             given = arguments[0] if arguments else keywords.get("tensors")
-            for each in self.watch.marks.tensors(given):
+            losses = list(self.watch.marks.tensors(given))
+            for each in losses:
                 if each.numel() == 1:
                     self.seen.losses.append(float(getattr(each, "_torch_doctor_loss", each).detach()))
                 if self._graphs is not None and each.grad_fn is not None and not self.play.evaluate:
                     each.grad_fn.metadata[SENTINEL] = sentinel = Sentinel()
                     self._graphs.append(weakref.ref(sentinel))
             with self._timed("backward"):
-                return original(*arguments, **keywords)
+                result = original(*arguments, **keywords)
+            if self.by_hand is not None:
+                self.watch.recorder.safely(self.by_hand.filled, losses, self.around())
+            return result
 
         return backward
 
     # --- updates ---
 
     def _before_step(self, optimizer: Any, arguments: Any = (), keywords: Any = None) -> Any:
-        if not self.on:
-            return None
-        self._depth["optimizer"] += 1
-        if self._depth["optimizer"] > 1:
+        self._depth["optimizer"] += self.on
+        if not self.on or self._depth["optimizer"] > 1:
             return None
         self.watch.recorder.safely(self._prepare, optimizer)
         if self.play.peaks is not None:
             self.play.peaks.enter("optimizer")
         self._step_began = self._now()
-        keywords = keywords or {}
-        if callable(keywords.get("closure")):
+        if keywords and callable(keywords.get("closure")):
             return arguments, {**keywords, "closure": self._closing(keywords["closure"], optimizer)}
         if len(arguments) > 1 and callable(arguments[1]):
-            return (arguments[0], self._closing(arguments[1], optimizer), *arguments[2:]), keywords
+            return (arguments[0], self._closing(arguments[1], optimizer), *arguments[2:]), keywords or {}
         return None
 
     def _closing(self, closure: Any, optimizer: Any) -> Any:
@@ -253,10 +263,8 @@ class Observer:
                 each.grad = None
 
     def _after_step(self, optimizer: Any, *_: Any) -> None:
-        if not self.on:
-            return
-        self._depth["optimizer"] = max(0, self._depth["optimizer"] - 1)
-        if self._depth["optimizer"]:
+        self._depth["optimizer"] = max(0, self._depth["optimizer"] - self.on)
+        if not self.on or self._depth["optimizer"]:
             return
         self.seen.spent["optimizer"] += self._now() - self._step_began
         if self.play.peaks is not None:
@@ -277,14 +285,14 @@ class Observer:
             self._look(optimizer)
 
     def _look(self, optimizer: Any) -> None:
-        """Every parameter of the models that ran: its gradient, its update."""
         with self.torch.no_grad():
             self.seen.optimized.update(map(id, parameters_of(optimizer)))
             for call in self.seen.models:
                 for name, each in call.called.named_parameters():
                     before = self._before.get(id(each))
                     moved = 0.0 if before is None else float((each.detach() - before).float().norm())
-                    gradient = None if each.grad is None else float(each.grad.detach().float().norm())
+                    own = each.grad if self.by_hand is None else self.by_hand.gradient(each)
+                    gradient = None if own is None else float(own.detach().float().norm())
                     if name not in self.seen.layers or before is not None:
                         self.seen.layers[name] = gradient, moved, float(each.detach().float().norm())
         self._before = {}

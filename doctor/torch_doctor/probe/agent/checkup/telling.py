@@ -91,3 +91,8 @@ def clean(value: Any, *, series: bool = False) -> Any:
 def count(many: int, what: str, several: str = "") -> str:
     """`1 row`, `2 rows`."""
     return f"{many:,} {what if many == 1 else several or what + 's'}"
+
+
+def listed(words: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)

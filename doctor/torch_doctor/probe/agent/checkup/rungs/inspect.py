@@ -12,7 +12,7 @@ from ..pictures import shown
 from ..roles import Roles, roles
 from ..sampling import MANY_CLASSES, SMALL, Sample, described, samples, validation
 from ..stage import Skip
-from ..telling import Faults, count, fact, line, plot, result
+from ..telling import Faults, count, fact, line, listed, plot, result
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -40,13 +40,13 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     wrong = Faults()
     plots: list[dict[str, Any]] = []
     for sample in found[:1]:
-        _labels(sample, known, evidence, plots, wrong)
+        ordered = _labels(sample, known, evidence, plots, wrong)
         plots += _pictures(stage, sample, known)
     bad = _finite(found)
     left_out = bool(bad) and (yield from _left_out(stage, found[0]))
     for each in [] if left_out else bad:
         wrong.add(each, "data not finite")
-    _twice(stage, found, known, evidence, wrong)
+    hashed = _twice(stage, found, known, evidence, wrong)
     told = ", ".join(f"{count(each.rows(), 'row')} of {each.name}" for each in found)
     code = assertions(found[0], known)
     if wrong and not stage.voided & {"values", "shapes"}:
@@ -58,7 +58,8 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         )
     if left_out:
         return result("shown", f"{'; '.join(bad)}, which the script leaves out", evidence, plots, code=code)
-    return result("passed", f"{told}: finite, in no suspicious order, and none twice", evidence, plots, code=code)
+    good = ["finite"] + ["in no suspicious order"] * ordered + ["none twice"] * hashed
+    return result("passed", f"{told}: {listed(good)}", evidence, plots, code=code)
 
 
 def _left_out(stage: Stage, sample: Sample) -> Generator[Play, Seen, bool]:
@@ -87,8 +88,9 @@ def _finite(found: list[Sample]) -> list[str]:
 
 def _labels(
     sample: Sample, known: Roles, evidence: list[dict[str, Any]], plots: list[dict[str, Any]], wrong: Faults
-) -> None:
-    """How often each label comes, and whether they come in order."""
+) -> bool:
+    """How often each label comes, and whether they come in order; whether that could be seen."""
+    ordered = False
     for path in known.targets:
         own = [each for each in sample.parts.get(path, ()) if each.numel() and each.dim()]
         if not own or own[0].is_floating_point() or own[0].numel() != own[0].shape[0]:
@@ -115,6 +117,8 @@ def _labels(
         )
         if known.task == "classes":
             _order(sample, path, batches, known, wrong)
+            ordered |= len(labels) >= SORTED_ROWS and len(batches) >= FEW_BATCHES
+    return ordered
 
 
 def _order(sample: Sample, path: str, batches: list[list[int]], known: Roles, wrong: Faults) -> None:
@@ -134,18 +138,18 @@ def _order(sample: Sample, path: str, batches: list[list[int]], known: Roles, wr
             wrong.add(f"every batch of {sample.name} has a single label", "order")
 
 
-def _twice(stage: Stage, found: list[Sample], known: Roles, evidence: list[dict[str, Any]], wrong: Faults) -> None:
-    """Rows that come twice in what is trained on, or there and in what is evaluated on."""
+def _twice(stage: Stage, found: list[Sample], known: Roles, evidence: list[dict[str, Any]], wrong: Faults) -> bool:
+    """Rows that come twice in what is trained on, or there and in what is evaluated on; whether none does."""
     training, other = found[0], validation(stage, found)
     paths = [path for path in known.inputs if path in training.parts]
     first = training.parts[paths[0]][0] if paths else None
     if training.loader is None or stage.loader is None or first is None or not first.dim() or first[0].numel() < SMALL:
-        return
+        return False
     own = training.hashes(paths)
     again = len(own) - len(set(own))
     evidence.append(fact("rows whose input comes twice", again, group=training.name))
     if other is None or any(path not in other.parts for path in paths):
-        return
+        return not again
     both = set(own) & set(other.hashes(paths))
     label = f"rows with an input that is in {other.name}, too"
     evidence.append(fact(label, len(both), group=training.name, expected="0"))
@@ -156,6 +160,7 @@ def _twice(stage: Stage, found: list[Sample], known: Roles, evidence: list[dict[
             f" of {training.rows():,} and {other.rows():,} rows",
             "shared rows",
         )
+    return not again and not both
 
 
 def _pictures(stage: Stage, sample: Sample, known: Roles) -> list[dict[str, Any]]:

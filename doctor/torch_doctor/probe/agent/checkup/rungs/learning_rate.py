@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 STEPS, FEWEST, MOST = 100, 20, 8
 LOWEST, HIGHEST = 1e-7, 10.0
+BEYOND = 3.0  # times the script's own rate, where that is higher still
 KEEPS = 0.8  # of the mean so far, with every further loss
 DIVERGED = 3.0  # times the loss at first, or the lowest
 FALLS = 0.95  # of the loss at first
@@ -85,18 +86,18 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
             raise Skip("no loss went backward through `backward()`")
         at_first.append(seen.loss)
     mean = sum(at_first) / len(at_first)
-    rate, start, step = LOWEST, monotonic(), 0
-    while rate <= HIGHEST and stage.left > limit and curve.diverged is None:
+    rate, start, step, top = LOWEST, monotonic(), 0, max(HIGHEST, own * BEYOND)
+    while rate <= top and stage.left > limit and curve.diverged is None:
         place = step % len(batches)
         seen = yield from stage.play(batches[place], rate=rate / own)
         if seen.loss is not None:  # batches are not equally hard
             curve.take(rate, seen.loss - at_first[place] + mean)
-        if rate == HIGHEST:
+        if rate == top:
             break
         step += 1
         fitting = (stage.left - limit) / ((monotonic() - start) / step)
         remaining = max(1, min(STEPS - step, int(fitting)))
-        rate = min(HIGHEST, rate * (HIGHEST / rate) ** (1 / remaining))
+        rate = min(top, rate * (top / rate) ** (1 / remaining))
     stage.restore()
     if len(curve.losses) < FEWEST and curve.diverged is None:
         raise Skip(f"only {count(len(curve.losses), 'step')} fitted into the time")

@@ -41,7 +41,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     """Trains on the batches of the subset with the script's own step, and evaluates between the passes."""
     found = samples(stage, stage.left * 0.2)
     if not found or found[0].loader is not stage.loader or stage.loader is None:
-        raise Skip("the step takes no batches from a data loader that could be read again")
+        raise Skip("a step is not fed by a batch of a data loader that could be read again")
     known = yield from roles(stage)
     training, other = found[0], validation(stage, found)
     subset = Subset()

@@ -225,7 +225,7 @@ class Watcher:
                 event = recorder.event(
                     "Stepped", here, site=site, optimizer=0, name=text, modules=sorted(modules), whole=True, manual=True
                 )
-                recorder.happened(here, trained=True, step=True)
+                recorder.happened(_training(here), trained=True, step=True)
                 self._watch.tell("on_step", None, here, event)
         if gone:
             left = owners(
@@ -256,7 +256,13 @@ class Watcher:
             fields = {"name": text, "modules": sorted(modules), "whole": True}
             self._recorder.event("ZeroGrad", here, site=site, target=0, **fields)
             self._recorder.event("Backward", here, site=site, through="assigned", loss={"name": text}, **fields)
-            self._recorder.happened(here, trained=True)
+            self._recorder.happened(_training(here), trained=True)
+
+
+def _training(here: Here) -> Here:
+    """Where an update by hand happens: a loop through parameters, in which nothing else does, is none that trains."""
+    watched = [loop for loop in here.loops if loop.watched]
+    return here._replace(loops=watched) if watched else here
 
 
 def _is_nonzero(gradient: Any) -> bool:

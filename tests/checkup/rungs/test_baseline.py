@@ -61,3 +61,9 @@ def test_a_loss_that_is_divided_for_accumulation_is_multiplied_again(climb: Clim
     rung = climb(script, "baseline")
     assert rung.status == "passed", rung.reason
     assert values(rung, "passes over which it is averaged") == [4]
+
+
+def test_what_lies_between_the_model_and_the_loss_is_named(climb: Climb) -> None:
+    rung = climb(broken("criterion(model(images), labels)", "criterion(model(images).softmax(1), labels)"), "baseline")
+    assert rung.status == "shown", rung.reason
+    assert "something lies between the model and the loss" in rung.reason

@@ -100,3 +100,32 @@ def test_of_made_up_data_nothing_is_wrong_and_certain(examine: Examine) -> None:
     )
     assert rung.status in {"shown", "skipped"}
     assert values(rung, CERTAIN) == []
+
+
+def test_the_loss_of_a_row_is_summed_where_the_script_sums(examine: Examine) -> None:
+    many = ["nn.CrossEntropyLoss()", "nn.MSELoss(reduction={!r})", "lr=0.01", "lr=1e-9"]
+    rows = ["(x[:, 0] > 0).long() + (x[:, 1] > 0).long()", "torch.randn(256, 3)"]
+    highest = []
+    for reduction in ("mean", "sum"):
+        changes = [each.format(reduction) for each in many]
+        rung = errors(examine, broken(*changes, *rows))
+        highest.append(
+            max(float(fact.value or 0) for fact in rung.evidence if fact.group == "loss of the hardest rows")
+        )
+    assert highest[1] > 1.5 * highest[0]
+
+
+def test_values_of_a_loss_over_steps_are_no_rows_of_the_data_set(examine: Examine) -> None:
+    steps = [
+        *("x = torch.randn(256, 10)", "x = torch.randn(256, 5, 10)"),
+        *("(x[:, 0] > 0).long() + (x[:, 1] > 0).long()", "(x[:, :, 0] > 0).long()"),
+        *("loss = criterion(model(images), labels)", "loss = criterion(model(images).flatten(0, 1), labels.flatten())"),
+        *(
+            "            criterion(model(images), labels)",
+            "            criterion(model(images).flatten(0, 1), labels.flatten())",
+        ),
+    ]
+    rung = errors(examine, broken(*steps))
+    assert rung.status == "shown", rung.reason
+    assert "of 1,280 values" in rung.reason
+    assert not [fact.label for fact in rung.evidence if ".dataset[" in fact.label]

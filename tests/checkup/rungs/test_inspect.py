@@ -63,3 +63,43 @@ def test_batches_that_the_script_leaves_out_do_no_harm(climb: Climb) -> None:
     rung = climb(script, "inspect")
     assert rung.status == "shown", rung.reason
     assert rung.reason.endswith("which the script leaves out")
+
+
+STATES = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+x = torch.randn(12, 5, 4)
+y = x[:, :, :1]
+model, head = nn.LSTM(4, 8, batch_first=True), nn.Linear(8, 1)
+optimizer = torch.optim.Adam([*model.parameters(), *head.parameters()])
+for step in range(4):
+    states = torch.zeros(1, 12, 8), torch.zeros(1, 12, 8)
+    loss = nn.functional.mse_loss(head(model(x, states)[0]), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_states_beside_the_input_are_not_counted_as_rows(climb: Climb) -> None:
+    rung = climb(STATES, "inspect")
+    assert rung.status == "passed", rung.reason
+    assert rung.reason == "12 rows of the first batch: finite"
+
+
+def test_only_what_was_looked_at_is_claimed(climb: Climb) -> None:
+    assert climb(TRAINING, "inspect").reason.endswith("finite, in no suspicious order and none twice")
+
+
+SAME = "val_loader = DataLoader(TensorDataset(x[192:], y[192:]), batch_size=16)"
+
+
+@pytest.mark.parametrize(("name", "status"), [("train_eval_loader", "passed"), ("val_loader", "failed")])
+def test_rows_that_are_trained_on_may_be_scored_where_nobody_calls_them_held_out(
+    climb: Climb, name: str, status: str
+) -> None:
+    same = f"{name} = DataLoader(train_loader.dataset, batch_size=16)"
+    rung = climb(broken(SAME, same, "in val_loader", f"in {name}"), "inspect")
+    assert rung.status == status, rung.reason

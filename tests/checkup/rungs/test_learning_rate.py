@@ -46,3 +46,11 @@ def test_two_optimizers_are_not_told_apart(climb: Climb) -> None:
     other = f"torch.{ADAM}\nsecond = torch.optim.SGD([model[0].bias], lr=0.1)"
     rung = climb(broken(f"torch.{ADAM}", other, "optimizer.step()", "optimizer.step()\n        second.step()"), RUNG)
     assert rung.status in {"skipped", "shown", "passed"}
+
+
+def test_the_rate_for_made_up_data_is_not_judged(climb: Climb) -> None:
+    script = broken("x = torch.randn(256, 10)", "x = torch.load('inputs.pt')", "lr=0.01", "lr=3.0").replace(
+        "x[", "x[:256, :10]["
+    )
+    rung = climb(script, RUNG)
+    assert rung.status in {"shown", "skipped"}, rung.reason

@@ -78,3 +78,9 @@ def test_a_model_that_samples_is_no_failure(climb: Climb) -> None:
     rung = climb(net("x = x + torch.randn_like(x) * 0.1"), RUNG)
     assert rung.status == "shown", rung.reason
     assert values(rung, "evaluated twice") != [0.0]
+
+
+def test_dropout_in_a_function_that_a_copy_shares_is_off_in_an_evaluation(climb: Climb) -> None:
+    shared = "self.drop = nn.Dropout(0.5)\n        self.mix = lambda x: self.drop(x)"
+    rung = climb(net("x = self.mix(x)", shared), RUNG)
+    assert rung.status == "passed", rung.reason

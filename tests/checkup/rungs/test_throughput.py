@@ -62,3 +62,10 @@ def test_what_workers_would_do_is_an_estimate_and_decides_nothing(climb: Climb, 
     rung = climb(broken(*ROWS, "batch_size=16, shuffle=True", f"batch_size=16, num_workers={workers}"), "throughput")
     assert rung.status == "passed", rung.reason
     assert f"({workers} workers, as an estimate)" in rung.reason
+
+
+def test_made_up_data_says_nothing_of_the_time_that_the_script_waits(climb: Climb) -> None:
+    script = broken("x = torch.randn(256, 10)", "x = torch.load('inputs.pt')").replace("x[", "x[:256, :10][")
+    rung = climb(script, "throughput")
+    assert "waits for" not in rung.reason
+    assert "made-up data" in rung.reason

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .batches import rows as length
 from .roles import main_score, sides
 
 if TYPE_CHECKING:
@@ -18,20 +19,23 @@ if TYPE_CHECKING:
 class Row:
     """One row: of which sample, its batch and place in it, its loss, and for classes its label, the guess, and how sure it is."""
 
-    __slots__ = ("batch", "guess", "label", "loss", "place", "sample", "sure")
+    __slots__ = ("batch", "guess", "label", "loss", "place", "sample", "sure", "whole")
 
-    def __init__(self, sample: Sample, batch: int, place: int, loss: float) -> None:
+    def __init__(self, sample: Sample, batch: int, place: int, loss: float, *, whole: bool) -> None:
         self.sample = sample
         self.batch = batch
         self.place = place
         self.loss = loss
         self.label = self.guess = -1
         self.sure = 0.0
+        self.whole = whole  # one of the batch: a loss over steps or points has more
 
     @property
     def called(self) -> str:
         """How the user gets at it: its index in the data set, else its place among the rows that the loader gave."""
         index = self.sample.index(self.batch, self.place)
+        if not self.whole:
+            return f"{self.sample.name}, batch {self.batch}, value {self.place} of those that the loss compares"
         if index is not None:
             return f"{self.sample.name}.dataset[{index}]"
         return f"{self.sample.name}, row {self.place} of batch {self.batch} as it was given"
@@ -74,8 +78,9 @@ class Rows:
             sure = guess = None
             if self.classes and outputs.dim() == 2 and not target.is_floating_point() and target.dim() == 1:
                 sure, guess = outputs.detach().float().softmax(1).max(1)
+            whole = len(losses) == length(sample.batches[number])
             for row, loss in enumerate(losses.tolist()):
-                found = Row(sample, number, row, loss)
+                found = Row(sample, number, row, loss, whole=whole)
                 if sure is not None and guess is not None:
                     found.label, found.guess, found.sure = int(target[row]), int(guess[row]), float(sure[row])
                 self.found.append(found)
@@ -91,4 +96,7 @@ class Rows:
         }
         function = getattr(self._stage.torch.nn.functional, score.called)
         losses = function(outputs, target, **keywords, reduction="none")
-        return losses.reshape(losses.shape[0], -1).float().mean(1) if losses.dim() else None
+        if not losses.dim():
+            return None
+        whole = losses.reshape(losses.shape[0], -1).float()
+        return whole.sum(1) if score.keywords.get("reduction") == "sum" else whole.mean(1)

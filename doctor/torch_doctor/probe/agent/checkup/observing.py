@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from ..instruments.copies import evaluating
 from ..watching.loss.losses import EXPECTS
 from ..watching.update.optimizers import parameters_of
 from .plays import MOST, PARTS, SENTINEL, Call, Play, Seen, Sentinel
@@ -147,14 +148,8 @@ class Observer:
         if not self.play.evaluate:
             yield
             return
-        flags = [(part, part.training) for part in module.modules()]
-        for part, _ in flags:
-            part.training = False
-        try:
+        with evaluating(module):
             yield
-        finally:
-            for part, flag in flags:
-                part.training = flag
 
     def _scoring(self, name: str) -> Any:
         def wrap(original: Any) -> Any:

@@ -16,6 +16,8 @@ BATCHES = 32
 MANY_CLASSES = 1000
 SMALL = 4  # numbers in a row below which equal rows are no wonder
 CHANNELS = 4
+HELD_OUT = ("val", "dev", "eval", "test")
+"""What loaders of rows that are held out are called."""
 
 
 class Sample:
@@ -86,11 +88,12 @@ def samples(stage: Stage, seconds: float) -> list[Sample]:
 def validation(stage: Stage, found: list[Sample]) -> Sample | None:
     """The sample of what is evaluated on: the loader that is called so, or another than the one that trains."""
     others = [each for each in found if each.loader is not stage.loader and not stage.catcher.loaders.get(each.loader)]
-    for word in ("val", "dev", "eval", "test"):
-        for each in others:
-            if word in each.name.lower():
-                return each
-    return others[0] if others and stage.loader is not None else None
+    named = [
+        each for word in HELD_OUT for each in others if word in each.name.lower() and "train" not in each.name.lower()
+    ]
+    own = getattr(stage.loader, "dataset", None)  # many score the rows that they train on, too, and say so
+    others = [each for each in others if getattr(each.loader, "dataset", None) is not own]
+    return next(iter(named + others), None) if stage.loader is not None else None
 
 
 def _names(stage: Stage) -> dict[int, str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from ..watching.watch import Watch
 
@@ -35,3 +36,16 @@ def copied(watch: Watch, thing: Any) -> Any:
 def elements(watch: Watch, parameters: Iterable[Any]) -> int:
     """How many numbers parameters have; those of lazy layers that never ran have none yet."""
     return sum(each.numel() for each in parameters if not watch.torch.nn.parameter.is_lazy(each))
+
+
+@contextmanager
+def evaluating(module: Any) -> Iterator[None]:
+    """A module in evaluation mode for a while: functions that its copies share with it may hold parts of the original."""
+    flags = [(part, part.training) for part in module.modules()]
+    for part, _ in flags:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part, flag in flags:
+            part.training = flag

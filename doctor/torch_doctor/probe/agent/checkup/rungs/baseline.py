@@ -69,7 +69,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         said,
         evidence,
         plots,
-        own=scale > 0 and known.plain,
+        other=_other(scale, known),
         made_up=bool(stage.voided & {"values", "weights"}),
     )
 
@@ -81,7 +81,7 @@ def _judged(
     evidence: list[dict[str, Any]],
     plots: list[dict[str, Any]],
     *,
-    own: bool,
+    other: str,
     made_up: bool,
 ) -> dict[str, Any]:
     told = f"the loss before the first update is {number(first)}"
@@ -91,8 +91,8 @@ def _judged(
     if guess is None:
         return result("shown", f"{told}; what guessing would give is not known for this loss", evidence, plots)
     told += f"; guessing gives {number(guess)} ({said})"
-    if not own:
-        return result("shown", f"{told}, but the loss has other parts besides, or another scale", evidence, plots)
+    if other:
+        return result("shown", f"{told}, but {other}", evidence, plots)
     if first > FAR * guess and first > guess + FURTHER:
         if made_up:
             return result("shown", f"{told}; data or weights are made up, so that this says little", evidence, plots)
@@ -108,6 +108,13 @@ def _judged(
     return result("shown" if made_up else "passed", told, evidence, plots)
 
 
+def _other(scale: int, known: Roles) -> str:
+    """Why the loss is not to be compared with a guess; empty where it is."""
+    if not scale:
+        return "the loss has other parts besides, or another scale"
+    return "" if known.plain else "something lies between the model and the loss, or the model is told the targets"
+
+
 def _guess(stage: Stage, known: Roles) -> tuple[float | None, str]:
     """The loss of equal probabilities, or of zeros' distance from targets as they vary."""
     if known.task == "classes" and known.classes > 1:
@@ -119,6 +126,8 @@ def _guess(stage: Stage, known: Roles) -> tuple[float | None, str]:
 
 def _zeroed(stage: Stage, known: Roles) -> Generator[Play, Seen, tuple[float, float] | None]:
     if stage.batch is None or not known.inputs or set(known.inputs) & set(known.targets):
+        return None
+    if stage.left < 2 * known.seen.seconds:  # two steps: the rungs behind this one want their time, too
         return None
     torch = stage.torch
     floating = {path for path, leaf in known.parts if path in known.inputs and leaf.is_floating_point()}

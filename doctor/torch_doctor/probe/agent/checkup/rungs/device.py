@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...instruments.copies import copied, elements
+from ...instruments.copies import copied, elements, evaluating
 from ...instruments.parts import tensors
 from ..roles import roles
 from ..stage import Skip
@@ -154,7 +154,7 @@ def _answer(stage: Stage, call: Call, known: Roles, way: Way, seed: int = 0) -> 
 
     plain = stage.watch.patches.suspended() if way.compiled else nullcontext()
     try:
-        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        with torch.random.fork_rng(devices=[]), torch.enable_grad(), evaluating(call.called):
             torch.manual_seed(seed)
             own = copied(stage.watch, call.called).eval().to(way.dtype).to(way.device)
             given, keywords = torch.utils._pytree.tree_map(put, copied(stage.watch, (call.given, call.keywords)))

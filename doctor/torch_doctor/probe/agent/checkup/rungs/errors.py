@@ -41,7 +41,8 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     texts = [f"{row.called}: loss {number(row.loss)}{_guess(row)}" for row in hardest]
     plots.append(plot("The hardest rows", "texts", f"{count(len(texts), 'row')} with the highest loss", texts=texts))
     plots += _pictures(stage, known, hardest, "The hardest rows")
-    told = f"the hardest of {count(len(rows.found), 'row')} has a loss of {number(hardest[0].loss)}"
+    what = "row" if all(row.whole for row in rows.found) else "value"
+    told = f"the hardest of {count(len(rows.found), what)} has a loss of {number(hardest[0].loss)}"
     certain = [row for row in rows.found if row.label >= 0 and row.label != row.guess and row.sure >= CERTAIN]
     real = "values" not in stage.voided
     if real and any(row.label >= 0 for row in rows.found):
@@ -74,7 +75,7 @@ def _pictures(stage: Stage, known: Roles, rows: list[Row], title: str) -> list[d
     """The inputs of some rows, as one can look at them."""
     plots = []
     for path in known.inputs:
-        held = [(row, row.sample.row(path, row.batch, row.place)) for row in rows]
+        held = [(row, row.sample.row(path, row.batch, row.place)) for row in rows if row.whole]
         shape = next((each.shape for _, each in held if each is not None), None)
         alike = [(row, each) for row, each in held if each is not None and each.shape == shape]
         if not alike:

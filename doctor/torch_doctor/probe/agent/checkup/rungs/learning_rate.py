@@ -141,9 +141,13 @@ def _judged(stage: Stage, curve: Curve, own: float, differing: int, *, told: boo
     learned = stage.notes.get("overfit")
     if not falls:
         return result("shown", f"the loss falls with no learning rate up to {number(curve.rates[-1])}", evidence, plots)
+    if "values" in stage.voided:
+        words += "; the data is made up"
     said = f"the script's {number(own)}, {number(suggested or 0)} suggested; {words}"
     if not told:
         return result("shown", f"{said}; of a loss that is not known, this may say little", evidence, plots)
+    if "values" in stage.voided:
+        return result("shown", said, evidence, plots)
     if curve.diverged is not None and own >= curve.diverged and (learned is None or learned > 0.5):
         then = f"begin with a learning rate of about {number(suggested or 0)}"
         why = f"the learning rate is too high: {said}"

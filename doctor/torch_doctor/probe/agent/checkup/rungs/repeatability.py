@@ -6,7 +6,7 @@ import io
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ...instruments.copies import copied, elements
+from ...instruments.copies import copied, elements, evaluating
 from ...instruments.parts import tensors
 from ...instruments.repeat import Instrument as Repeat
 from ..batches import rows
@@ -94,9 +94,9 @@ def _main(stage: Stage, seen: Seen) -> Call | None:
 
 
 @contextmanager
-def _aside(stage: Stage) -> Iterator[None]:
-    """Random numbers are drawn on the side."""
-    with stage.torch.no_grad(), stage.torch.random.fork_rng(devices=[]):
+def _aside(stage: Stage, model: Any) -> Iterator[None]:
+    """Random numbers are drawn on the side, and what a copy of a model shares with it evaluates, too."""
+    with stage.torch.no_grad(), stage.torch.random.fork_rng(devices=[]), evaluating(model):
         yield
 
 
@@ -119,7 +119,7 @@ def apart(one: Any, other: Any) -> float | None:
 
 def _twice(stage: Stage, call: Call, said: Said) -> bool:
     """Whether the model answers the same twice, in evaluation mode."""
-    with _aside(stage):
+    with _aside(stage, call.called):
         own = copied(stage.watch, call.called).eval()
         kept = copied(stage.watch, call.called).eval()
         stage.torch.manual_seed(1)
@@ -141,7 +141,7 @@ def _rows(stage: Stage, call: Call, said: Said) -> None:
     usual = collate is stage.torch.utils.data.default_collate
     if not usual or many < 2 or not given or any(not each.dim() or each.shape[0] != many for each in given):
         return
-    with _aside(stage):
+    with _aside(stage, call.called):
         own = copied(stage.watch, call.called).eval()
         one = _answer(stage, own, call)
         own = copied(stage.watch, call.called).eval()
@@ -179,7 +179,7 @@ def _same_run(stage: Stage, said: Said) -> Generator[Play, Seen, None]:
 def _resumed(stage: Stage, call: Call, said: Said, *, steady: bool) -> Generator[Play, Seen, None]:
     """Whether a model that is loaded answers the same, and whether a run that is resumed goes on as it would have."""
     torch, model = stage.torch, call.called
-    with _aside(stage):
+    with _aside(stage, model):
         fresh = copied(stage.watch, model).eval()
     stage.restore()
     for _ in range(STEPS):
@@ -187,7 +187,7 @@ def _resumed(stage: Stage, call: Call, said: Said, *, steady: bool) -> Generator
     chance: Chance = stage.chance_now()
     saved = _saved(stage, model)
     if steady:
-        with _aside(stage):
+        with _aside(stage, call.called):
             one = _answer(stage, copied(stage.watch, model).eval(), call)
             try:
                 fresh.load_state_dict(_read(torch, saved)[0])

@@ -86,7 +86,7 @@ for step in range(4):
 def test_states_beside_the_input_are_not_counted_as_rows(climb: Climb) -> None:
     rung = climb(STATES, "inspect")
     assert rung.status == "passed", rung.reason
-    assert rung.reason == "12 rows of the first batch: finite"
+    assert rung.reason == "a first batch of 12 × 5 × 4: finite"
 
 
 def test_only_what_was_looked_at_is_claimed(climb: Climb) -> None:

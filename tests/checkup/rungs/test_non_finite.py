@@ -8,9 +8,10 @@ import pytest
 
 from tests.checkup.conftest import TRAINING, broken, values
 from tests.checkup.rungs.test_repeatability import net
+from torch_doctor.checkup.outcome import RUNGS
 
 if TYPE_CHECKING:
-    from tests.checkup.conftest import Climb
+    from tests.checkup.conftest import Climb, Examine
 
 RUNG = "non-finite"
 
@@ -41,3 +42,38 @@ def test_the_first_stage_is_named(climb: Climb, script: str, stage: str, said: s
     assert rung.status == "failed", rung.reason
     assert said in rung.reason
     assert values(rung, "stage") == [stage]
+
+
+LOGARITHM = """
+import torch
+from torch import nn
+
+
+class Policy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.hidden, self.score = nn.Linear(6, 16), nn.Linear(16, 4)
+
+    def forward(self, x):
+        p = torch.softmax(4000 * self.score(self.hidden(x)), 1)
+        return -(p * torch.log(p)).sum(1)
+
+
+torch.manual_seed(0)
+policy = Policy()
+optimizer = torch.optim.Adam(policy.parameters())
+for step in range(6):
+    loss = -policy(torch.randn(32, 6)).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_the_weights_that_the_update_spoiled_are_not_blamed(examine: Examine) -> None:
+    rungs = {rung.name: rung for rung in examine(LOGARITHM, *RUNGS).checkup.rungs}
+    assert rungs["non-finite"].status == "failed"
+    assert rungs["non-finite"].reason.startswith("the output of `Policy` in the first step")
+    assert rungs["non-finite"].next.endswith("train.py:13")
+    assert rungs["overfit-one-batch"].reason == "the loss is nan from the first update on"
+    assert {rungs[name].status for name in ("learning-rate", "repeatability", "device")} == {"skipped"}

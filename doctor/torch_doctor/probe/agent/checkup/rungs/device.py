@@ -10,7 +10,7 @@ from ...instruments.parts import tensors
 from ..roles import roles
 from ..stage import Skip
 from ..telling import Faults, fact, number, result
-from .repeatability import apart
+from .repeatability import NOTHING, apart
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -63,6 +63,9 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     first = _answer(stage, call, known, Way("", own, torch.float32))
     if first is None:
         raise Skip("a copy of the model does not run by itself")
+    if not bool(first.outputs.isfinite().any()):
+        stage.restore()
+        raise Skip(NOTHING)
     again = _answer(stage, call, known, Way("", own, torch.float32), seed=1)
     if again is None or (_apart(first.outputs, again.outputs) or 0.0) > ROUNDING:
         stage.restore()

@@ -48,9 +48,9 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         wrong.add(each, "data not finite")
     hashed = _twice(stage, found, known, evidence, wrong)
     told = ", ".join(f"{count(each.rows(), 'row')} of {each.name}" for each in found)
-    first = next((leaf for path, leaf in known.parts if path in (known.inputs or known.targets) and leaf.dim()), None)
-    if found[0].loader is None and first is not None:  # states beside the inputs may have other dimensions first
-        told = f"{count(len(first), 'row')} of {found[0].name}"
+    if found[0].loader is None and known.inputs:  # nobody knows which of its dimensions are rows
+        shape = next(leaf.shape for path, leaf in known.parts if path == known.inputs[0])
+        told = f"a first batch of {' × '.join(map(str, shape)) or 'one number'}"
     code = assertions(found[0], known)
     if wrong and not stage.voided & {"values", "shapes"}:
         then = "look at how the rows are made, split and put in order"

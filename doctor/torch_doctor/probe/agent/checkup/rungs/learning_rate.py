@@ -79,7 +79,8 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         (found[0].batches[:-1] or found[0].batches)[:MOST] if found and found[0].loader is stage.loader else [None]
     )
     curve = Curve()
-    limit, at_first, early = stage.left * 0.15, [], stage.left * 0.8
+    limit, early = stage.left * 0.15, stage.left * 0.8
+    at_first: list[float] = []
     for batch in batches:
         if at_first and stage.left < early:
             break
@@ -87,6 +88,8 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         if seen.loss is None:
             raise Skip("no loss went backward through `backward()`")
         at_first.append(seen.loss)
+    if not all(map(math.isfinite, at_first)):
+        raise Skip("the loss is not finite before anything is changed: the rung non-finite says where it comes from")
     batches, mean = batches[: len(at_first)], sum(at_first) / len(at_first)
     rate, start, step, top = LOWEST, monotonic(), 0, max(HIGHEST, own * BEYOND)
     while rate <= top and stage.left > limit and curve.diverged is None:

@@ -39,9 +39,9 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     for _ in range(step):
         yield from stage.play()
     before = _statistics(stage)
-    chance = stage.watch.torch.get_rng_state()
+    kept = stage.kept()
     seen = yield from stage.play(details=True, keep=True)
-    stage.watch.torch.set_rng_state(chance)
+    kept.restore()  # what the update made of the weights is not what the model ran with
     return _judged(stage, step, seen, before)
 
 

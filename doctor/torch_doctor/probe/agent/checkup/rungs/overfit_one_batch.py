@@ -78,6 +78,11 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
             runs.append((yield from _run(stage, rate, SHORT, stage.left * 0.5, base=own.base)))
     stage.notes["overfit"] = own.ratio
     plots = [_curve(stage, runs)]
+    if not math.isfinite(own.losses[0]):
+        told = f"the loss is {number(own.losses[0])} from the first update on"
+        then = "the rung non-finite says where the first such value is made"
+        made_up = "values" in stage.voided
+        return result("shown" if made_up else "failed", told, evidence, plots, then=then, about=("not finite",))
     return _judged(stage, known, runs, evidence, plots, checks)
 
 

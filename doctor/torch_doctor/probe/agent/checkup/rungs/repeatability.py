@@ -25,6 +25,9 @@ STEPS = 2
 SAME_RUN, RESUMED = 2 * (STEPS + 1), 4 * STEPS + 3
 """The steps that each question takes."""
 CLOSE = 1e-4
+NOTHING = (
+    "no answer of the model is finite, so that there is nothing to compare: the rung non-finite says where that begins"
+)
 
 
 class Said:
@@ -126,6 +129,8 @@ def _twice(stage: Stage, call: Call, said: Said) -> bool:
         one = _answer(stage, own, call)
         stage.torch.manual_seed(2)
         dropped, other = Repeat(stage.watch)._run(kept, copied(stage.watch, (call.given, call.keywords)))
+    if one is not None and not bool(one.isfinite().any()):
+        raise Skip(NOTHING)
     found = apart(one, other)
     why = "an evaluation gives another answer the second time"
     why += ": a dropout drops in evaluation mode, too" if dropped else ": the model draws random numbers"

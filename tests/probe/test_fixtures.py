@@ -132,6 +132,7 @@ CUTS = 16 if sweep.WHOLE else 6
 """Beginnings of a run that are judged, where the script is wrong."""
 
 ENDS_EARLY = {
+    "TDR104/ok_two_engines.py": "No module named 'deepspeed'",
     "TDR207/ok_range_only_a_run_knows.py": "IndexError: Target 5 is out of bounds",
     "TDR302/ok_data_module.py": "No module named 'lightning'",
     "TDR401/ok_spread_in_a_context_out_of_sight.py": "expected a non-empty list of Tensors",

@@ -9,7 +9,7 @@ from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.libraries import lightning
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.tables import frameworks, launchers, training
-from torch_doctor.static.training import construction, escaping, framework_loops, gradients, module_parts
+from torch_doctor.static.training import construction, escaping, framework_loops, gradients, module_parts, places
 from torch_doctor.static.values import (
     NOTHING,
     Bound,
@@ -61,10 +61,14 @@ def wrapped(_: Run, name: str, call: Call) -> Value:
 
 
 @library("deepspeed.initialize")
-def deepspeed(_: Run, __: str, call: Call) -> Sequence:
-    """The engine that deepspeed returns stands for the model."""
-    model = call.keywords.get("model") or call.argument(1) or Unknown()
-    optimizer = call.keywords.get("optimizer", Unknown())
+def deepspeed(run: Run, __: str, call: Call) -> Sequence:
+    """The engine that deepspeed returns stands for the model, which it steps, and puts where it wants."""
+    model = call.argument(1, "model") or Unknown()
+    optimizer = call.argument(2, "optimizer") or Unknown()
+    for engine_of in (run.objects.get(number) for number in held((model,))):
+        if isinstance(engine_of, Module):
+            run.heap.set(engine_of.facts, Fact.ENGINE, run.resolve(optimizer))
+            places.lost_sight(run, module_parts.parts_of(run, engine_of).owners, ())
     return Sequence("tuple", Content((model, optimizer, Unknown(), Plain())))
 
 
@@ -149,7 +153,11 @@ def owned_method(run: Run, of: Module, name: str, call: Call) -> Value | None:
             through=f"{call.receiver}.{name}",
         )
         return NOTHING
-    if name == "step" and of.cls is None:  # a DeepSpeed engine
+    engine = of.fact(Fact.ENGINE)
+    if name == "step" and isinstance(engine, Optimizer):
+        gradients.stepped(run, engine, call.node, call.receiver, clears=True)
+        return NOTHING
+    if name == "step" and (of.cls is None or engine is not None):
         run.emit(
             Stepped,
             call.node,

@@ -93,8 +93,8 @@ class Instrument(Base):
         """A statement moves a tensor that it names; on the GPU there is a copy now that nobody has."""
         result, before, tensor = places.latest
         node = self._recorder.index.nodes[key]
-        if result is not value and places.is_gpu(value):
-            self._agree(self._recorder.index.site(key), [self._where.of(value)])  # it was there
+        if result is not value and (where := self._where.of(value)) is not None and where.gpu:
+            self._agree(self._recorder.index.site(key), [where])  # it was there
         if result is not value or tensor is value or not NAME.fullmatch(node.text):
             return
         if before is None:

@@ -39,6 +39,8 @@ _STYLES = {
 
 
 _DATACLASSES = frozenset(("dataclasses.dataclass", "attr.s", "attr.dataclass", "attrs.define"))
+_WRITE_CONSTRUCTORS = frozenset(("typing.NamedTuple", "pydantic.BaseModel", "pydantic.v1.BaseModel", "msgspec.Struct"))
+"""Base classes that write the constructor of what derives from them, as `dataclass` does."""
 
 
 def define_function(run: Run, node: p.Function) -> Value:
@@ -61,6 +63,7 @@ def _class(run: Run, node: p.Class) -> bool:
     applied = [(decorator, run.resolve(run.evaluate(decorator))) for decorator in node.decorators]
     written = any(_is_dataclass(run, value, decorator) for decorator, value in applied)
     bases = tuple(run.resolve(run.evaluate(base)) for base in node.bases)
+    written = written or any(isinstance(base, Lib) and base.name in _WRITE_CONSTRUCTORS for base in bases)
     if not written and any(_is_opaque(run, value, decorator) for decorator, value in applied):
         bases = (*bases, Unknown())  # it may have changed the class, or put another in its place
     cls = ClassValue(node.name, node, run.frame.unit, bases)

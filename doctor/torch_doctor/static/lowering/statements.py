@@ -37,10 +37,10 @@ def _augassign(low: Lowering, node: ast.AugAssign, out: list[p.Stmt]) -> None:
 
 
 def _annassign(low: Lowering, node: ast.AnnAssign, out: list[p.Stmt]) -> None:
+    if isinstance(node.target, ast.Name):
+        out.append(p.Annotate(low.at(node), node.target.id))
     if node.value is not None:
         out.append(p.Assign(low.at(node), (low.expr(node.target),), low.expr(node.value)))
-    elif isinstance(node.target, ast.Name):
-        out.append(p.Annotate(low.at(node), node.target.id))
 
 
 def _evaluate(low: Lowering, node: ast.Expr, out: list[p.Stmt]) -> None:

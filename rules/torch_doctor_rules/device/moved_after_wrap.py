@@ -27,7 +27,8 @@ class MovedAfterWrap(Rule):
     ## Why is this bad?
     `DistributedDataParallel` looks at the parameters once: it broadcasts them, makes buckets for their gradients in
     their dtype and on their device, and hooks itself into their gradients. After a move or a conversion those buckets fit
-    no more, and gradients are not averaged between the processes, or an error comes at the first backward pass.
+    no more, and gradients are not averaged between the processes, or an error comes at the first backward pass. A model that
+    goes to the CPU, as for saving, and comes back has lost the hooks as well, and trains on without a word.
 
     ## Example
     ```python
@@ -69,14 +70,15 @@ class MovedAfterWrap(Rule):
 
     ## Fix safety
     The fix is unsafe, as the processes begin to exchange gradients. It moves the model before it is wrapped, where both are
-    statements of one block.
+    statements of one block. A model that comes back from the CPU has no fix.
 
     ## How the probe confirms it
     The module is moved or converted after it was wrapped, and is then trained. In several processes
     (`--probe-processes 2`) it also says by how much their gradients differ.
 
     ## When it stays silent
-    For a second move to where the model is, for moves to the CPU, as for saving, and where no training follows.
+    For a second move to where the model is, for moves to the CPU from which it does not come back, and where no training
+    follows.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
@@ -94,10 +96,10 @@ class MovedAfterWrap(Rule):
         """Every move of a wrapped module before it is trained."""
         moves = Moves(trace)
         yield from first_per_site(
-            self._report(move, wrapped)
+            self._report(move, wrapped, moves.left(move))
             for wrapped in trace.of(Wrapped)
             if wrapped.wrapper == WRAPPER
-            for move in moves.after(wrapped, frozenset((wrapped.module,)))
+            for move in moves.after(wrapped, frozenset((wrapped.module,)), back=True)
         )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -120,13 +122,14 @@ class MovedAfterWrap(Rule):
         for module in dict.fromkeys(move.module for move in moves):
             yield from trace.view(Ranks).difference(module)
 
-    def _report(self, move: Moved, wrapped: Wrapped) -> Finding:
+    def _report(self, move: Moved, wrapped: Wrapped, left: Moved | None) -> Finding:
+        comes_back = left is not None and left.index > wrapped.index
+        mendable = is_path(move.name) and is_path(wrapped.name) and not comes_back
+        went = (Step(left.site, "it goes to the CPU here"),) if left is not None and comes_back else ()
         return self.finding(
             move.site,
             message("`{name}` is moved after DDP wrapped it: gradients are no longer synchronised", name=move.name),
-            help="move or convert the model before it is wrapped",
-            trail=(Step(wrapped.site, "the model is wrapped here"),),
-            edits=[Move(move.site, wrapped.site, called=(move.name, wrapped.name))]
-            if is_path(move.name) and is_path(wrapped.name)
-            else [],
+            help="move or convert a copy" if comes_back else "move or convert the model before it is wrapped",
+            trail=(Step(wrapped.site, "the model is wrapped here"), *went),
+            edits=[Move(move.site, wrapped.site, called=(move.name, wrapped.name))] if mendable else [],
         )

@@ -28,11 +28,13 @@ class Moves:
         self.trace = trace
         self.family = trace.view(Family)
 
-    def after(self, event: Event, modules: frozenset[int], *, anywhere: bool = False) -> Iterator[Moved]:
+    def after(
+        self, event: Event, modules: frozenset[int], *, anywhere: bool = False, back: bool = False
+    ) -> Iterator[Moved]:
         """The moves of these modules, or parts of them, after the event and before training that follows.
 
         A move to where an earlier one may have put the module, and one to the CPU, changes nothing. With `anywhere` those
-        count too whose target is not known.
+        count too whose target is not known; with `back`, one that brings the module back from the CPU counts.
         """
         trace = self.trace
         for move in trace.of(Moved):
@@ -45,8 +47,24 @@ class Moves:
                 continue
             if not self.family.related((move.module,), modules) or not trace.implies(move, event):
                 continue
-            if not self._again(move) and self._trained(move):
+            again = self._again(move) and not (back and self.left(move) is not None)
+            if not again and self._trained(move):
                 yield move
+
+    def left(self, move: Moved) -> Moved | None:
+        """The move to the CPU after which the module comes back to a device by this one; None where it was not there."""
+        if not move.device or move.device == AWAY:
+            return None
+        earlier = (
+            each
+            for each in reversed(self.trace.of(Moved))
+            if each.index < move.index
+            and (each.device or not each.dtype)
+            and self.family.related((each.module,), (move.module,))
+            and self.trace.together(each, move)
+        )
+        last = next(earlier, None)
+        return last if last is not None and last.device == AWAY and self.trace.implies(move, last) else None
 
     def _again(self, move: Moved) -> bool:
         """Whether the module may be there already."""

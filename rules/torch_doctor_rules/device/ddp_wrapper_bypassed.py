@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Attribute, Callee
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Backward, Clipped, Escaped, Event, Exchanged, Forward, GaveUp, Owned, Stepped, Wrapped
+from torch_doctor.trace import (
+    Backward,
+    BranchKind,
+    Clipped,
+    Escaped,
+    Event,
+    Exchanged,
+    Forward,
+    GaveUp,
+    Owned,
+    Stepped,
+    Wrapped,
+)
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.family import Family
 from torch_doctor_rules.judging.ranks import Ranks
@@ -76,7 +88,7 @@ class DdpWrapperBypassed(Rule):
     process that is undecided where the script sends numbers between the forward and the step.
 
     ## When it stays silent
-    For evaluation, saving and whatever else needs `.module` without training; where a test decides whether the model is
+    For evaluation, saving and whatever else needs `.module` without training; where a setting decides whether the model is
     wrapped; where the wrapper takes part in the same step; and where the script changes the gradients itself, as
     `all_reduce` by hand does.
 
@@ -129,10 +141,14 @@ class DdpWrapperBypassed(Rule):
             forwards = [each for each in trace.at(*backward.loss.graph_forwards) if isinstance(each, Forward)]
             for wrapped in wraps:
                 of_it = [each for each in forwards if each.module == wrapped.module and each.index > wrapped.index]
-                if not of_it or any(each.wrapped for each in of_it) or not trace.implies(of_it[0], wrapped):
+                around = [each for each in of_it if not each.wrapped]
+                through = [each for each in of_it if each.wrapped]
+                if not around or not trace.implies(around[0], wrapped):
                     continue
-                if not _may_average(ranks, wrapped.module, of_it[0], step):
-                    yield self._report(of_it, wrapped)
+                if through and not _by_itself(trace, around[0], through, step):
+                    continue
+                if not _may_average(ranks, wrapped.module, around[0], step):
+                    yield self._report(around, wrapped, partly=bool(through))
 
     def _applied(self, trace: Trace, family: Family, backward: Backward) -> Stepped | None:
         """The next step that applies what a backward pass computed."""
@@ -141,11 +157,13 @@ class DdpWrapperBypassed(Rule):
                 return step
         return None
 
-    def _report(self, forwards: list[Forward], wrapped: Wrapped) -> Finding:
+    def _report(self, forwards: list[Forward], wrapped: Wrapped, *, partly: bool) -> Finding:
         forward = forwards[0]
+        said = "`{name}` trains around its DDP wrapper: gradients are not synchronised"
+        partial = "on some paths `{name}` trains around its DDP wrapper: gradients stay apart"
         return self.finding(
             forward.site,
-            message("`{name}` trains around its DDP wrapper: gradients are not synchronised", name=forward.name),
+            message(partial if partly else said, name=forward.name),
             help="call the wrapped model",
             trail=(Step(wrapped.site, "the model is wrapped here"),),
             edits=_wrapped(forwards, wrapped),
@@ -159,6 +177,16 @@ def _wrapped(forwards: list[Forward], wrapped: Wrapped) -> list[Attribute | Call
     if all(forward.name == wrapped.name for forward in forwards):
         return [Callee(forward.site, wrapped.site) for forward in forwards]
     return []
+
+
+def _by_itself(trace: Trace, around: Forward, through: list[Forward], step: Stepped) -> bool:
+    """Whether no path that goes around the wrapper goes through it as well, and each of them comes to the step.
+
+    A setting of the whole run may say that there is only one process.
+    """
+    kinds = {trace.branches[branch].kind for branch, _ in around.guards}
+    apart = not any(trace.together(around, each) for each in through)
+    return apart and trace.implies(around, step) and kinds.isdisjoint((BranchKind.FLAG, BranchKind.ASKED))
 
 
 def _may_average(ranks: Ranks, module: int, forward: Event, step: Event) -> bool:

@@ -81,6 +81,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR309": ("zero-initialised-weights", "E", "SP", "-"),
     "TDR310": ("layer-never-used", "W", "SP", "-"),
     "TDR311": ("shared-layer-object", "E", "SP", "unsafe"),
+    "TDR315": ("rows-mixed", "E", "SP", "unsafe"),
     "TDR312": ("dead-units", "W", "P", "-"),
     "TDR313": ("constant-output", "E", "P", "-"),
     "TDR314": ("train-method-overridden", "E", "SP", "-"),

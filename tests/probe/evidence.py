@@ -289,6 +289,7 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("{} backward pass(?:es)? ran in it", some, never),
         Claim("0 modes are set in it", always, never),
     ],
+    "TDR315": [Claim("with one row replaced, {} of {} other rows? changed", some, none)],
     "TDR401": [TWICE, Claim("{} of {} evaluation batches run in training mode", some, none)],
     "TDR402": [
         Claim("{} of {} evaluation batches record a graph", some, none),

@@ -21,6 +21,7 @@ PARTS = {
         "births",
         "copies",
         "devices",
+        "differences",
         "drawing",
         "instrument",
         "later",

@@ -150,3 +150,31 @@ class OutputConstant(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         return f"`{self.name}` gives one output for {self.rows} different rows"
+
+
+class RowsMixed(Event, frozen=True, kw_only=True):
+    """A layer, or a view, makes what it gives for a row of `loader`'s batch from other rows of it, too.
+
+    `how` is "layer" or "view". `site` is the layer's construction, where `batch_first` is set, or the view; `used_at` is the call
+    of a layer, `stacked_at` the construction of what repeats it. `name` is its class, or the view as it is spelled. `shape` is that
+    of what it was given, with the rows in dimension 0. `explicit`: the script itself says `batch_first`. The probe writes it for
+    those that a batch came to, with its `rows`, and how many others were `changed` in the result when one row was replaced;
+    `answers` counts those in the result of the whole module, where the rows are in sight.
+    """
+
+    how: str
+    name: str
+    loader: int
+    shape: tuple[int | str | None, ...]
+    used_at: Site | None = None
+    stacked_at: Site | None = None
+    explicit: bool = False
+    rows: int = 0
+    changed: int = 0
+    answers: int = 0
+
+    def words(self, _: Names, /) -> str:
+        if self.rows and not self.changed:
+            return f"{short(self.name)} keeps the rows of a batch apart"
+        counted = [f"{self.changed} of {self.rows - 1} others"] * bool(self.rows)
+        return f"{short(self.name)} mixes the rows of a batch{in_brackets(counted)}"

@@ -1,0 +1,119 @@
+"""Layers and views that mix the rows of a loader's batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from torch_doctor.static.measuring import measured
+from torch_doctor.static.observer import Observer
+from torch_doctor.static.values import Const, Making, Module, Tensor, shapes
+from torch_doctor.trace import RowsMixed, Source
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Call, Value
+    from torch_doctor.static.values.shapes import Shape
+
+BATCH_FIRST: Final = {
+    "torch.nn.RNN": 5,
+    "torch.nn.LSTM": 4,
+    "torch.nn.GRU": 4,
+    "torch.nn.MultiheadAttention": 8,
+    "torch.nn.TransformerEncoderLayer": 6,
+    "torch.nn.TransformerDecoderLayer": 6,
+    "torch.nn.Transformer": 10,
+}
+"""Layers that go along dimension 0 unless they are told, and the place of `batch_first` among their arguments."""
+STACKS: Final = {"torch.nn.TransformerEncoder": "encoder_layer", "torch.nn.TransformerDecoder": "decoder_layer"}
+"""What repeats one of these layers, and the name of the argument."""
+_SINGLE: Final = 2
+"""Dimensions of one sequence without a batch, which all these layers take."""
+
+
+class MixedRows(Observer):
+    """Watches what layers for sequences, and views, get of a loader's batch."""
+
+    writes = (RowsMixed,)
+
+    def left(self, run: Run, module: Module, call: Call, _: Value) -> None:
+        """A layer was called: it goes along its dimension 0."""
+        layer = _layer_of(module)
+        position = BATCH_FIRST.get(layer.layer) if layer is not None else None
+        if layer is None or position is None or layer.born is None:
+            return
+        given = call.argument(0) or next(iter(call.keywords.values()), None)
+        shape = _rows_first(given)
+        setting = layer.given[position] if position < len(layer.given) else layer.settings.get("batch_first")
+        known = setting is None or isinstance(setting, Const)
+        if shape is None or not known or "**" in layer.settings:
+            return
+        first = isinstance(setting, Const) and bool(setting.value)
+        if len(shape) == _SINGLE or (len(shape) == _SINGLE + 1 and not first):
+            run.emit(
+                RowsMixed,
+                layer.born,
+                how="layer",
+                name=layer.layer,
+                loader=_loader(given),
+                shape=shape,
+                used_at=run.site(call.node),
+                stacked_at=module.born if module is not layer else None,
+                explicit=setting is not None,
+            )
+
+    def made(self, run: Run, name: str, call: Call, result: Value) -> None:
+        """A view of a batch: what follows the rows has to stay as long as it was."""
+        if name.rpartition(".")[2] not in ("view", "reshape") or not call.args:
+            return
+        before, after = _whole(call.args[0]), _whole(result)
+        if before is None or after is None or not _loader(call.args[0]):
+            return
+        if any(shape.count(shapes.BATCH) != 1 for shape in (before, after)):
+            return
+        places = [shape.index(shapes.BATCH) for shape in (before, after)]
+        fronts = [_product(shape[:place]) for shape, place in zip((before, after), places, strict=True)]
+        if None not in fronts and fronts[0] != fronts[1]:
+            site = run.site(call.node)
+            run.emit(RowsMixed, site, how="view", name=run.text(call.node), loader=_loader(call.args[0]), shape=before)
+
+
+def _layer_of(module: Module) -> Module | None:
+    """The layer itself, or the one that a stack repeats."""
+    name = STACKS.get(module.layer)
+    if name is None:
+        return module if module.cls is None else None
+    inner = module.given[0] if module.given else module.settings.get(name)
+    return inner if isinstance(inner, Module) and inner.cls is None else None
+
+
+def _loader(value: Value | None) -> int:
+    """The loader whose batch a tensor was computed from; 0 where that is not certain."""
+    return value.flow.loader if isinstance(value, Tensor) and value.flow.source is Source.LOADER else 0
+
+
+def _whole(value: Value | None) -> Shape | None:
+    """The shape of a tensor, where all its dimensions are known; of a stretch it is not certain what its first one is."""
+    shape = measured(value).shape if isinstance(value, Tensor) else None
+    made = value.meta if isinstance(value, Tensor) else None
+    while isinstance(made, Making):
+        if made.name == "[]":
+            return None
+        made = made.args[0].meta if made.args and isinstance(made.args[0], Tensor) else None
+    return None if shape is None or shapes.ANY in shape else shape
+
+
+def _rows_first(value: Value | None) -> Shape | None:
+    """The shape of a tensor that has the rows of a loader's batch in dimension 0, and nowhere else."""
+    shape = _whole(value)
+    rows = shape is not None and shape[:1] == (shapes.BATCH,) and shape.count(shapes.BATCH) == 1
+    return shape if rows and _loader(value) else None
+
+
+def _product(shape: Shape) -> int | None:
+    """How many numbers these dimensions have; None where that is not known."""
+    result = 1
+    for size in shape:
+        if not isinstance(size, int):
+            return None
+        result *= size
+    return result

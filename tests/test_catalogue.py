@@ -122,6 +122,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR710": ("sampler-epoch-not-set", "E", "SP", "unsafe"),
     "TDR711": ("raw-pixels", "W", "SP", "-"),
     "TDR712": ("eval-drops-last", "W", "SP", "safe"),
+    "TDR713": ("transforms-differ", "E", "SP", "-"),
     "TDR714": ("padding-unmasked", "W", "SP", "-"),
     "TDR801": ("cpu-tensor-in-forward", "E", "SP", "unsafe"),
     "TDR802": ("batch-on-other-device", "E", "SP", "-"),

@@ -374,6 +374,17 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("{} rows? in batches of {}: {} of them are left out", some_left, none_left),
         Claim("{} batch(?:es)? evaluated, a short last one kept", never, some),
     ],
+    "TDR713": [
+        Claim(
+            "mean {} and deviation {} in training, {} and {} in the evaluation",
+            lambda mean, std, its, spread: (
+                abs(mean - its) > 0.2 * max(std, spread) or max(std, spread) > 1.3 * min(std, spread)
+            ),
+            lambda mean, std, its, spread: (
+                abs(mean - its) < 0.1 * max(std, spread) and max(std, spread) < 1.1 * min(std, spread)
+            ),
+        )
+    ],
     "TDR714": [
         Claim("other numbers in {} places? of padding change an output from {} to {}", some, never),
         Claim("other numbers in {} places? of padding change no output", never, some),

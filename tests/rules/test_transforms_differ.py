@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from torch_doctor.trace import BatchReworked, BatchTaken, DatasetBuilt, LoaderBuilt, RowsScaled, Source, TensorFact
+from torch_doctor_rules.data.transforms_differ import TransformsDiffer
+
+if TYPE_CHECKING:
+    from .conftest import Script
+
+TEST_SET = "test_set = MNIST(train=False)"
+TRAINING, TEST = 11, 12
+
+
+def data(script: Script, loader: int, text: str, *, mean: tuple[float, ...] = (), **fields: Any) -> None:
+    """A dataset of pictures and its loader."""
+    script.add(DatasetBuilt, text, dataset=loader + 10, class_name="MNIST")
+    script.add(LoaderBuilt, f"DataLoader({text})", loader=loader, dataset=loader + 10)
+    at = script.at(f"Normalize for {text}") if mean else None
+    scaled = {"source": "MNIST", "normalised_at": at, "mean": mean, "std": tuple(0.3 for _ in mean), **fields}
+    script.add(RowsScaled, f"DataLoader({text})", dataset=loader + 10, **scaled)
+
+
+def train_and_test(script: Script, *, other: bool = False) -> None:
+    """One model is trained on a loader, and it, or another one, is evaluated on the other."""
+    model = script.model()
+    optimizer = script.optimizer(model)
+    for _ in script.loop("for x, y in train_loader"):
+        script.add(BatchTaken, "for x, y in train_loader", loader=1, name="train_loader")
+        given = TensorFact(name="x", source=Source.LOADER, loader=1)
+        forward = script.forward(model, inputs=given)
+        script.backward(model, of=[forward])
+        script.step(optimizer)
+    tested = script.model("wrapper") if other else model
+    if other:
+        script.backward(tested, of=[script.forward(tested, "wrapper(x)")])
+    for _ in script.loop("for x, y in test_loader"):
+        script.add(BatchTaken, "for x, y in test_loader", loader=2, name="test_loader")
+        given = TensorFact(name="x", source=Source.LOADER, loader=2)
+        script.loss(script.forward(tested, "model(x) in the test", inputs=given, grad=False, training=False))
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [((0.1,), ()), ((), (0.1,)), ((0.1,), (0.5,))])
+def test_pictures_are_scaled_alike_for_training_and_test(
+    script: Script, ours: tuple[float, ...], theirs: tuple[float, ...]
+) -> None:
+    data(script, 1, "train_set = MNIST()", mean=ours)
+    data(script, 2, TEST_SET, mean=theirs)
+    train_and_test(script)
+    assert script.found(TransformsDiffer) == [TEST_SET]
+
+
+@pytest.mark.parametrize(
+    "fields", [{"mean": (0.1,)}, {"mean": (0.12,)}, {"source": "Other"}, {"converted": ("ToImage",)}]
+)
+def test_the_same_numbers_other_data_and_other_conversions_are_fine(script: Script, fields: dict[str, Any]) -> None:
+    data(script, 1, "train_set = MNIST()", mean=(0.1,))
+    data(script, 2, TEST_SET, **fields)
+    train_and_test(script)
+    assert script.found(TransformsDiffer) == []
+
+
+def test_what_a_loop_computes_of_a_batch_may_be_the_same_scaling(script: Script) -> None:
+    data(script, 1, "train_set = MNIST()", mean=(0.1,))
+    data(script, 2, TEST_SET)
+    script.add(BatchReworked, "x = (x - 0.1) / 0.3", loader=2)
+    train_and_test(script)
+    assert script.found(TransformsDiffer) == []
+
+
+def test_another_model_may_want_other_pictures(script: Script) -> None:
+    data(script, 1, "train_set = MNIST()", mean=(0.1,))
+    data(script, 2, TEST_SET)
+    train_and_test(script, other=True)
+    assert script.found(TransformsDiffer) == []

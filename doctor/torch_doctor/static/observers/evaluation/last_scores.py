@@ -12,6 +12,7 @@ from torch_doctor.static.observer import Observer
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.tables.sinks import SINKS
 from torch_doctor.static.values import (
     Const,
     Lib,
@@ -45,6 +46,7 @@ _SAME: Final = frozenset(
 """Functions that leave a score what it is, or say it in another unit."""
 _ORDERING: Final = frozenset(("<", ">", "<=", ">="))
 _SHOWING: Final = frozenset(("builtins.print",))
+_LOGGING: Final = frozenset(words("wandb.log mlflow.log_metric mlflow.log_metrics neptune.log_metric swanlab.log"))
 _COLLECTING: Final = frozenset(("append", "add"))
 
 
@@ -178,8 +180,9 @@ class LastScores(Observer):
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """Prints, logs, schedules and lists that are given scores."""
         if isinstance(func, Lib):
-            if canonical(func.name) in _SHOWING:
-                self._use(run, call.values, "shown", call.node)
+            name = canonical(func.name)
+            if name in _SHOWING or name in _LOGGING or name in SINKS:
+                self._use(run, call.values, "shown" if name in _SHOWING else "logged", call.node)
         elif isinstance(func, Method):
             if isinstance(func.of, Const) and func.name == "format":
                 self._use(run, call.values, "shown", call.node)

@@ -8,6 +8,7 @@ from torch_doctor.edits import Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Compared, Kind, Matched, Ranked
 from torch_doctor_rules.judging.evidence import at, fact
+from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.loss_shapes import column_and_row, crossed, shown
 from torch_doctor_rules.judging.sample_dimension import are_labels
 from torch_doctor_rules.judging.sites import first_per_site
@@ -80,8 +81,8 @@ class MetricShape(Rule):
     The shapes of what is compared there, or of the scores that the largest is looked for in. Shapes that match refute it.
 
     ## When it stays silent
-    When a shape is not known, when the batch has one row, when both sides have a dimension of their own, and for what no model
-    answered, as labels that are compared with labels. The largest along the batch is TDR216's.
+    When a shape or the size of a batch is not known, when the batch has one row, when both sides have a dimension of their own,
+    and for what no model answered, as labels that are compared with labels. The largest along the batch is TDR216's.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/broadcasting.html
@@ -119,7 +120,7 @@ class MetricShape(Rule):
 
     def _pairs(self, trace: Trace) -> Iterator[Finding]:
         for match in trace.of(Matched):
-            if crossed(match.left, match.right):
+            if crossed(match.left, match.right) and not _may_be_one_row(trace, match):
                 column, row = match.left, match.right
                 if not column_and_row(column, row):
                     column, row = row, column
@@ -153,6 +154,13 @@ class MetricShape(Rule):
             often, fits = (len(wrong), "") if wrong else (len(matches), ", which match")
             text = f"{often} times {shown(match.left)} was compared with {shown(match.right)}{fits}"
             yield fact(text, often, "times", match)
+
+
+def _may_be_one_row(trace: Trace, match: Matched) -> bool:
+    """Whether nobody knows how many rows the loader puts into a batch."""
+    number = match.left.loader or match.right.loader
+    loader = trace.view(Loaders).built.get(number)
+    return loader is not None and loader.batch is None and not trace.observed
 
 
 def _choices(trace: Trace) -> Iterator[tuple[Compared, Ranked]]:

@@ -78,48 +78,6 @@ class Reordered(Event, frozen=True, kw_only=True):
         return "put something in random order"
 
 
-class RowsScaled(Event, frozen=True, kw_only=True):
-    """A loader reads pictures of `dataset`, an object of the class `source`, all of whose transforms are known.
-
-    `converted` are those that make a tensor of a picture. They normalise it at `normalised_at` by `mean` and `std`, which are
-    empty where they are not known; None: they do not.
-    """
-
-    dataset: int
-    source: str
-    converted: tuple[str, ...] = ()
-    normalised_at: Site | None = None
-    mean: tuple[float, ...] = ()
-    std: tuple[float, ...] = ()
-
-    def words(self, _: Names, /) -> str:
-        how = f"by {list(self.mean)} and {list(self.std)}" if self.mean else "by numbers that are not known"
-        return f"pictures of {short(self.source)} are {f'normalised {how}' if self.normalised_at else 'not normalised'}"
-
-
-class BatchReworked(Event, frozen=True, kw_only=True):
-    """Something is computed of what `loader` gave before a model got it, the first time that this may be so."""
-
-    loader: int
-
-    def words(self, _: Names, /) -> str:
-        return "compute something of a batch"
-
-
-class BatchMeasured(Event, frozen=True, kw_only=True):
-    """The first tensor of numbers with a fraction in a batch of `loader` has this mean and standard deviation.
-
-    Only the probe writes it, of the first batches.
-    """
-
-    loader: int
-    mean: float
-    std: float
-
-    def words(self, _: Names, /) -> str:
-        return f"a batch with the mean {self.mean:.4g} and the deviation {self.std:.4g}"
-
-
 class LoaderBuilt(Event, frozen=True, kw_only=True):
     """A data loader was constructed over `dataset` (0 when it is not known which).
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import builtins
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from .loops import Loops
 
 PREFIX, SUFFIX = "__torch_doctor_", "__"
+PASSING = ("keep", "held", "alias", "made", "flag", "named", "dropped", "direct", "logs", "read")
+"""The hooks that give back what they are given."""
 
 
 def name_of(hook: str) -> str:
@@ -33,7 +36,7 @@ def install(loops: Loops) -> None:
         ("more", loops.more),
     ):
         put(hook, function)
-    for hook in ("keep", "held", "alias", "made", "flag", "named", "dropped", "direct", "logs", "read"):
+    for hook in PASSING:
         put(hook, lambda _, value: value)
     put("adds", lambda _, value, __: value)
     put("after", lambda *_: None)
@@ -45,3 +48,23 @@ def install(loops: Loops) -> None:
     held: dict[int, Any] = {}
     put("hold", lambda value: held.__setitem__(id(sys._getframe(1)), value))
     put("take", lambda: held.pop(id(sys._getframe(1))))
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """The hooks do nothing for a while: a compiler that reads the script's functions follows them."""
+    before = {
+        name: getattr(builtins, name) for name in map(name_of, (*PASSING, "after", "touched", "for", "begin", "more"))
+    }
+    for hook in PASSING:
+        put(hook, lambda _, value: value)
+    put("after", lambda *_: None)
+    put("touched", lambda _: None)
+    put("for", lambda _, iterable: iterable)
+    put("begin", lambda _: None)
+    put("more", lambda _: True)
+    try:
+        yield
+    finally:
+        for name, function in before.items():
+            setattr(builtins, name, function)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ... import hooks
 from ...instruments.copies import copied, elements, evaluating
 from ...instruments.parts import tensors
 from ..roles import roles
@@ -155,7 +156,10 @@ def _answer(stage: Stage, call: Call, known: Roles, way: Way, seed: int = 0) -> 
             return thing
         return thing.detach().to(device=way.device, dtype=way.dtype if thing.is_floating_point() else thing.dtype)
 
-    plain = stage.watch.patches.suspended() if way.compiled else nullcontext()
+    plain = ExitStack()
+    if way.compiled:
+        plain.enter_context(stage.watch.patches.suspended())
+        plain.enter_context(hooks.silent())
     try:
         with torch.random.fork_rng(devices=[]), torch.enable_grad(), evaluating(call.called):
             torch.manual_seed(seed)

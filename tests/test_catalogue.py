@@ -45,7 +45,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR116": ("non-scalar-backward", "E", "SP", "-"),
     "TDR117": ("requires-grad-typo", "E", "SP", "safe"),
     "TDR118": ("parameter-without-gradient", "E", "P", "-"),
-    "TDR119": ("parameter-never-updated", "E", "P", "-"),
+    "TDR119": ("parameter-never-updated", "E", "SP", "-"),
     "TDR120": ("non-finite-value", "E", "P", "-"),
     "TDR121": ("exploding-or-vanishing-gradient", "W", "P", "-"),
     "TDR122": ("optimizer-rebuilt-in-loop", "W", "SP", "-"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Evidence, Finding, Level, Rule
-from torch_doctor.trace import Backward, OptimizerBuilt, Owned, ParameterSeen, Trace
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor.trace import AdapterTrained, Backward, FrozenStepped, OptimizerBuilt, Owned, ParameterSeen, Trace
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.wording import message, named
 
@@ -30,8 +30,8 @@ class ParameterNeverUpdated(Rule):
 
     ## Why is this bad?
     Nothing is learnt. Usually the optimizer holds other parameters than the model that trains: the model was built again,
-    copied or loaded after the optimizer was made. Or the learning rate is zero, or so small that low precision rounds
-    every update away.
+    copied or loaded after the optimizer was made. Or all of them are frozen, or the learning rate is zero, or so small that
+    low precision rounds every update away.
 
     ## Example
     ```python
@@ -39,13 +39,17 @@ class ParameterNeverUpdated(Rule):
     from torch import nn
 
     torch.manual_seed(0)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=1 // 10)
+    model, offset = nn.Linear(4, 1), nn.Parameter(torch.zeros(1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    of_offset = torch.optim.SGD([offset], lr=0.1)
+    model.requires_grad_(False)
     for _ in range(4):
-        loss = nn.functional.mse_loss(model(torch.randn(16, 4)), torch.randn(16, 1))
-        model.zero_grad()
+        optimizer.zero_grad()
+        of_offset.zero_grad()
+        loss = nn.functional.mse_loss(model(torch.randn(16, 4)) + offset, torch.randn(16, 1))
         loss.backward()
         optimizer.step()
+        of_offset.step()
     ```
 
     ## Use instead
@@ -54,22 +58,28 @@ class ParameterNeverUpdated(Rule):
     from torch import nn
 
     torch.manual_seed(0)
-    model = nn.Linear(4, 1)
+    model, offset = nn.Linear(4, 1), nn.Parameter(torch.zeros(1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    of_offset = torch.optim.SGD([offset], lr=0.1)
     for _ in range(4):
-        loss = nn.functional.mse_loss(model(torch.randn(16, 4)), torch.randn(16, 1))
-        model.zero_grad()
+        optimizer.zero_grad()
+        of_offset.zero_grad()
+        loss = nn.functional.mse_loss(model(torch.randn(16, 4)) + offset, torch.randn(16, 1))
         loss.backward()
         optimizer.step()
+        of_offset.step()
     ```
 
     ## How the probe confirms it
     It keeps the values before the first step and compares them, bit for bit, after each step and when the script has ended.
+    The source alone shows it where all that an optimizer has is frozen when it steps: the freezing is reported where it comes
+    after the optimizer took the parameters.
 
     ## When it stays silent
     While a scheduler keeps the learning rate at zero and raises it in the next 50,000 steps, where the script sets
     rates itself, where a gradient scaler skipped the steps, for single frozen parameters in a group that moves, for frozen
-    groups of a script that unfreezes anything, before the second step, and where another finding explains it.
+    groups of a script that unfreezes anything, before the second step, and where another finding explains it. By the source
+    alone, while anything that the optimizer has may require gradients in any pass.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#constructing-it
@@ -78,7 +88,7 @@ class ParameterNeverUpdated(Rule):
     code = "TDR119"
     name = "parameter-never-updated"
     level = Level.ERROR
-    witness = "P"
+    witness = "SP"
     needs_end = True
     needs = frozenset({"parameters"})
     voided_by = frozenset({"shapes", "inside", "rates"})
@@ -102,6 +112,9 @@ class ParameterNeverUpdated(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every optimizer none of whose parameters moved, or one of which had a gradient and did not."""
+        if not trace.observed:
+            yield from self._frozen(trace)
+            return
         if trace.run is not None and trace.run.foreseen and not trace.of(Backward):
             return  # what goes backward by the source may have come after the passes of the run
         for optimizer in trace.of(OptimizerBuilt):
@@ -117,14 +130,52 @@ class ParameterNeverUpdated(Rule):
                 text = f"`{{name}}` never moves its parameter group {number}: {WHY[group[0].still]}"
                 yield self.finding(optimizer.site, message(text, name=name), help=HELP[group[0].still])
 
+    def _frozen(self, trace: Trace) -> Iterator[Finding]:
+        """By the source: an optimizer steps, and all that it has is frozen at every step."""
+        steps = trace.of(FrozenStepped)
+        thawed = {event.optimizer for event in steps if not event.frozen}
+        built = {event.optimizer: event for event in trace.of(OptimizerBuilt)}
+        for event in steps:
+            optimizer = built.get(event.optimizer)
+            if optimizer is None or event.since is None or event.optimizer in thawed | _told_as_adapters(trace):
+                continue
+            name = named(optimizer.name, "the optimizer")
+            later = event.since.row > optimizer.site.row or event.since.path != optimizer.site.path
+            places = [Step(optimizer.site, "the optimizer takes the parameters here")]
+            if not later:
+                places = [Step(event.since, "all of them are frozen here")]
+            yield self.finding(
+                event.since if later else optimizer.site,
+                message("all that `{name}` has is frozen: it steps, and moves nothing", name=name),
+                help=HELP["frozen"],
+                trail=[*places, Step(event.site, "it steps here")],
+            )
+
+    def same(self, finding: Finding, seen: Finding) -> bool:
+        """Whether both are of one optimizer: a run tells where it was built."""
+        return any(same_place(site, seen.site) for site in (finding.site, *(step.site for step in finding.trail)))
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether something that the optimizer has moved."""
+        for optimizer in trace.of(OptimizerBuilt):
+            if any(same_place(site, optimizer.site) for site in finding.places()) and (own := _own(trace, optimizer)):
+                return any(seen.moved for seen in own) or "the optimizer did not step often enough"
+        return False
+
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many of its parameters moved in how many steps."""
         for optimizer in trace.of(OptimizerBuilt):
-            if optimizer.site == finding.site:
+            if any(same_place(site, optimizer.site) for site in finding.places()):
                 own = _own(trace, optimizer)
                 moved, steps = sum(seen.moved for seen in own), max((seen.steps for seen in own), default=0)
                 text = f"{moved} of {count(len(own), 'parameter tensor')} moved in {count(steps, 'step')}"
                 yield fact(text, moved, "parameter tensors", optimizer)
+
+
+def _told_as_adapters(trace: Trace) -> frozenset[int]:
+    """The optimizers that have a frozen adapter: TDR126 speaks."""
+    frozen = [event.own for event in trace.of(AdapterTrained) if event.own_trains is False]
+    return frozenset(each.optimizer for each in trace.of(OptimizerBuilt) if any(own & each.modules for own in frozen))
 
 
 def _own(trace: Trace, optimizer: OptimizerBuilt) -> list[ParameterSeen]:

@@ -1,4 +1,4 @@
-"""Adapters: few weights that are trained beside others, which are to stay as they are."""
+"""What is frozen: under adapters, which are few weights beside others, and in the hands of an optimizer."""
 
 from __future__ import annotations
 
@@ -48,3 +48,17 @@ class AdapterTrained(Event, frozen=True, kw_only=True):
             f"adapter {short(self.class_name)} {fate[self.own_trains]}, what it adapts {fate[self.base_trains]}"
             f"{in_brackets(switched)}"
         )
+
+
+class FrozenStepped(Event, frozen=True, kw_only=True):
+    """An optimizer is about to step, and all that it has is frozen, and was in every pass; or it no longer is (`frozen` False).
+
+    `since` is where the script said so last, None where it said it of some parts at a time. Only the static witness writes it.
+    """
+
+    optimizer: int
+    frozen: bool
+    since: Site | None = None
+
+    def words(self, _: Names, /) -> str:
+        return "step an optimizer all of whose parameters are frozen" if self.frozen else "step what was frozen before"

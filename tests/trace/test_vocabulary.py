@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 MACHINE, RULES = ROOT / "doctor/torch_doctor", ROOT / "rules/torch_doctor_rules"
 TRACE, AGENT = MACHINE / "trace", MACHINE / "probe/agent"
-READERS = (RULES, MACHINE / "report")  # rules judge events, and `torch-doctor trace` lays them out
+READERS = (RULES, MACHINE / "report", MACHINE / "checkup")  # rules judge events, `trace` and `checkup` lay them out
 MOST_BESIDES = 2
 PLACED = {"site"}  # what the recorder takes besides the fields
 

@@ -121,10 +121,18 @@ class Phase:
             not each.whole and not each.target for each in clearing
         )
         moved = frozenset[int]().union(*(step.modules for step in steps))
+        others = trace.of(OptimizerBuilt)
         if trace.begins_outside:  # other functions of the same objects step the others
-            moved = moved.union(*(built.modules for built in trace.of(OptimizerBuilt)))
+            moved = moved.union(*(built.modules for built in others))
+        elif _broke_off(trace):  # those that were there already would have stepped
+            moved = moved.union(*(built.modules for built in others if built.index < self.step.index))
         trained = (event.modules for event in self.filling if event.loss.graph_forwards)
         self.left = frozenset[int]().union(*trained) - moved
+
+
+def _broke_off(trace: Trace) -> bool:
+    """Whether this is a run that ended before its script did."""
+    return trace.observed and (trace.run is None or trace.run.end.how not in ("end", "exit"))
 
 
 def _joined_later(gradients: Gradients, built: OptimizerBuilt, left: frozenset[int]) -> Site | None:

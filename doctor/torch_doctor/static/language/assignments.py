@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.language import counters, opaque_calls, operators, targets, unpacking
+from torch_doctor.static.language import counters, operators, targets, unpacking
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.training import (
     construction,
@@ -19,6 +19,7 @@ from torch_doctor.static.training import (
     running_sums,
     splitting,
     sums,
+    written_forwards,
 )
 from torch_doctor.static.values import (
     Call,
@@ -51,7 +52,7 @@ def _assign(run: Run, node: p.Assign) -> bool:
     if isinstance(value, Plain):
         value = loading.bound(run, node, value)
     if isinstance(node.value, p.Call) and all(map(_is_dropped, node.targets)):
-        opaque_calls.dropped(run, before, node.value)
+        written_forwards.dropped(run, before, node.value)
     for observe in run.observers.assigned:
         observe(run, node, value)
     for target in node.targets:

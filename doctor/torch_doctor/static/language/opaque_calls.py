@@ -37,7 +37,6 @@ from torch_doctor.static.values import (
     fresh_symbol,
     held,
 )
-from torch_doctor.trace import Forward
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -96,14 +95,6 @@ def call_back(run: Run, value: Value, node: p.Node, given: Args = ()) -> None:
     run.heap.set(run.state.fields, "grad", None)
     invocation.enter(run, function, Call((value.self, *given) if isinstance(value, Bound) else given, {}, node))
     run.heap.set(run.state.fields, "grad", mode)
-
-
-def dropped(run: Run, before: int, call: p.Call) -> None:
-    """Say of a forward that this call made since event `before` that nobody takes its result."""
-    site = run.site(call)
-    for event in run.trace.events[before:]:
-        if isinstance(event, Forward) and event.site == site:
-            run.trace.replace(event, used=False)
 
 
 @library_family(launchers.LAUNCHERS, stage=Stage.ADAPTER)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.language import opaque_calls, targets
-from torch_doctor.static.training import container_methods, mending, places
+from torch_doctor.static.language import targets
+from torch_doctor.static.training import container_methods, mending, places, written_forwards
 from torch_doctor.static.values import (
     NOTHING,
     Fact,
@@ -29,7 +29,7 @@ def _evaluate(run: Run, node: p.Evaluate) -> bool:
     before = len(run.trace.events)
     value = run.evaluate(node.value)
     if isinstance(node.value, p.Call) and len(run.trace.events) > before:
-        opaque_calls.dropped(run, before, node.value)
+        written_forwards.dropped(run, before, node.value)
     places.dropped(run, node.value)
     for observe in run.observers.stated:
         observe(run, node.value, value)

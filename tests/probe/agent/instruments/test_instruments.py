@@ -27,6 +27,7 @@ PARTS = {
         "later",
         "members",
         "noise",
+        "padded",
         "parts",
         "rates",
         "weightless",

@@ -13,6 +13,7 @@ from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.sinks import SINKS
+from torch_doctor.static.training import written_forwards
 from torch_doctor.static.values import (
     Const,
     Lib,
@@ -26,7 +27,7 @@ from torch_doctor.static.values import (
     UnknownAttribute,
     Zero,
 )
-from torch_doctor.trace import Forward, Kind, LoopKind, ScopeKind, ScoreUsed
+from torch_doctor.trace import Kind, LoopKind, ScopeKind, ScoreUsed
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator
@@ -256,7 +257,7 @@ def _within(values: Iterable[Value]) -> Iterator[Value]:
 
 def _over(run: Run, forwards: frozenset[int]) -> int:
     """The loop over batches that a score of one of its batches is left of, not the first; 0 where it is not over."""
-    scopes = {_batch(event.scope) for event in run.trace.at(*forwards) if isinstance(event, Forward)}
+    scopes = {_batch(event.scope) for event in written_forwards.numbered(run, forwards)}
     scope = scopes.pop() if len(scopes) == 1 else None
     if scope is None or scope.number < 2 or any(each.loop == scope.loop for each in run.scope.iterations()):  # noqa: PLR2004
         return 0

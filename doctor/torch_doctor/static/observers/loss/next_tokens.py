@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import cross_device, shifting, unmasked
+from torch_doctor.static.training import cross_device, shifting, unmasked, written_forwards
 from torch_doctor.static.values import Lib, Making, Module, Sequence, Tensor, Unknown, Value
-from torch_doctor.trace import Forward, TokensCompared
+from torch_doctor.trace import TokensCompared
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -54,15 +54,15 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module,)):
 
     def left(self, run: Run, _: Module, call: Call, result: Value) -> None:
         """A model as a whole has answered: what its scores are made of."""
-        forwards = run.trace.of(Forward)
-        if run.modules_called or not forwards or forwards[-1].site != run.site(call.node):
+        forward = written_forwards.last(run)
+        if run.modules_called or forward is None or forward.site != run.site(call.node):
             return
         scores = [
             each for each in (result.content.items if isinstance(result, Sequence) else (result,)) if _scores(each)
         ]
         found = shifting.line(scores[0], self._masked) if len(scores) == 1 else None
         if found is not None:
-            self._lines[forwards[-1].index] = found
+            self._lines[forward.index] = found
 
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """Write how far a loss looks ahead."""
@@ -80,8 +80,7 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module,)):
         if found is None or not (found[0] == 0 or (found[0] > 1 and found[1] > 1)):
             return
         given_at, model = run.of(cross_device.Meetings).outer_call if run.modules_called else (None, "")
-        forward = next(iter(run.trace.at(*sorted(scores.flow.forwards)[-1:])), None)
-        if isinstance(forward, Forward):
+        for forward in written_forwards.numbered(run, scores.flow.forwards)[-1:]:
             given_at, model = forward.site, forward.name
         run.emit(
             TokensCompared,

@@ -1,0 +1,32 @@
+"""What the trace has of forwards: those of some numbers, the last one, and those whose result nobody takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace import Forward
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from torch_doctor.static import program as p
+    from torch_doctor.static.run import Run
+
+
+def numbered(run: Run, numbers: Iterable[int]) -> list[Forward]:
+    """The forwards of these numbers, in order."""
+    return [event for event in run.trace.at(*sorted(numbers)) if isinstance(event, Forward)]
+
+
+def last(run: Run) -> Forward | None:
+    """The forward that was written last."""
+    forwards = run.trace.of(Forward)
+    return forwards[-1] if forwards else None
+
+
+def dropped(run: Run, before: int, call: p.Call) -> None:
+    """Say of a forward that this call made since event `before` that nobody takes its result."""
+    site = run.site(call)
+    for event in run.trace.events[before:]:
+        if isinstance(event, Forward) and event.site == site:
+            run.trace.replace(event, used=False)

@@ -86,6 +86,7 @@ class SchedulerBeforeOptimizer(Rule):
     witness = "SP"
     voided_by = frozenset({"rates"})
     fix = Fix.UNSAFE
+    needs_end = True  # that a schedule is made anew for each batch shows in the next one
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every step of a scheduler that comes before any of its optimizer, and that one follows."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import BatchTaken, DatasetBuilt, Event, LoaderBuilt
+from torch_doctor.trace import BatchTaken, DatasetBuilt, LoaderBuilt
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.overlaps import Overlaps
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Backward, Forward, Site, Trace
 
 REDRAWN = "split once, before the loop"
+KEPT_OUT = "evaluate on rows that are kept out of training"
+_DRAWN = "`{name}` has other rows in each epoch: it evaluates rows that epochs before trained on"
+_SHARED = "`{name}`, which the model trains on, is evaluated: the score tells nothing of new data"
+_SAME = "`{name}` evaluates rows that are trained on: the score tells nothing of new data"
+_EVALUATES = "no `backward()` follows this pass: it evaluates"
 
 
 class TrainDataEvaluated(Rule):
@@ -137,16 +142,13 @@ class TrainDataEvaluated(Rule):
     def _redrawn(self, loaders: Loaders, found: Redraw) -> Finding:
         return self.finding(
             found.site,
-            message(
-                "`{name}` has other rows in each epoch: it evaluates rows that epochs before trained on",
-                name=loaders.name(found.evaluated),
-            ),
+            message(_DRAWN, name=loaders.name(found.evaluated)),
             help=REDRAWN,
             trail=[
                 Step(found.trained.site, "the rows of an epoch before are trained on"),
                 Step(found.drawn, "the rows are drawn anew in every pass of the loop"),
                 Step(found.evaluated.site, "and read for the evaluation"),
-                Step(found.forward.site, "no `backward()` follows this pass: it evaluates"),
+                Step(found.forward.site, _EVALUATES),
             ],
         )
 
@@ -154,16 +156,13 @@ class TrainDataEvaluated(Rule):
         self, loaders: Loaders, loader: LoaderBuilt, backward: Backward, forward: Forward, idle: LoaderBuilt
     ) -> Finding:
         return self.finding(
-            _use(loaders, loader, forward),
-            message(
-                "`{name}`, which the model trains on, is evaluated: the score tells nothing of new data",
-                name=loaders.name(loader),
-            ),
-            help="evaluate on rows that are kept out of training",
+            loaders.used(loader, forward),
+            message(_SHARED, name=loaders.name(loader)),
+            help=KEPT_OUT,
             trail=[
                 Step(backward.site, "its batches are trained on here"),
                 Step(idle.site, "this loader is never used"),
-                Step(forward.site, "no `backward()` follows this pass: it evaluates"),
+                Step(forward.site, _EVALUATES),
             ],
         )
 
@@ -172,21 +171,11 @@ class TrainDataEvaluated(Rule):
     ) -> Finding:
         return self.finding(
             site,
-            message(
-                "`{name}` evaluates rows that are trained on: the score tells nothing of new data",
-                name=loaders.name(loader),
-            ),
-            help="evaluate on rows that are kept out of training",
+            message(_SAME, name=loaders.name(loader)),
+            help=KEPT_OUT,
             trail=[
                 Step(other.site, "these rows are trained on"),
                 Step(loader.site, "and read for the evaluation"),
-                Step(forward.site, "no `backward()` follows this pass: it evaluates"),
+                Step(forward.site, _EVALUATES),
             ],
         )
-
-
-def _use(loaders: Loaders, loader: LoaderBuilt, event: Event) -> Site:
-    """Where the event's pass takes its batches of the loader."""
-    around = event.scope.iterations()
-    taken = [each for each in loaders.taken[loader.loader] if any(scope in around for scope in each.scope.iterations())]
-    return taken[-1].site if taken else event.site

@@ -6,21 +6,9 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Attribute, Callee
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import (
-    Backward,
-    BranchKind,
-    Clipped,
-    Escaped,
-    Event,
-    Exchanged,
-    Forward,
-    GaveUp,
-    Owned,
-    Stepped,
-    Wrapped,
-)
+from torch_doctor.trace import Backward, BranchKind, Clipped, Forward, GaveUp, Owned, Wrapped
 from torch_doctor_rules.judging.evidence import at, count, fact
-from torch_doctor_rules.judging.family import Family
+from torch_doctor_rules.judging.exchanges import applied, may_average
 from torch_doctor_rules.judging.ranks import Ranks
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -28,7 +16,7 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import Trace
+    from torch_doctor.trace import Stepped, Trace
 
 WRAPPER = "torch.nn.parallel.DistributedDataParallel"
 
@@ -130,12 +118,12 @@ class DdpWrapperBypassed(Rule):
         yield fact(f"{around} of {count(len(forwards), 'forward')} went around the wrapper", around, "forwards")
         for module in dict.fromkeys(forward.module for forward in forwards):
             yield from trace.view(Ranks).difference(module)
-            yield from _sameness(trace.view(Ranks), module)
+            yield from trace.view(Ranks).sameness(module)
 
     def _reports(self, trace: Trace, wraps: list[Wrapped]) -> Iterator[Finding]:
-        family, ranks = trace.view(Family), trace.view(Ranks)
+        ranks = trace.view(Ranks)
         for backward in trace.of(Backward):
-            step = self._applied(trace, family, backward)
+            step = applied(trace, backward)
             if step is None or backward.through != "backward":
                 continue
             forwards = [each for each in trace.at(*backward.loss.graph_forwards) if isinstance(each, Forward)]
@@ -147,15 +135,8 @@ class DdpWrapperBypassed(Rule):
                     continue
                 if through and not _by_itself(trace, around[0], through, step):
                     continue
-                if not _may_average(ranks, wrapped.module, around[0], step):
+                if not may_average(ranks, wrapped.module, around[0], step):
                     yield self._report(around, wrapped, partly=bool(through))
-
-    def _applied(self, trace: Trace, family: Family, backward: Backward) -> Stepped | None:
-        """The next step that applies what a backward pass computed."""
-        for step in trace.of(Stepped):
-            if step.index > backward.index and not step.manual and family.related(step.modules, backward.modules):
-                return step
-        return None
 
     def _report(self, forwards: list[Forward], wrapped: Wrapped, *, partly: bool) -> Finding:
         forward = forwards[0]
@@ -187,21 +168,3 @@ def _by_itself(trace: Trace, around: Forward, through: list[Forward], step: Step
     kinds = {trace.branches[branch].kind for branch, _ in around.guards}
     apart = not any(trace.together(around, each) for each in through)
     return apart and trace.implies(around, step) and kinds.isdisjoint((BranchKind.FLAG, BranchKind.ASKED))
-
-
-def _may_average(ranks: Ranks, module: int, forward: Event, step: Event) -> bool:
-    """Whether the script may itself average the gradients of a pass: it sends more than a loss to log before the step.
-
-    Where steps of all processes were seen, their gradients tell.
-    """
-    apart = ranks.apart(module)
-    if apart is not None and (apart.real or ranks.averaged(module)):
-        return not apart.real
-    out_of_sight = any(module in event.modules for event in ranks.trace.between(forward, step, Escaped))
-    return out_of_sight or any(event.numbers != 1 for event in ranks.trace.between(forward, step, Exchanged))
-
-
-def _sameness(ranks: Ranks, module: int) -> Iterator[Evidence]:
-    """That the gradients are the same, where their losses differ."""
-    if ranks.averaged(module):
-        yield fact(f"{ranks.all()} step with the same gradients, of different losses", 0, "gradients")

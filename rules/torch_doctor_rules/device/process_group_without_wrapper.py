@@ -5,21 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import (
-    Backward,
-    Clipped,
-    Escaped,
-    Exchanged,
-    Forward,
-    GaveUp,
-    GroupBegun,
-    Owned,
-    Stepped,
-    Wrapped,
-)
+from torch_doctor.trace import Clipped, Forward, GaveUp, GroupBegun, Owned, Wrapped
 from torch_doctor_rules.judging.causes import place
-from torch_doctor_rules.judging.evidence import at, fact
-from torch_doctor_rules.judging.family import Family
+from torch_doctor_rules.judging.evidence import at
+from torch_doctor_rules.judging.exchanges import may_send, shared, trained
 from torch_doctor_rules.judging.ranks import Ranks
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -29,10 +18,6 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Trace
 
-OF_THREADS = "torch.nn.DataParallel"
-"""A wrapper that works within one process."""
-AT_FIRST = ("broadcast", "broadcast_object_list", "scatter", "broadcast_coalesced")
-"""What makes the processes begin alike, where it stands before training."""
 ALONE = "the run has one process (see `--probe-processes`)"
 
 
@@ -133,24 +118,23 @@ class ProcessGroupWithoutWrapper(Rule):
         ranks = trace.view(Ranks)
         for module in list(dict.fromkeys(forward.module for forward in at(trace, finding.site, Forward)))[:1]:
             yield from ranks.difference(module)
-            if ranks.averaged(module):
-                yield fact(f"{ranks.all()} step with the same gradients, of different losses", 0, "gradients")
+            yield from ranks.sameness(module)
 
     def _differing(self, trace: Trace) -> Iterator[Finding]:
         ranks, wrapped = trace.view(Ranks), {event.module for event in trace.of(Wrapped)}
-        for forward, _ in _trained(trace):
+        for forward, _ in trained(trace):
             apart = ranks.apart(forward.module)
             if apart is not None and apart.real and forward.module not in wrapped:
                 yield self._report(forward, None)
 
     def _found(self, trace: Trace) -> Iterator[Finding]:
         for group in trace.of(GroupBegun)[:1]:
-            if group.size == 1 or any(clip.manual for clip in trace.of(Clipped)) or _may_send(trace, group):
+            if group.size == 1 or any(clip.manual for clip in trace.of(Clipped)) or may_send(trace, group):
                 return
-            for forward, step in _trained(trace):
+            for forward, step in trained(trace):
                 inside = forward.index > group.index and trace.together(forward, group)
                 known = bool(forward.class_name) and not forward.wrapped
-                if inside and known and not _shared(trace, forward, step):
+                if inside and known and not shared(trace, forward, step):
                     yield self._report(forward, group)
 
     def _report(self, forward: Forward, group: GroupBegun | None) -> Finding:
@@ -161,44 +145,3 @@ class ProcessGroupWithoutWrapper(Rule):
             trail=() if group is None else (Step(group.site, "the processes join their group here"),),
             cause="" if group is None else place(group.site),
         )
-
-
-def _trained(trace: Trace) -> Iterator[tuple[Forward, Stepped]]:
-    """The forwards that are gone back through before a step of an optimizer, with that step."""
-    family = trace.view(Family)
-    for backward in trace.of(Backward):
-        steps = [step for step in trace.of(Stepped) if step.index > backward.index and not step.manual]
-        forwards = trace.at(*sorted(backward.loss.graph_forwards)) if backward.through == "backward" else ()
-        for forward in forwards:
-            if isinstance(forward, Forward) and family.related((forward.module,), backward.modules):
-                step = next((each for each in steps if family.related((forward.module,), each.modules)), None)
-                if step is not None:
-                    yield forward, step
-
-
-def _may_send(trace: Trace, group: GroupBegun) -> bool:
-    """Whether anything is sent between the processes, or may be, beside single numbers and what makes them begin alike."""
-    sent = trace.of(Exchanged)
-    if group.exchanges - {event.site for event in sent}:
-        return True
-    first = min((backward.index for backward in trace.of(Backward)), default=0)
-    return any(
-        event.numbers != 1 and not (event.index < first and event.function.rpartition(".")[2] in AT_FIRST)
-        for event in sent
-    )
-
-
-def _shared(trace: Trace, forward: Forward, step: Stepped) -> bool:
-    """Whether a wrapper has the model, or it or its optimizer went where something may exchange its gradients."""
-    family, module = trace.view(Family), (forward.module,)
-    if any(each.wrapper != OF_THREADS and family.related((each.module,), module) for each in trace.of(Wrapped)):
-        return True
-    return any(
-        not event.builds
-        and (
-            step.optimizer in event.optimizers
-            or family.related(event.modules, module)
-            or forward.index in event.forwards
-        )
-        for event in trace.of(Escaped)
-    )

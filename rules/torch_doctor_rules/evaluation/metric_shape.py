@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Compared, Kind, Matched, Ranked
+from torch_doctor.trace import Compared, Kind, Matched
 from torch_doctor_rules.judging.evidence import at, fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.loss_shapes import column_and_row, crossed, shown
-from torch_doctor_rules.judging.sample_dimension import are_labels
+from torch_doctor_rules.judging.sample_dimension import are_labels, choices, scores_among
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message, named
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.edits import Edit
-    from torch_doctor.trace import Trace
+    from torch_doctor.trace import Ranked, Trace
 
 _SHARED = frozenset((Kind.PROBABILITIES, Kind.LOG_PROBABILITIES))
 
@@ -102,9 +102,9 @@ class MetricShape(Rule):
         yield from first_per_site((*self._singles(trace), *self._pairs(trace)))
 
     def _singles(self, trace: Trace) -> Iterator[Finding]:
-        for compared, choice in _choices(trace):
+        for compared, choice in choices(trace):
             function = choice.function.rpartition(".")[2]
-            if _scores(choice) == 1 and (trace.observed or _is_answer(compared, choice)):
+            if scores_among(choice) == 1 and (trace.observed or _is_answer(compared, choice)):
                 yield self.finding(
                     compared.site,
                     message(
@@ -136,17 +136,17 @@ class MetricShape(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether both were compared there, in shapes that match."""
         if finding.trail:
-            return any(compared.site == finding.site for compared, _ in _choices(trace))
+            return any(compared.site == finding.site for compared, _ in choices(trace))
         return bool(at(trace, finding.site, Matched))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """The shapes."""
-        choices = [choice for compared, choice in _choices(trace) if compared in at(trace, finding.site, Compared)]
-        single = [choice for choice in choices if _scores(choice) == 1]
+        found = [choice for compared, choice in choices(trace) if compared in at(trace, finding.site, Compared)]
+        single = [choice for choice in found if scores_among(choice) == 1]
         if finding.trail or single:
-            for choice in [*single, *choices][:1]:
-                text = f"the largest of {_scores(choice)} in dimension {choice.dim} of {shown(choice.input)}"
-                yield fact(text, _scores(choice) or 0, "scores", choice)
+            for choice in [*single, *found][:1]:
+                text = f"the largest of {scores_among(choice)} in dimension {choice.dim} of {shown(choice.input)}"
+                yield fact(text, scores_among(choice) or 0, "scores", choice)
             return
         matches = at(trace, finding.site, Matched)
         wrong = [match for match in matches if crossed(match.left, match.right)]
@@ -161,20 +161,6 @@ def _may_be_one_row(trace: Trace, match: Matched) -> bool:
     number = match.left.loader or match.right.loader
     loader = trace.view(Loaders).built.get(number)
     return loader is not None and loader.batch is None and not trace.observed
-
-
-def _choices(trace: Trace) -> Iterator[tuple[Compared, Ranked]]:
-    """The choices of the largest that are compared with something."""
-    for compared in trace.of(Compared):
-        yield from ((compared, choice) for choice in trace.at(compared.chosen) if isinstance(choice, Ranked))
-
-
-def _scores(choice: Ranked) -> int | None:
-    """Among how many scores the largest was looked for; None where that is not known."""
-    shape = choice.input.shape or ()
-    size = shape[choice.dim] if -len(shape) <= choice.dim < len(shape) else None
-    before = shape[: choice.dim] if choice.dim >= 0 else shape[:1]
-    return size if isinstance(size, int) and not ("..." in before and choice.dim >= 0) else None
 
 
 def _is_answer(compared: Compared, choice: Ranked) -> bool:

@@ -135,6 +135,12 @@ class Loaders:
                 return str(names[0])
         return "DataLoader"
 
+    def used(self, loader: LoaderBuilt, event: Event) -> Site:
+        """Where the event's pass takes its batches of the loader."""
+        around = event.scope.iterations()
+        taken = [each for each in self.taken[loader.loader] if any(it in around for it in each.scope.iterations())]
+        return taken[-1].site if taken else event.site
+
     def evaluations(self) -> Iterator[Forward]:
         """The first evaluation of every loader that is evaluated."""
         yield from self._evaluated.values()

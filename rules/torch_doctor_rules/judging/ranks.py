@@ -75,6 +75,11 @@ class Ranks:
             text = f"the gradient of {apart.name} differs between processes by {by} after backward"
             yield fact(text, apart.difference)
 
+    def sameness(self, module: int) -> Iterator[Evidence]:
+        """That the gradients are the same, where their losses differ."""
+        if self.averaged(module):
+            yield fact(f"{self.all()} step with the same gradients, of different losses", 0, "gradients")
+
     def _steps(self, module: int) -> list[tuple[GradientsSeen, ...]]:
         """The steps of a module, those of all processes together; it is the same that was wrapped, or stepped, as the same."""
         known = self._numbered(Wrapped)

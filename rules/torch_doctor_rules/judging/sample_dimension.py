@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Kind, LossCalled, Ranked, Source, Trace
+from torch_doctor.trace import Compared, Kind, LossCalled, Ranked, Source, Trace
 from torch_doctor_rules.judging.loss_shapes import ANY, rank
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from torch_doctor.trace import TensorFact
 
 SCORES = frozenset((Kind.LOGITS, Kind.PROBABILITIES, Kind.LOG_PROBABILITIES))
@@ -26,6 +28,20 @@ def mixes_samples(trace: Trace, event: Ranked, labels: TensorFact) -> bool:
     if first is None:
         return rank(scores) == PAIR and isinstance(second, int) and its[:1] == (BATCH,)
     return first != ANY and first in (*its[:1], *its[-1:])
+
+
+def choices(trace: Trace) -> Iterator[tuple[Compared, Ranked]]:
+    """The choices of the largest that are compared with something."""
+    for compared in trace.of(Compared):
+        yield from ((compared, choice) for choice in trace.at(compared.chosen) if isinstance(choice, Ranked))
+
+
+def scores_among(choice: Ranked) -> int | None:
+    """Among how many scores the largest was looked for; None where that is not known."""
+    shape = choice.input.shape or ()
+    size = shape[choice.dim] if -len(shape) <= choice.dim < len(shape) else None
+    before = shape[: choice.dim] if choice.dim >= 0 else shape[:1]
+    return size if isinstance(size, int) and not ("..." in before and choice.dim >= 0) else None
 
 
 def are_labels(fact: TensorFact) -> bool:

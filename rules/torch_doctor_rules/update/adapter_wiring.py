@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import AdapterTrained, OptimizerBuilt, Stepped
-from torch_doctor_rules.judging.evidence import at, count, fact
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
+from torch_doctor.trace import AdapterTrained, Stepped
+from torch_doctor_rules.judging.adapters import takers, told
+from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message, named, owner, sentence
 
@@ -122,7 +123,7 @@ class AdapterWiring(Rule):
     def _idle(self, trace: Trace, event: AdapterTrained) -> Iterator[Finding]:
         """It is off, or frozen with all that it was put into."""
         refused = trace.observed and not event.steps  # `backward()` raised
-        if not event.handed and not refused and not _takers(trace, event.own):
+        if not event.handed and not refused and not takers(trace, event.own):
             return
         name = named(event.class_name.removeprefix("peft."), "the adapter")
         cause = ""
@@ -140,7 +141,7 @@ class AdapterWiring(Rule):
 
     def _both(self, trace: Trace, event: AdapterTrained) -> Iterator[Finding]:
         """The optimizer moves what is adapted, too."""
-        for built in _takers(trace, event.own):
+        for built in takers(trace, event.own):
             if built.optimizer not in event.takers:
                 continue
             steps = (step.name for step in trace.of(Stepped) if step.optimizer == built.optimizer)
@@ -162,18 +163,18 @@ class AdapterWiring(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the adapter alone moved."""
-        events = _told(trace, finding)
+        events = told(trace, finding)
         if events and all(event.own_moved and not event.base_moved for event in events):
             return True
         return "the run does not tell what became of the adapter" if events else False
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """Of the layers of loralib only the source tells that the weights of the others were loaded."""
-        return not any(event.class_name.startswith("loralib.") for event in _told(trace, finding))
+        return not any(event.class_name.startswith("loralib.") for event in told(trace, finding))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many tensors of either kind moved."""
-        events = _told(trace, finding)
+        events = told(trace, finding)
         if events:
             own, base = sum(event.own_moved for event in events), sum(event.base_moved for event in events)
             tensors = sum(event.own_tensors for event in events), sum(event.base_tensors for event in events)
@@ -181,23 +182,3 @@ class AdapterWiring(Rule):
             if not any(event.steps for event in events):
                 text = "`backward()` refuses the loss: no weight of the model is behind it"
             yield fact(text, base, "tensors", events[0])
-
-
-def _takers(trace: Trace, modules: frozenset[int]) -> list[OptimizerBuilt]:
-    """The optimizers that step, and surely have all of these."""
-    stepping = {step.optimizer for step in trace.of(Stepped) if step.whole}
-    return [
-        built
-        for built in trace.of(OptimizerBuilt)
-        if built.whole and built.optimizer in stepping and modules <= built.modules
-    ]
-
-
-def _told(trace: Trace, finding: Finding) -> list[AdapterTrained]:
-    """What a run tells of the adapters of a finding: those built there, or that its optimizer has."""
-    events = trace.of(AdapterTrained)
-    here = [event for event in events if same_place(event.site, finding.site)]
-    if here:
-        return here
-    taken = frozenset[int]().union(*(built.modules for built in at(trace, finding.site, OptimizerBuilt)))
-    return [event for event in events if event.own & taken]

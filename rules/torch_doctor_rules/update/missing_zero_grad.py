@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 OLD = claims.GRADIENT_RATIO
-
 MOST_LINES = 3
 
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import AdapterTrained, Backward, FrozenStepped, OptimizerBuilt, Owned, ParameterSeen, Trace
+from torch_doctor.trace import Backward, FrozenStepped, OptimizerBuilt, Trace
+from torch_doctor_rules.judging.adapters import frozen_adapters
 from torch_doctor_rules.judging.evidence import count, fact
+from torch_doctor_rules.judging.still import WHY, dead_groups, own, still_ones
 from torch_doctor_rules.judging.wording import message, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ENOUGH = 2  # steps
-WHY = {
-    "rate": "its learning rate is 0, and nothing raises it",
-    "frozen": "all of it is frozen, and nothing unfreezes it",
-}
-"""Why a whole group stays what it was, by `ParameterSeen.still`."""
 HELP = {
     "rate": "give the group the learning rate that was meant, or leave its parameters out of the optimizer",
     "frozen": "let the parameters want gradients before training, or leave them out of the optimizer",
@@ -119,14 +114,14 @@ class ParameterNeverUpdated(Rule):
             return  # what goes backward by the source may have come after the passes of the run
         for optimizer in trace.of(OptimizerBuilt):
             name = named(optimizer.name, "the optimizer")
-            if still := _still(trace, optimizer):
+            if still := still_ones(trace, optimizer):
                 text = "`{name}` steps and moves nothing: the parameters it was given stay what they were"
-                if len(still) < len(_own(trace, optimizer)):
+                if len(still) < len(own(trace, optimizer)):
                     text = f"`{{name}}` steps and does not move {count(len(still), 'parameter')} that have gradients"
                 help_ = "give it the parameters of the model that trains, after that is built, loaded and moved"
                 yield self.finding(optimizer.site, message(text, name=name), help=help_)
                 continue
-            for number, group in _dead_groups(trace, optimizer):
+            for number, group in dead_groups(trace, optimizer):
                 text = f"`{{name}}` never moves its parameter group {number}: {WHY[group[0].still]}"
                 yield self.finding(optimizer.site, message(text, name=name), help=HELP[group[0].still])
 
@@ -137,7 +132,7 @@ class ParameterNeverUpdated(Rule):
         built = {event.optimizer: event for event in trace.of(OptimizerBuilt)}
         for event in steps:
             optimizer = built.get(event.optimizer)
-            if optimizer is None or event.since is None or event.optimizer in thawed | _told_as_adapters(trace):
+            if optimizer is None or event.since is None or event.optimizer in thawed | frozen_adapters(trace):
                 continue
             name = named(optimizer.name, "the optimizer")
             later = event.since.row > optimizer.site.row or event.since.path != optimizer.site.path
@@ -158,48 +153,15 @@ class ParameterNeverUpdated(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether something that the optimizer has moved."""
         for optimizer in trace.of(OptimizerBuilt):
-            if any(same_place(site, optimizer.site) for site in finding.places()) and (own := _own(trace, optimizer)):
-                return any(seen.moved for seen in own) or "the optimizer did not step often enough"
+            if any(same_place(site, optimizer.site) for site in finding.places()) and (found := own(trace, optimizer)):
+                return any(seen.moved for seen in found) or "the optimizer did not step often enough"
         return False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many of its parameters moved in how many steps."""
         for optimizer in trace.of(OptimizerBuilt):
             if any(same_place(site, optimizer.site) for site in finding.places()):
-                own = _own(trace, optimizer)
-                moved, steps = sum(seen.moved for seen in own), max((seen.steps for seen in own), default=0)
-                text = f"{moved} of {count(len(own), 'parameter tensor')} moved in {count(steps, 'step')}"
+                tensors = own(trace, optimizer)
+                moved, steps = sum(seen.moved for seen in tensors), max((seen.steps for seen in tensors), default=0)
+                text = f"{moved} of {count(len(tensors), 'parameter tensor')} moved in {count(steps, 'step')}"
                 yield fact(text, moved, "parameter tensors", optimizer)
-
-
-def _told_as_adapters(trace: Trace) -> frozenset[int]:
-    """The optimizers that have a frozen adapter: TDR126 speaks."""
-    frozen = [event.own for event in trace.of(AdapterTrained) if event.own_trains is False]
-    return frozenset(each.optimizer for each in trace.of(OptimizerBuilt) if any(own & each.modules for own in frozen))
-
-
-def _own(trace: Trace, optimizer: OptimizerBuilt) -> list[ParameterSeen]:
-    return [seen for seen in trace.of(ParameterSeen) if seen.optimizer == optimizer.optimizer]
-
-
-def _still(trace: Trace, optimizer: OptimizerBuilt) -> list[ParameterSeen]:
-    """The parameters of an optimizer that should have moved and did not."""
-    own = [seen for seen in _own(trace, optimizer) if seen.steps >= ENOUGH]
-    if own and not any(seen.moved for seen in own):
-        waits = any(seen.scheduled for seen in own) and not any(seen.live_steps for seen in own)
-        waits |= any(seen.still == "waits" for seen in own)
-        return [] if waits and not any(seen.still == "rate" for seen in own) else own
-    return [seen for seen in own if seen.visible_steps >= ENOUGH and not seen.moved]
-
-
-def _dead_groups(trace: Trace, optimizer: OptimizerBuilt) -> Iterator[tuple[int, list[ParameterSeen]]]:
-    """The groups, beside others, none of whose parameters moved, with one reason why none ever will."""
-    groups: dict[int, list[ParameterSeen]] = defaultdict(list)
-    for seen in _own(trace, optimizer):
-        groups[seen.group].append(seen)
-    for number, group in groups.items():
-        if group[0].still == "frozen" and trace.of(Owned):
-            continue  # a framework may unfreeze it
-        idle = not any(seen.moved for seen in group) and all(seen.steps >= ENOUGH for seen in group)
-        if len(groups) > 1 and idle and len({seen.still for seen in group}) == 1 and group[0].still in WHY:
-            yield number, group

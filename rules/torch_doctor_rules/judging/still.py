@@ -1,0 +1,48 @@
+"""Parameters that an optimizer steps and that stay what they are, as a run shows them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace import Owned, ParameterSeen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import OptimizerBuilt, Trace
+
+ENOUGH = 2  # steps
+WHY = {
+    "rate": "its learning rate is 0, and nothing raises it",
+    "frozen": "all of it is frozen, and nothing unfreezes it",
+}
+"""Why a whole group stays what it was, by `ParameterSeen.still`."""
+
+
+def own(trace: Trace, optimizer: OptimizerBuilt) -> list[ParameterSeen]:
+    """What was seen of the parameters of an optimizer."""
+    return [seen for seen in trace.of(ParameterSeen) if seen.optimizer == optimizer.optimizer]
+
+
+def still_ones(trace: Trace, optimizer: OptimizerBuilt) -> list[ParameterSeen]:
+    """The parameters of an optimizer that should have moved and did not."""
+    found = [seen for seen in own(trace, optimizer) if seen.steps >= ENOUGH]
+    if found and not any(seen.moved for seen in found):
+        waits = any(seen.scheduled for seen in found) and not any(seen.live_steps for seen in found)
+        waits |= any(seen.still == "waits" for seen in found)
+        return [] if waits and not any(seen.still == "rate" for seen in found) else found
+    return [seen for seen in found if seen.visible_steps >= ENOUGH and not seen.moved]
+
+
+def dead_groups(trace: Trace, optimizer: OptimizerBuilt) -> Iterator[tuple[int, list[ParameterSeen]]]:
+    """The groups, beside others, none of whose parameters moved, with one reason why none ever will."""
+    groups: dict[int, list[ParameterSeen]] = defaultdict(list)
+    for seen in own(trace, optimizer):
+        groups[seen.group].append(seen)
+    for number, group in groups.items():
+        if group[0].still == "frozen" and trace.of(Owned):
+            continue  # a framework may unfreeze it
+        idle = not any(seen.moved for seen in group) and all(seen.steps >= ENOUGH for seen in group)
+        if len(groups) > 1 and idle and len({seen.still for seen in group}) == 1 and group[0].still in WHY:
+            yield number, group

@@ -35,20 +35,18 @@ class LossOnPadding(Rule):
     from torch.utils.data import DataLoader
 
     torch.manual_seed(0)
-    words = [torch.randint(1, 20, (length,)) for length in (3, 5, 8, 4) * 8]
-    rows = [(sentence, sentence % 3 + 1) for sentence in words]
+    sentences = [torch.randint(1, 20, (length,)) for length in (3, 5, 8, 4) * 8]
 
     def collate(batch):
-        sentences, tags = zip(*batch)
-        return pad_sequence(sentences, batch_first=True), pad_sequence(tags, batch_first=True)
+        words = pad_sequence(batch, batch_first=True)
+        return words, pad_sequence([sentence % 3 + 1 for sentence in batch], batch_first=True)
 
-    loader = DataLoader(rows, batch_size=8, shuffle=True, collate_fn=collate)
     model = nn.Sequential(nn.Embedding(20, 8, padding_idx=0), nn.Linear(8, 4))
     criterion = nn.CrossEntropyLoss()
     optimizer = torch.optim.Adam(model.parameters())
-    for sentences, tags in loader:
+    for words, tags in DataLoader(sentences, batch_size=8, shuffle=True, collate_fn=collate):
         optimizer.zero_grad()
-        criterion(model(sentences).flatten(0, 1), tags.flatten()).backward()
+        criterion(model(words).flatten(0, 1), tags.flatten()).backward()
         optimizer.step()
     ```
 
@@ -60,20 +58,18 @@ class LossOnPadding(Rule):
     from torch.utils.data import DataLoader
 
     torch.manual_seed(0)
-    words = [torch.randint(1, 20, (length,)) for length in (3, 5, 8, 4) * 8]
-    rows = [(sentence, sentence % 3 + 1) for sentence in words]
+    sentences = [torch.randint(1, 20, (length,)) for length in (3, 5, 8, 4) * 8]
 
     def collate(batch):
-        sentences, tags = zip(*batch)
-        return pad_sequence(sentences, batch_first=True), pad_sequence(tags, batch_first=True)
+        words = pad_sequence(batch, batch_first=True)
+        return words, pad_sequence([sentence % 3 + 1 for sentence in batch], batch_first=True)
 
-    loader = DataLoader(rows, batch_size=8, shuffle=True, collate_fn=collate)
     model = nn.Sequential(nn.Embedding(20, 8, padding_idx=0), nn.Linear(8, 4))
     criterion = nn.CrossEntropyLoss(ignore_index=0)
     optimizer = torch.optim.Adam(model.parameters())
-    for sentences, tags in loader:
+    for words, tags in DataLoader(sentences, batch_size=8, shuffle=True, collate_fn=collate):
         optimizer.zero_grad()
-        criterion(model(sentences).flatten(0, 1), tags.flatten()).backward()
+        criterion(model(words).flatten(0, 1), tags.flatten()).backward()
         optimizer.step()
     ```
 

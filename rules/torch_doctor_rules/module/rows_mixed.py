@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
-from torch_doctor.trace import LoaderBuilt, RowsMixed, Trace
+from torch_doctor.trace import LoaderBuilt, Trace
+from torch_doctor.trace import RowsMixed as Mixed
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -20,7 +21,7 @@ SINGLE = 2
 """Dimensions of what a layer takes for one sequence."""
 
 
-class MixedRows(Rule):
+class RowsMixed(Rule):
     """What the model gives for a row depends on the other rows of its batch.
 
     ## Why is this bad?
@@ -36,16 +37,13 @@ class MixedRows(Rule):
     from torch import nn
     from torch.utils.data import DataLoader, TensorDataset
 
-
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
             self.lstm, self.head = nn.LSTM(4, 8), nn.Linear(8, 1)
 
         def forward(self, x):
-            output, _ = self.lstm(x)
-            return self.head(output[:, -1])
-
+            return self.head(self.lstm(x)[0][:, -1])
 
     net = Net()
     loader = DataLoader(TensorDataset(torch.randn(64, 10, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
@@ -62,16 +60,13 @@ class MixedRows(Rule):
     from torch import nn
     from torch.utils.data import DataLoader, TensorDataset
 
-
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
             self.lstm, self.head = nn.LSTM(4, 8, batch_first=True), nn.Linear(8, 1)
 
         def forward(self, x):
-            output, _ = self.lstm(x)
-            return self.head(output[:, -1])
-
+            return self.head(self.lstm(x)[0][:, -1])
 
     net = Net()
     loader = DataLoader(TensorDataset(torch.randn(64, 10, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
@@ -111,7 +106,7 @@ class MixedRows(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every layer that goes along a batch of shuffled rows, and every view that cuts rows."""
         loaders = {event.loader: event for event in trace.of(LoaderBuilt)}
-        for event in first_per_site(e for e in trace.of(RowsMixed) if _mixes(e, loaders.get(e.loader))):
+        for event in first_per_site(e for e in trace.of(Mixed) if _mixes(e, loaders.get(e.loader))):
             trail = [] if event.used_at is None or trace.observed else [Step(event.used_at, "it gets the batch here")]
             if event.stacked_at is not None:
                 trail.append(Step(event.stacked_at, "it is repeated here"))
@@ -165,7 +160,7 @@ _VIEW = "change the order of dimensions by transposing, and view only what lies 
 _UNSEEN = "the run does not tell what other rows have to do with it"
 
 
-def _mixes(event: RowsMixed, loader: LoaderBuilt | None) -> bool:
+def _mixes(event: Mixed, loader: LoaderBuilt | None) -> bool:
     """Whether rows are mixed that have nothing to do with each other."""
     if loader is None or loader.batch in (0, 1) or (event.rows and not event.changed):
         return False
@@ -180,5 +175,5 @@ def _places(finding: Finding) -> list[Site]:
     return [finding.site, *(step.site for step in finding.trail if step.note == "it is repeated here")]
 
 
-def _seen(trace: Trace, finding: Finding) -> list[RowsMixed]:
-    return [event for site in _places(finding) for event in at(trace, site, RowsMixed)]
+def _seen(trace: Trace, finding: Finding) -> list[Mixed]:
+    return [event for site in _places(finding) for event in at(trace, site, Mixed)]

@@ -19,7 +19,8 @@ _MOST_NAMED = 4
 class Names:
     """What the objects of a trace are called; its events introduce them.
 
-    A module goes by the name it has furthest outside: `model` in the script, and not `self.net` of a method.
+    A module goes by the name it has furthest outside: `model` in the script, and not `self.net` of a method, nor the way to it
+    through itself, `model.module` of a wrapper.
     """
 
     def __init__(self) -> None:
@@ -34,8 +35,9 @@ class Names:
     def spelled(self, number: int, name: str, scope: Scope) -> None:
         """Note what a module was called there; an expression is no name, and 0 no module."""
         if number and _PLAIN_NAME.match(name):
-            depth = len(scope.chain())
-            if depth < self._depths.get(number, depth + 1):
+            depth, before = len(scope.chain()), self._depths.get(number)
+            through = depth == before and self._spelled[number].startswith(f"{name}.")
+            if before is None or depth < before or through:
                 self._depths[number], self._spelled[number] = depth, name
 
     def things(self, numbers: Iterable[int], *, whole: bool = True, nothing: str = "nothing in sight") -> str:

@@ -14,9 +14,11 @@ from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.launchers import LAUNCHERS
 from torch_doctor.static.training import elsewhere
 from torch_doctor.static.values import (
+    NEWEST,
     Const,
     Default,
     Either,
+    Fields,
     Lib,
     Method,
     Plain,
@@ -93,7 +95,7 @@ class Processes(Observer, invoked=(Lib, Unknown, Method)):
     writes = (GroupBegun, GpuChosen, Exchanged)
 
     def __init__(self) -> None:
-        self._starts = False
+        self._starts = Fields(NEWEST)  # on this path: which calls started processes, by their nodes
 
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """Something of a library is called, or something that nobody knows."""
@@ -112,7 +114,8 @@ class Processes(Observer, invoked=(Lib, Unknown, Method)):
             self._begun(run, call)
         elif name in _STARTS:
             number = call.argument(2, "nprocs") if not name.endswith("Process") else None
-            self._starts = self._starts or constant(number or Const(None)) != 1
+            if constant(number or Const(None)) != 1:
+                run.heap.set(self._starts, call.node, True)
         elif name in _CONTEXTS or (name.startswith("torch.") and name.rpartition(".")[2] in _CHOOSES):
             given = call.argument(0, "device")
             if not isinstance(given, Const) or isinstance(given, Default):
@@ -121,8 +124,8 @@ class Processes(Observer, invoked=(Lib, Unknown, Method)):
             self._may_choose(run, name, call)
 
     def _may_choose(self, run: Run, name: str, call: Call) -> None:
-        """Nobody knows what is called: the first such call is enough."""
-        if not run.trace.of(GpuChosen):
+        """Nobody knows what is called: the first such call on a path is enough."""
+        if not any(event.guards <= run.guards for event in run.trace.of(GpuChosen)):
             run.emit(GpuChosen, call.node, function=name, surely=False)
 
     def _begun(self, run: Run, call: Call) -> None:
@@ -141,7 +144,7 @@ class Processes(Observer, invoked=(Lib, Unknown, Method)):
             backend=_backend(given),
             size=size if type(size) is int and size > 0 else 0,
             rank=run.text_of_argument(call.node, 4, "rank"),
-            beside=self._starts or _mentions(units, _LOCAL),
+            beside=bool(self._starts) or _mentions(units, _LOCAL),
             exchanges=frozenset(unit.site(node.at) for unit in units for node in _sending(unit)),
         )
 

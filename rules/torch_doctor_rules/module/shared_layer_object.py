@@ -108,7 +108,11 @@ class SharedLayerObject(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the list was made; where its layers are several, or one, it is not a list of one object."""
-        return "the list holds no layer twice in this run" if at(trace, finding.site, ModuleBuilt) else False
+        return (
+            "the run did not see that what the list holds is one object"
+            if at(trace, finding.site, ModuleBuilt)
+            else False
+        )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many parameters there are, and how many there should be."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.probe.protocol import Reader
 
-WRONG = ("exception", "asked", "stopped")
+WRONG = ("exception", "fault", "asked", "stopped")
 
 
 def joined(readers: Sequence[Reader], launcher: Reader) -> Reader:

@@ -84,7 +84,7 @@ def ending(name: str, run: Run, launched: Launched, limits: Limits, which: str =
         return f"{name} {said.format(**numbers)}"
     if end.how == "asked":
         return "\n".join(f"{told.site or name}: {told.text}" for told in run.asked)
-    if end.how == "exception":
+    if end.how in ("exception", "fault"):
         return _failure(which, run)
     if end.how == "killed":
         return f"{which} {_without_a_word(end.status or launched.status, launched)}"
@@ -101,6 +101,8 @@ def late(runs: Sequence[Run]) -> str:
 
 
 def _failure(name: str, run: Run) -> str:
+    if run.end.how == "fault":
+        return f"{name} was ended by a failure of the probe's own, which is no fault of the script; please report it"
     rows = [row.strip() for row in run.end.exception.splitlines() if row.strip()] or [""]
     if rows[0].startswith(PLACE):  # of a SyntaxError
         rows = [f"{rows[-1]} ({rows[0]})"]

@@ -57,8 +57,9 @@ class Frame(Struct, frozen=True):
 class End(Struct, frozen=True, kw_only=True):
     """How the script ended.
 
-    `how` is "end" (it ran to its end), "exit" (it left with `status`), "exception", "stopped" (the budget was spent),
-    "asked" (it needs arguments that nobody can make up), "killed" (by a signal, or for time or memory), "no-torch".
+    `how` is "end" (it ran to its end), "exit" (it left with `status`), "exception", "fault" (an exception that is the
+    probe's own), "stopped" (the budget was spent), "asked" (it needs arguments that nobody can make up), "killed" (by a
+    signal, or for time or memory), "no-torch".
     `time` is the clock's then, in seconds; 0 where it was not told.
     """
 

@@ -9,6 +9,7 @@ from time import time
 from typing import TYPE_CHECKING, Any
 
 from .caps import StopProbe
+from .faults import is_ours
 from .rehearsal import rehearsals
 
 if TYPE_CHECKING:
@@ -45,9 +46,14 @@ class Ending:
         except BaseException as error:  # noqa: BLE001 - whatever a script raises
             if self._recorder.caps.stopping:
                 return self._end("stopped", STOPPED)
+            ours = isinstance(error, Exception) and self._recorder.safely(is_ours, error, self._recorder.sites)
+            if ours:
+                self._recorder.failed(error)
             shown = _of_the_script(error.__traceback__, self._recorder)
             _show(error, shown)
-            return self._end("exception", 130 if isinstance(error, KeyboardInterrupt) else 1, error, shown)
+            return self._end(
+                "fault" if ours else "exception", 130 if isinstance(error, KeyboardInterrupt) else 1, error, shown
+            )
         return self._end("end", 0)
 
     def _end(

@@ -57,7 +57,7 @@ class Recorder:
     `inside` counts the calls of modules that are under way: what happens in them belongs to the outermost, and lies in its
     scope. `quiet` counts what the agent does itself, which is not recorded. `over`: the last line is written. `resting` is
     a loop that has updated often enough to show all that it has to show: its further steps are not recorded, until it is
-    over or something else happens.
+    over or something else happens. `failures` counts what failed of the agent's own.
     """
 
     def __init__(self, channel: Channel, sites: Sites, index: Index, caps: Caps, plan: Mapping[str, Any]) -> None:
@@ -75,6 +75,7 @@ class Recorder:
         self.resting: Loop | None = None
         self.woken: list[Callable[[], None]] = []
         self.over = False
+        self.failures = 0
         self._failed: set[str] = set()
         self.main = threading.main_thread().ident
         self.at_end: list[Callable[[BaseException | None], None]] = []
@@ -172,13 +173,17 @@ class Recorder:
         try:
             return function(*arguments)
         except Exception as error:  # noqa: BLE001 - a fault of the agent must not become one of the script
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{os.path.basename(place.filename)}:{place.lineno}"
-            if where not in self._failed:
-                self._failed.add(where)
-                what = f"an instrument failed: {type(error).__name__}: {error} (in {where})"
-                self.channel.write(t="doubt", text=what)
+            self.failed(error)
             return None
+
+    def failed(self, error: BaseException) -> None:
+        """Tells that something of the agent's failed: nobody knows what is missing in the trace from there on."""
+        self.failures += 1
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{os.path.basename(place.filename)}:{place.lineno}"
+        if where not in self._failed:
+            self._failed.add(where)
+            self.channel.write(t="doubt", text=f"an instrument failed: {type(error).__name__}: {error} (in {where})")
 
     def event(self, kind: str, here: Here, /, *, site: int | None = None, **fields: Any) -> int:
         """Writes an event; returns its number, or 0 where somebody else than the agent asks for it."""

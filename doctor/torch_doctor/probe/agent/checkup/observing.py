@@ -54,8 +54,8 @@ class Observer:
         scaler = getattr(getattr(torch, "amp", None), "GradScaler", None) or torch.cuda.amp.GradScaler
         patches.replace(scaler, "scale", self._scaling)
         hooks = importlib.import_module("torch.optim.optimizer")
-        hooks.register_optimizer_step_pre_hook(self._before_step)
-        hooks.register_optimizer_step_post_hook(self._after_step)
+        self.watch.patches.hook(hooks.register_optimizer_step_pre_hook, self._before_step)
+        self.watch.patches.hook(hooks.register_optimizer_step_post_hook, self._after_step)
 
     def begin(self, play: Play) -> None:
         """The script is about to repeat its step."""

@@ -27,7 +27,7 @@ class Instrument(Base):
         self._roots: IdentitySet = IdentitySet()
         self._ran: IdentityMap[int] = IdentityMap()
         self._passes = 0
-        watch.torch.nn.modules.module.register_module_forward_pre_hook(self._runs)
+        watch.patches.hook(watch.torch.nn.modules.module.register_module_forward_pre_hook, self._runs)
 
     def _runs(self, module: Any, _: Any) -> None:
         """A module, or a part of one, runs: layers count in the order in which they first did."""
@@ -69,5 +69,5 @@ class Instrument(Base):
 
     def _weight(self, module: Any) -> Any:
         """The trainable matrix of weights of a layer; None for what has none."""
-        weight = module._parameters.get("weight")
+        weight = dict(module.named_parameters(recurse=False)).get("weight")
         return weight if weight is not None and weight.requires_grad and weight.dim() > 1 else None

@@ -81,8 +81,7 @@ class Instrument(Base):
         self._steps = 0
         self._muted = False
         self._rising: dict[tuple[int, int], bool] = {}
-        hooks = watch.torch.nn.modules.module
-        self._hook = hooks.register_module_forward_pre_hook(self._runs)
+        self._hook = watch.patches.hook(watch.torch.nn.modules.module.register_module_forward_pre_hook, self._runs)
 
     def _runs(self, module: Any, _: Any) -> None:
         """A module, or a part of one, runs: what its gradients are depends on autograd being on."""

@@ -29,7 +29,7 @@ class Instrument(Base):
         super().__init__(watch)
         self._calls: IdentityMap[int] = IdentityMap()
         self._got: set[int] = set()
-        watch.torch.nn.modules.module.register_module_forward_pre_hook(self._runs)
+        watch.patches.hook(watch.torch.nn.modules.module.register_module_forward_pre_hook, self._runs)
 
     def _runs(self, module: Any, _: Any) -> None:
         if not self.watch.recorder.quiet:

@@ -49,11 +49,11 @@ class Instrument(Base):
         self._outputs: IdentityMap[Outputs] = IdentityMap()
         self._updates = 0
         self._kinds = (watch.torch.nn.ReLU, watch.torch.nn.ReLU6)
-        self._hook = watch.torch.nn.modules.module.register_module_forward_hook(self._activated)
+        self._hook = watch.patches.hook(watch.torch.nn.modules.module.register_module_forward_hook, self._activated)
 
     def _activated(self, module: Any, _: Any, output: Any) -> None:
         if isinstance(module, self._kinds) and not self.watch.recorder.quiet and self.watch.torch.is_grad_enabled():
-            self.watch.recorder.safely(self._count, module, output)
+            self._count(module, output)
 
     def _count(self, module: Any, output: Any) -> None:
         with self.watch.unwatched(), self.watch.torch.no_grad():

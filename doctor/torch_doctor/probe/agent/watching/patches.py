@@ -1,4 +1,4 @@
-"""Replaces functions of torch by ones that are watched, and puts them back for code that reads them."""
+"""Replaces functions of torch by ones that are watched, hooks into it, and leaves it as it was for code that reads it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,28 @@ if TYPE_CHECKING:
 MISSING = object()
 
 
-class Patches:
-    """What was replaced, in order."""
+class Hook:
+    """A function that torch calls until it is removed; `register` has it called, and gives the handle that ends that."""
 
-    def __init__(self) -> None:
+    def __init__(self, register: Callable[[Any], Any], function: Callable[..., None]) -> None:
+        self.register = register
+        self.function = function
+        self.handle = register(function)
+
+    def remove(self) -> None:
+        """Torch calls it no more."""
+        if self.handle is not None:
+            self.handle.remove()
+            self.handle = None
+
+
+class Patches:
+    """What was replaced, in order, and what torch calls; `failed` is told of what such a function raises."""
+
+    def __init__(self, failed: Callable[[Exception], None]) -> None:
+        self._failed = failed
         self._done: list[tuple[Any, str, Any, Any]] = []
+        self._hooks: list[Hook] = []
 
     def replace(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
         """Puts `make(original)` in the place of `owner.name`; nothing where there is none."""
@@ -30,6 +47,19 @@ class Patches:
         setattr(owner, name, made)
         self._done.append((owner, name, own, made))
 
+    def hook(self, register: Callable[[Any], Any], function: Callable[..., None]) -> Hook:
+        """Has torch call a function that changes nothing, at each call of any module or step of any optimizer, say."""
+        failed = self._failed
+
+        def told(*arguments: Any) -> None:
+            try:
+                function(*arguments)
+            except Exception as error:  # noqa: BLE001 - a fault of the agent must not become one of the script
+                failed(error)
+
+        self._hooks.append(Hook(register, told))
+        return self._hooks[-1]
+
     @contextmanager
     def suspended(self) -> Iterator[None]:
         """Everything as it was, for a while: for compilers that read the functions that are called."""
@@ -38,8 +68,13 @@ class Patches:
                 delattr(owner, name)
             else:
                 setattr(owner, name, own)
+        hooks = [each for each in self._hooks if each.handle is not None]
+        for hook in hooks:
+            hook.remove()
         try:
             yield
         finally:
+            for hook in hooks:
+                hook.handle = hook.register(hook.function)
             for owner, name, _, made in self._done:
                 setattr(owner, name, made)

@@ -24,7 +24,7 @@ class Watch:
         self.torch: Any = torch
         self.recorder = recorder
         self.loops = loops
-        self.patches = Patches()
+        self.patches = Patches(recorder.failed)
         self.marks = Marks(torch)
         self.facts = Facts(torch, self.marks)
         self.watchers: dict[str, Any] = {}
@@ -39,9 +39,12 @@ class Watch:
         self.recorder.at_end.append(lambda error: self.tell("at_end", error))
 
     def tell(self, what: str, *arguments: Any) -> None:
-        """Tells all expensive instruments of something."""
-        for instrument in self.instruments:
+        """Tells all expensive instruments of something; one that fails is switched off."""
+        for instrument in list(self.instruments):
+            failures = self.recorder.failures
             self.recorder.safely(getattr(instrument, what), *arguments)
+            if self.recorder.failures != failures:
+                self.instruments.remove(instrument)
 
     @contextmanager
     def unwatched(self) -> Iterator[None]:

@@ -202,15 +202,18 @@ class Watcher:
 
     def _wrapping(self, original: Any) -> Any:
         """`Variable(x)`, which is a new tensor of what `x` holds: what is known of `x` holds for it."""
-        marks, tensors = self._watch.marks, self._watch.torch.Tensor
+        marks, tensors, safely = self._watch.marks, self._watch.torch.Tensor, self._recorder.safely
 
         def __call__(cls: Any, *arguments: Any, **keywords: Any) -> Any:  # noqa: N807
             made = original(cls, *arguments, **keywords)
             if arguments and isinstance(arguments[0], tensors) and made is not arguments[0]:
-                mark = marks.of(arguments[0])
-                if mark is not NOTHING:
-                    marks.put(made, mark)
+                safely(told, arguments[0], made)
             return made
+
+        def told(given: Any, made: Any) -> None:
+            mark = marks.of(given)
+            if mark is not NOTHING:
+                marks.put(made, mark)
 
         return __call__
 

@@ -254,13 +254,16 @@ class Watcher:
                 told = recorder.safely(self._grad, arguments, keywords)
                 result = original(*arguments, **keywords)
                 if told is not None:
-                    recorder.event("Backward", told[0], **told[1])
-                    recorder.happened(told[0], trained=True)
+                    recorder.safely(self._went, *told)
                 return result
             finally:
                 self._busy = False
 
         return grad
+
+    def _went(self, here: Here, fields: dict[str, Any]) -> None:
+        self._recorder.event("Backward", here, **fields)
+        self._recorder.happened(here, trained=True)
 
     def _grad(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Here, dict[str, Any]] | None:
         recorder = self._recorder

@@ -90,18 +90,10 @@ class Watcher:
 
     def _outermost(self, module: Any, call: Any, arguments: Any, keywords: Any) -> Any:
         recorder, watch = self._recorder, self._watch
-        meant = module.module if isinstance(module, self._shells) else module
-        family = self._watch.modules.family(meant)
-        if not family.parameters and not family.sensitive and not is_project(type(meant), recorder):
-            return call(module, *arguments, **keywords)  # a function in the shape of a module
-        here = recorder.here()
-        if here.frame is None or self._torch.jit.is_tracing():  # who traces a module uses no result
+        about = recorder.safely(self._about_to_call, module, arguments, keywords)
+        if about is None:
             return call(module, *arguments, **keywords)
-        before = recorder.safely(self._before, meant, family, here, [*arguments, *keywords.values()])
-        if before is not None:
-            before["wrapped"] = meant is not module
-        if watch.instruments:
-            watch.tell("before_forward", meant, arguments, keywords, here)
+        meant, here, _ = about
         asked = recorder.safely(watch.first_layers.before, meant, here) or ()
         recorder.inside, recorder.around = 1, here
         self.running = meant
@@ -112,6 +104,35 @@ class Watcher:
             recorder.inside, recorder.around = 0, None
             for handle in asked:
                 handle.remove()
+        recorder.safely(self._came_back, about, arguments, keywords, output)
+        self._called.clear()
+        return output
+
+    def _about_to_call(
+        self, module: Any, arguments: Any, keywords: Any
+    ) -> tuple[Any, Here, dict[str, Any] | None] | None:
+        """The module that is meant, where it is called, and what to say of it; None where nothing is to be said."""
+        recorder, watch = self._recorder, self._watch
+        meant = module.module if isinstance(module, self._shells) else module
+        family = watch.modules.family(meant)
+        if not family.parameters and not family.sensitive and not is_project(type(meant), recorder):
+            return None  # a function in the shape of a module
+        here = recorder.here()
+        if here.frame is None or self._torch.jit.is_tracing():  # who traces a module uses no result
+            return None
+        before = recorder.safely(self._before, meant, family, here, [*arguments, *keywords.values()])
+        if before is not None:
+            before["wrapped"] = meant is not module
+        if watch.instruments:
+            watch.tell("before_forward", meant, arguments, keywords, here)
+        return meant, here, before
+
+    def _came_back(
+        self, about: tuple[Any, Here, dict[str, Any] | None], arguments: Any, keywords: Any, output: Any
+    ) -> None:
+        """A call of a whole module is over."""
+        recorder, watch = self._recorder, self._watch
+        meant, here, before = about
         recorder.safely(watch.built_in_forward.after, meant, here)
         recorder.safely(watch.functional_dropout.after, meant)
         if before is not None:
@@ -121,10 +142,8 @@ class Watcher:
             event = recorder.safely(self._after, before, here, output, [*arguments, *keywords.values()])
             if watch.instruments and event is not None:
                 watch.tell("on_forward", meant, arguments, keywords, output, here, event)
-        self._called.clear()
-        if family.parameters:
+        if watch.modules.family(meant).parameters:
             recorder.happened(here)
-        return output
 
     def caring(self, module: Any) -> list[Any]:
         """The mode-sensitive parts that the last call of this module came to; all of them where nobody can see that."""

@@ -49,8 +49,8 @@ class Watcher:
         patches.replace(optim.Optimizer, "zero_grad", self._zeroing)
         patches.replace(self._torch.nn.Module, "zero_grad", self._zeroing)
         hooks = importlib.import_module("torch.optim.optimizer")
-        hooks.register_optimizer_step_pre_hook(self._before_step)
-        hooks.register_optimizer_step_post_hook(self._after_step)
+        patches.hook(hooks.register_optimizer_step_pre_hook, self._before_step)
+        patches.hook(hooks.register_optimizer_step_post_hook, self._after_step)
         for name in ("clip_grad_norm_", "clip_grad_value_"):
             patches.replace(self._torch.nn.utils.clip_grad, name, self._clipping(name))
             patches.replace(self._torch.nn.utils, name, self._clipping(name))

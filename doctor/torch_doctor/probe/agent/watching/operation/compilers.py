@@ -1,10 +1,18 @@
-"""Compilers that read the source of the functions a model calls, or follow a call of it: to them torch is as it was."""
+"""Compilers that read the source of the functions a model calls, or follow a call of it: to them torch is as it was.
+
+Transformations that give functions values which nobody can read (`torch.func.vmap`) are left alone in the same way.
+"""
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
+
+from ... import hooks
+from ...imports import after
 
 if TYPE_CHECKING:
     from ..watch import Watch
@@ -24,6 +32,10 @@ class Watcher:
         self._watch.patches.replace(torch.jit, "script", self._reading)
         for name in ("trace", "trace_module", "_get_trace_graph"):  # the last is that of older exports to ONNX
             self._watch.patches.replace(torch.jit, name, self._tracing)
+        for name in ("export", "export_for_training", "draft_export"):
+            self._watch.patches.replace(torch.export, name, self._exporting)
+        after("torch._functorch.vmap", lambda module: self._watch.patches.replace(module, "_flat_vmap", self._tracing))
+        after("torch._dynamo", self._with_compiler)
 
     def _reading(self, original: Any) -> Any:
         def script(*arguments: Any, **keywords: Any) -> Any:
@@ -34,6 +46,24 @@ class Watcher:
                 return original(*arguments, **keywords)
 
         return script
+
+    def _with_compiler(self, dynamo: Any) -> None:
+        """The parts of the compiler that scripts call by themselves."""
+        for name in ("explain", "export"):
+            self._watch.patches.replace(dynamo, name, self._exporting)
+
+    def _exporting(self, original: Any) -> Any:
+        """Reads the functions, and follows a call; `explain(model)` and its like give a function that does so."""
+
+        def export(*arguments: Any, **keywords: Any) -> Any:
+            with self._watch.patches.suspended(), hooks.silent(), self._watch.unwatched():
+                result = original(*arguments, **keywords)
+            return export_later(result) if isinstance(result, FunctionType) else result
+
+        def export_later(function: Any) -> Any:
+            return functools.wraps(function)(self._exporting(function))
+
+        return export
 
     def _tracing(self, original: Any) -> Any:
         """Whatever is computed in a traced call becomes part of what is exported: nothing is measured there."""

@@ -46,6 +46,13 @@ def test_a_number_that_the_source_does_not_give_is_not_filled_into_a_fix(script:
     assert not finding.edits
 
 
+def test_the_labels_of_a_model_with_a_loss_of_its_own_are_to_be_changed(script: Script) -> None:
+    script.add(PaddedTargets, "model(words)", name="model", target="labels", counted=True, within=True)
+    [finding] = script.findings(LossOnPadding)
+    assert "-100" in finding.help
+    assert not finding.edits
+
+
 def test_padding_that_is_left_out_or_may_be_is_right(script: Script) -> None:
     padded(script, counted=False)
     padded(script, counted=None, text="criterion(scores, labels)")

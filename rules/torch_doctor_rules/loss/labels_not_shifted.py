@@ -74,8 +74,8 @@ class LabelsNotShifted(Rule):
     ## How the probe confirms it
     All targets that count are the tokens that the model got in their own places, and a copy of the model does not look
     ahead: another last token changes its score, and none before it. The loss for the next tokens is computed beside it.
-    For labels that are shifted twice, all targets are the tokens two places later. Targets that are the next tokens refute
-    it.
+    For labels that are shifted twice, all targets are the tokens two places later; that a model shifts its labels itself shows a
+    copy of it, whose loss does not depend on the first of them. Targets that are the next tokens refute it.
 
     ## When it stays silent
     Where tokens are masked, replaced or overwritten before the model gets them; for models that see the whole sequence,
@@ -105,6 +105,8 @@ class LabelsNotShifted(Rule):
                 else message("`{target}` are shifted twice: the model learns the token after the next", target=target),
                 help="compare the scores up to the last place with the tokens from the second one on"
                 if not event.ahead
+                else "give the model labels that are not shifted: it does that itself"
+                if event.itself
                 else "shift once: before the model, or in the loss",
                 trail=[Step(event.given_at, "the model gets the tokens here")]
                 if event.given_at not in (None, event.site)

@@ -79,13 +79,16 @@ class LossOnPadding(Rule):
     well: fill up with -100, which is ignored by default.
 
     ## How the probe confirms it
-    It finds in the targets what `pad_sequence` filled in, and computes the loss of that batch again without those
-    positions. A loss that stays the same leaves them out already: by its index, by weights, or otherwise.
+    It finds in the targets what `pad_sequence` filled in, or what the attention mask of the model leaves out, and computes
+    the loss of that batch again without those positions. A loss that stays the same leaves them out already: by its index, by
+    weights, or otherwise. For labels that a model of a library compares itself, a copy of it does.
 
     ## When it stays silent
-    Where targets are selected by a mask or by lengths, or changed in place after they were padded; where the loss ignores
-    what they are filled up with; for `reduction="none"`, whose losses may be masked afterwards, and for losses with
-    class weights; and where the source gives neither the number that fills up nor shows that it is an index.
+    Where texts are tokenized one by one and not filled up to a length, and where a collator masks the labels
+    (`DataCollatorForLanguageModeling`); where targets are selected by a mask or by lengths, or changed in place after they
+    were padded; where the loss ignores what they are filled up with; for `reduction="none"`, whose losses may be masked
+    afterwards, and for losses with class weights; and where the source gives neither the number that fills up nor shows
+    that it is an index.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -110,6 +113,8 @@ class LossOnPadding(Rule):
                 continue
             padded, settings = event.padded_at, event.settings_at
             remedy = "let the loss ignore what fills them up{fill}: that is its ignore_index"
+            if event.within:
+                remedy = "put -100 into the labels where they are padding: the model's own loss ignores that"
             yield self.finding(
                 event.site,
                 message(

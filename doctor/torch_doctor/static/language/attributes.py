@@ -16,6 +16,7 @@ from torch_doctor.static.training import (
     cuts,
     devices,
     distributions,
+    language_models,
     loading,
     pixels,
     places,
@@ -87,6 +88,9 @@ def _equal(value: Value, other: Value) -> bool:
 def of_unknown(run: Run, value: Value, name: str, node: p.Node) -> Value:
     """Take an attribute of something that is not known, or of a sort that has none."""
     if isinstance(value, Unknown):
+        scores = language_models.scores(run, value, name)
+        if scores is not None:
+            return scores
         known = functions.ATTRIBUTES.get(name)
         if name == "requires_grad" and value.flow.forwards and value.flow.graph is run.grad is False:
             return Const(value=False)
@@ -174,6 +178,12 @@ def _of_object(run: Run, value: Value, name: str, _: p.Node) -> Value:
     return Method(value, name)
 
 
+def _of_mapping(run: Run, value: Mapping, name: str, _: p.Node) -> Value:
+    """An attribute of a dict: some have their items as attributes, too."""
+    found = value.fields.get(("key", name))
+    return run.resolve(found) if isinstance(found, Value) and not hasattr(dict, name) else Method(value, name)
+
+
 def _of_sequence(run: Run, value: Sequence, name: str, node: p.Node) -> Value:
     data = unpacked(value)
     if data is not value:
@@ -244,7 +254,7 @@ dispatch.ATTRIBUTES.update(
         Grads: _of_grads,
         Lib: _of_library,
         Sequence: _of_sequence,
-        Mapping: _of_object,
+        Mapping: _of_mapping,
         Optimizer: _of_optimizer,
         Loader: _of_loader,
         Tool: _of_tool,

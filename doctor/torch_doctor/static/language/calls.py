@@ -22,6 +22,7 @@ from torch_doctor.static.training import (
     loading,
     methods,
     pixels,
+    tokenizing,
     unknown_methods,
 )
 from torch_doctor.static.values import (
@@ -179,6 +180,11 @@ def _instance(run: Run, func: Instance, call: Call) -> Value:
     return result
 
 
+def _unknown(run: Run, func: Unknown, call: Call) -> Value:
+    """Something that is not known; perhaps a tokenizer."""
+    return tokenizing.encoded(run, func, "__call__", call) or opaque_calls.opaque(run, func, call)
+
+
 def _tool(run: Run, func: Tool, call: Call) -> Value:
     """An object of a library's class."""
     _apply(run, func)
@@ -227,6 +233,7 @@ def _any_of(run: Run, func: Either, call: Call) -> Value:
 
 dispatch.CALLS.update(
     {
+        Unknown: _unknown,
         UnknownAttribute: unknown_methods.method_of_unknown,
         Const: _plain,
         Zero: _plain,

@@ -22,12 +22,15 @@ from torch_doctor.static.values import (
     Sequence,
     Unknown,
     Value,
+    compound,
     hashable,
     held,
     join,
     summary,
+    symbol_of,
     texts,
 )
+from torch_doctor.static.values.symbols import SLICE
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -102,10 +105,8 @@ def _walrus(run: Run, node: p.Walrus) -> Value:
 
 
 def _slice(run: Run, node: p.Slice) -> Value:
-    for part in (node.lower, node.upper, node.step):
-        if part is not None:
-            run.evaluate(part)
-    return Plain()
+    bounds = [NOTHING if part is None else run.evaluate(part) for part in (node.lower, node.upper, node.step)]
+    return Plain(compound(SLICE, *map(symbol_of, bounds)))
 
 
 def _display(run: Run, node: p.Display) -> Value:

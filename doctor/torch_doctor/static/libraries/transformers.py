@@ -16,6 +16,7 @@ from torch_doctor.static.libraries.library import (
 )
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.framework import LOOP, Framework, trainers
+from torch_doctor.static.tables.language import ANYWHERE, NEXT
 
 if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
@@ -85,6 +86,50 @@ def _built_before(rest: str) -> LibraryModel | None:
     if last != "from_pretrained" or owner.endswith(_TOKENIZERS):
         return None
     return LibraryModel(sensitive=True, training=None)
+
+
+_IN_PLACE: tuple[str, ...] = words(
+    """
+    Bart MBart Mvp Pegasus PegasusX BigBirdPegasus Marian Blenderbot BlenderbotSmall PLBart ProphetNet XLMProphetNet TrOCR
+    Whisper Musicgen XLM XLNet TransfoXL Reformer
+    """
+)
+"""Models whose heads for language do not move their labels, or of which that is not certain."""
+
+
+def is_tokenizer(name: str) -> bool:
+    """Whether a call of this name returns a tokenizer."""
+    package, _, rest = name.partition(".")
+    owner, _, method = rest.rpartition(".")
+    named = owner if method == "from_pretrained" else method if not owner else ""
+    return package == "transformers" and named.endswith(("Tokenizer", "TokenizerFast"))
+
+
+def token_loss(name: str, given: str) -> str:
+    """Where the loss looks of the model that a call of this name builds, with this text first: a word of `tables/language.py`.
+
+    It is "" for a model without a loss of tokens. All of these losses leave labels of -100 out.
+    """
+    package, _, rest = name.partition(".")
+    owner, _, method = rest.rpartition(".")
+    if package != "transformers":
+        return ""
+    name = owner if method in ("from_pretrained", "from_config", "_from_config") else method if not owner else ""
+    if name.endswith(("ForCausalLM", "LMHeadModel")):
+        in_place = name.startswith(_IN_PLACE) or any(each.lower() in given.lower() for each in _IN_PLACE)
+        return ANYWHERE if in_place else NEXT
+    ends = ("ForConditionalGeneration", "ForSeq2SeqLM", "ForMaskedLM", "ForTokenClassification", "EncoderDecoderModel")
+    return ANYWHERE if name.endswith((*ends, "MarianMTModel")) else ""
+
+
+LABEL_TRAINERS = dict.fromkeys(
+    members("transformers", "Trainer Seq2SeqTrainer"), words("model args data_collator train_dataset")
+)
+"""Trainers that give their rows to the model with its labels, and the positional parameters of each."""
+LABEL_COLLATORS = frozenset(
+    members("transformers", "default_data_collator DataCollatorWithPadding DataCollatorForSeq2Seq")
+)
+"""Functions and classes that put rows together, and leave their labels what they are."""
 
 
 # The attributes of models, as in https://huggingface.co/docs/transformers/model_doc/bert: the body with its dropout or

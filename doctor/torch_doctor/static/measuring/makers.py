@@ -128,6 +128,16 @@ def _batched(made: Making) -> Meta:
     return Meta(meta.dtype, None if meta.shape is None else (size, *meta.shape))
 
 
+def _tokens(_: Making) -> Meta:
+    """Numbers of words, in rows or as one row."""
+    return Meta("int64")
+
+
+def _scores(_: Making) -> Meta:
+    """A score of each word for each place of each row."""
+    return Meta("floating", (None, None, None))
+
+
 EFFECTS: Final[dict[str, Effect]] = {
     **dict.fromkeys(table.MAKERS, _maker),
     **dict.fromkeys(
@@ -143,5 +153,8 @@ EFFECTS: Final[dict[str, Effect]] = {
     **dict.fromkeys(("as_tensor", "asarray", "from_numpy"), _literal),
     "one_hot": _one_hot,
     "batch": _batched,
+    "tokenized": _tokens,
+    "filled up": _tokens,
+    "scores of tokens": _scores,
     "parameter": first_of,
 }

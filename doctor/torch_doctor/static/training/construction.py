@@ -166,7 +166,9 @@ def _of_library(run: Run, name: str, model: LibraryModel, call: Call, by: str) -
     """A module of a library, under its own name; `by` is what the script calls."""
     settings = dict(call.keywords)
     made: Module = run.own(
-        Module(run.site(call.node), layer=name, sensitive=model.sensitive, name=name, settings=settings)
+        Module(
+            run.site(call.node), layer=name, sensitive=model.sensitive, name=name, settings=settings, given=call.args
+        )
     )
     made.facts[Fact.MODE] = (0, model.training)
     made.facts[Fact.ORIGIN] = BUILT if name.startswith("torchvision.") else NOWHERE  # others may be told a device

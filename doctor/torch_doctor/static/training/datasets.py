@@ -13,7 +13,7 @@ from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.language import invocation
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import datasets
-from torch_doctor.static.training import arrays, collating, pixels, places
+from torch_doctor.static.training import arrays, collating, mapped_rows, padding, pixels, places, shifting
 from torch_doctor.static.values import (
     CPU,
     NAMED,
@@ -131,7 +131,7 @@ def _item(run: Run, data: Value) -> Value | None:
                 image = pixels.tensor(raw, "")
             label = Tensor(kind=Kind.LABELS, meta=Meta("int64", ())).at(ON_CPU)
             return Sequence("tuple", Content((image, label)))
-    return item_of_project(run, data) if isinstance(data, Instance) else None
+    return item_of_project(run, data) if isinstance(data, Instance) else mapped_rows.row_of(run, data)
 
 
 def _stays(value: Value) -> bool:
@@ -198,11 +198,17 @@ def _copied(run: Run, value: Value) -> Value:
     if isinstance(value, Tensor):
         kind = value.kind if value.kind is Kind.LABELS else Kind.UNKNOWN
         place = ON_CPU if value.origin.fresh else value.origin
-        return pixels.like(value, Tensor(kind=kind, meta=measured(value))).at(place)
+        return pixels.like(value, Tensor(kind=kind, meta=_lasting(run, value))).at(place)
     array = arrays.tensor_of(value)
     if array is not None:
-        return Tensor(kind=array.kind if array.kind is Kind.LABELS else Kind.UNKNOWN, meta=measured(array)).at(ON_CPU)
+        kind = array.kind if array.kind is Kind.LABELS else Kind.UNKNOWN
+        return Tensor(kind=kind, meta=_lasting(run, array)).at(ON_CPU)
     return value if isinstance(value, Const) or number_dtype(value) else Unknown()
+
+
+def _lasting(run: Run, value: Tensor) -> Meta | Making | None:
+    """How a tensor was made, where that tells what was filled up, or which stretch of something it is; else its dtype and shape."""
+    return value.meta if padding.behind(run, value) is not None or shifting.is_stretch(value) else measured(value)
 
 
 def _batched(run: Run, item: Value | None, size: Size, flow: Flow, place: Origin) -> Value:

@@ -15,6 +15,7 @@ from torch_doctor.static.training import (
     autocasting,
     cross_device,
     forward_cache,
+    language_models,
     layer_outputs,
     library_outputs,
     loss_computing,
@@ -172,7 +173,7 @@ def marked(run: Run, value: Value, index: int, inputs: Flow, module: Module, tra
         return value.with_flow(flow).with_meta(measured(value))  # how it was made within is the module's own
     if isinstance(value, Distribution):
         return run.own(Distribution(value.born, value.name, flow, value.holds))
-    return Unknown(flow, value.holds, origin=value.origin)
+    return language_models.same(run, value, Unknown(flow, value.holds, origin=value.origin))
 
 
 def _through(run: Run, of: Flow, index: int, inputs: Flow, module: Module, trainable: Tri) -> Flow:
@@ -227,11 +228,11 @@ def _output(run: Run, module: Module, call: Call) -> Value:
     modes.met_whole(run, (module,), surely=True)
     if module.table is not None:
         return layer_outputs.layer_output(run, module, module.table, call)
-    values = call.values
-    pixels.met(run, module, values[0] if values else None)
-    flow = blend(value.flow for value in values)
+    pixels.met(run, module, next(iter(call.values), None))
+    flow = blend(value.flow for value in call.values)
     passed = Flow(None if run.grad is not False else False, flow.forwards, source=flow.source, loader=flow.loader)
-    return library_outputs.library_output(run, module, passed, call.node) if module.cls is None else Unknown(passed)
+    answer = library_outputs.library_output(run, module, passed, call.node) if module.cls is None else Unknown(passed)
+    return language_models.answered(run, module, call, answer)
 
 
 def _followed(run: Run, module: Module, function: FunctionValue, call: Call) -> Value:
@@ -273,8 +274,7 @@ def chained(run: Run, module: Module, content: Content, call: Call) -> Value:
         if item is last:
             continue  # it comes behind those that are not told apart
         run.spend(_MEMBER)
-        given = call.args if first else (value,)
-        value = run.call(item, Call(given, call.keywords if first else {}, call.node))
+        value = run.call(item, Call(call.args if first else (value,), call.keywords if first else {}, call.node))
         first = False
     rest = _without(content.rest, last)
     if rest is not None:

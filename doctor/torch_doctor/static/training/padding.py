@@ -10,14 +10,18 @@ from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.methods import MOVES
-from torch_doctor.static.values import Const, Either, Making, Sequence, Tensor, Value, number_dtype
+from torch_doctor.static.values import ARRAY, Const, Either, Making, Plain, Sequence, Tensor, Value, number_dtype
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.trace import Site
 
-PADS: Final = frozenset(("pad_sequence",))
-"""Functions that put sequences side by side, the shorter ones padded."""
+TOKENIZED: Final = "tokenized"
+"""Names how the tokens are made that a tokenizer has padded; `of` is what with."""
+FILLED: Final = "filled up"
+"""Names how a row is made that the script itself has filled up to a length; `of` is what with."""
+PADS: Final = frozenset(("pad_sequence", TOKENIZED, FILLED))
+"""Functions that put sequences side by side, the shorter ones padded, and names of what does the same."""
 _ARRANGING: Final = frozenset(
     (
         *MOVES,
@@ -30,6 +34,10 @@ _ARRANGING: Final = frozenset(
     )
 )
 """How a tensor is made that has the numbers of another, all of them, perhaps in another order of the dimensions."""
+
+
+_TENSORS: Final = frozenset(words("tensor as_tensor asarray from_numpy LongTensor IntTensor Tensor stack array"))
+"""Functions that make a tensor of rows, or of an array."""
 
 
 class Padding(Struct, frozen=True, eq=False):
@@ -58,13 +66,21 @@ def behind(run: Run, value: Value) -> Padding | None:
         return (
             first if first is not None and all(each is not None and each.made is first.made for each in found) else None
         )
-    made = value.meta if isinstance(value, Tensor) else None
+    made = _making(value)
     while isinstance(made, Making) and made.name not in PADS:
-        first_argument = made.args[0] if made.args and arranges(made) else None
-        made = first_argument.meta if isinstance(first_argument, Tensor) else None
+        made = _making(made.args[0]) if made.args and (arranges(made) or made.name in _TENSORS) else None
     if not isinstance(made, Making) or made.site is None or made in run.of(Touched).made:
         return None
     return Padding(made, made.site, _fill(made))
+
+
+def _making(value: Value) -> object:
+    """How a tensor was made, or an array; a list of rows as one of them, where all are alike."""
+    if isinstance(value, Sequence):
+        return _making(value.content.all()[0]) if len(value.content.all()) == 1 else None
+    if isinstance(value, Plain) and value.size is not None and value.size.name == ARRAY:
+        value = value.size.args[0]
+    return value.meta if isinstance(value, Tensor) else None
 
 
 def touched(run: Run, value: Value) -> None:
@@ -103,6 +119,8 @@ def is_number(bound: p.Expr) -> bool:
 
 def _fill(made: Making) -> Value | None:
     """What the shorter sequences are filled up with."""
+    if made.name in (TOKENIZED, FILLED):
+        return made.of if isinstance(made.of, Value) else None
     if "**" in made.keywords:
         return None
     given = made.args[2] if len(made.args) > 2 else made.keywords.get("padding_value")  # noqa: PLR2004 - the third

@@ -10,13 +10,17 @@ from torch_doctor.static import program as p
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import words
 from torch_doctor.static.training import padding, unmasked
-from torch_doctor.static.values import Const, Making, Module, Sequence, Tensor, Unknown, Value
+from torch_doctor.static.training.language_models import SCORES
+from torch_doctor.static.values import Const, Making, Module, Plain, Sequence, Tensor, Unknown, Value, fresh_symbol
+from torch_doctor.static.values.symbols import SLICE
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
-Tokens: TypeAlias = "Making | Value"
-"""What a tensor of tokens is known again by: how it was made, else itself."""
+    from torch_doctor.static.values import Symbol
+
+Tokens: TypeAlias = "Making | Value | tuple[Making | Value, Symbol]"
+"""What a tensor of tokens is known again by: how it was made, else itself; and the place in it, not known, where it begins."""
 
 _MIXING: Final = frozenset(
     f"nn.{name}" for name in words("TransformerEncoder TransformerEncoderLayer MultiheadAttention")
@@ -60,15 +64,24 @@ def line(value: Value, masked: AbstractSet[Making], *, through: bool = True) -> 
             continue
         starts[made] = (start, cuts)
         if made.name == "[]":
-            first = _start(made)
-            if first is None:
+            found = _start(made)
+            if found is None:
                 continue  # what it is a part of has other places
             cut = True
-            waiting.append((made.args[0], start + first, cuts + bool(first)))
+            since, first = found
+            if since is None:
+                waiting.append((made.args[0], start + first, cuts + bool(first)))
+            else:
+                whole = made.args[0]
+                of = whole.meta if isinstance(whole, Tensor) and isinstance(whole.meta, Making) else whole
+                starts.setdefault((of, since), (start + first, cuts + 1))
             continue
         if cut and not through and made.name in _MOVES_PLACES:
             return None  # the places were counted in another order
         if padding.arranges(made):
+            waiting.append((made.args[0], start, cuts))
+        elif through and made.name == SCORES:
+            causal = True
             waiting.append((made.args[0], start, cuts))
         elif through and made.name in _EACH_PLACE:
             if made.name in unmasked.RECURRENT:
@@ -98,6 +111,8 @@ def ahead(scores: Line, target: Line, touched: AbstractSet[Tokens]) -> tuple[int
 
 
 def _are_tokens(tokens: Tokens) -> bool:
+    if isinstance(tokens, tuple):
+        return _are_tokens(tokens[0])
     value = Tensor(meta=tokens) if isinstance(tokens, Making) else tokens
     return isinstance(value, Unknown) or measured(value).dtype in ("int64", "")
 
@@ -111,23 +126,49 @@ def _forward_only(made: Making) -> bool:
     return isinstance(both, Const) and not both.value
 
 
-def _start(made: Making) -> int | None:
-    """The first place that an item begins with, of the first two dimensions; None for anything but stretches."""
+def is_stretch(value: Value) -> bool:
+    """Whether a value is a stretch of something, or such stretches in a batch."""
+    made = value.meta if isinstance(value, Tensor) else None
+    while isinstance(made, Making) and made.name != "[]" and padding.arranges(made):
+        first = made.args[0]
+        made = first.meta if isinstance(first, Tensor) else None
+    return isinstance(made, Making) and made.name == "[]" and _start(made) is not None
+
+
+def _start(made: Making) -> tuple[Symbol | None, int] | None:
+    """The first place that an item begins with, of the first two dimensions; None for anything but stretches.
+
+    It is a number, counted from a place that the source does not give (None: from the first one).
+    """
     key, index = made.of, made.args[1]
     parts = key.items if isinstance(key, p.Display) and key.kind == "tuple" else (key,)
     values = index.content.items if parts != (key,) and isinstance(index, Sequence) else (index,)
     if len(parts) != len(values):
         return None
-    start = 0
+    start, since = 0, None
     for part, value in zip(parts, values, strict=True):
         if isinstance(value, Const) and value.value is Ellipsis:
             continue
         if not isinstance(part, p.Slice) or part.step is not None:
             return None
-        if part.lower is not None:
-            if not isinstance(part.lower, p.Const) or type(part.lower.value) is not int or part.lower.value < 0:
-                return None
-            start += part.lower.value
-        if part.upper is not None and not padding.is_number(part.upper):
+        origin, number = _lower(part, value)
+        if number < 0 or (origin is not None and since is not None):
             return None
-    return start
+        if origin is None and part.upper is not None and not padding.is_number(part.upper):
+            return None
+        start, since = start + number, origin or since
+    return since, start
+
+
+def _lower(part: p.Slice, value: Value) -> tuple[Symbol | None, int]:
+    """The lower bound of a slice: a number more than something that is not known."""
+    if part.lower is None:
+        return None, 0
+    if isinstance(part.lower, p.Const):
+        return None, part.lower.value if type(part.lower.value) is int else -1
+    bound: Symbol = value.symbol[1] if isinstance(value, Plain) and value.symbol[0] == SLICE else fresh_symbol()
+    number = 0
+    while bound[0] in ("+", "-") and len(bound) == 3 and bound[2][0] == "const" and type(bound[2][1]) is int:  # noqa: PLR2004 - a sign and two numbers
+        number += bound[2][1] if bound[0] == "+" else -bound[2][1]
+        bound = bound[1]
+    return (None, bound[1] + number if type(bound[1]) is int else -1) if bound[0] == "const" else (bound, number)

@@ -10,7 +10,17 @@ from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.methods import MOVES
-from torch_doctor.static.training import drawing, escaping, gradients, keeping, module_parts, places, tensors
+from torch_doctor.static.training import (
+    drawing,
+    escaping,
+    gradients,
+    keeping,
+    mapped_rows,
+    module_parts,
+    places,
+    tensors,
+    tokenizing,
+)
 from torch_doctor.static.values import (
     NOTHING,
     NOWHERE,
@@ -48,7 +58,10 @@ def method_of_unknown(run: Run, of: UnknownAttribute, call: Call) -> Value:
     result = method(run, of, call) if method is not None else None
     if result is None and (of.name in MOVES or of.name in functions.METHODS):
         result = _of_tensor(run, of, call)
-    return _opaque(run, of, call) if result is None else result
+    if result is None:
+        result = _opaque(run, of, call)
+        mapped_rows.noted(run, of.of, of.name, call, result)
+    return result
 
 
 @handles(_METHODS, "backward")
@@ -85,6 +98,11 @@ def _step(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
 def _append(run: Run, _: UnknownAttribute, call: Call) -> None:
     if call.args and call.args[0].flow.graph is True:  # where it goes is out of sight
         keeping.keep_item(run, call.args[0], frozenset(), call.node, call.receiver, bounded=True)
+
+
+@handles(_METHODS, *tokenizing.METHODS)
+def _encode(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
+    return tokenizing.encoded(run, of.of, of.name, call)
 
 
 def _modules_in(run: Run, owner: Unknown) -> frozenset[int]:

@@ -42,6 +42,10 @@ ORDINAL = "ordinal"
 """In the symbol of a counter: it is the index of the batch, as `enumerate` counts a pass through a loader."""
 
 
+SLICE = "slice"
+"""Begins the symbol of a slice; then come those of its bounds and its step."""
+
+
 UNTOLD = "?"
 """Begins the symbol of what nothing is known of."""
 

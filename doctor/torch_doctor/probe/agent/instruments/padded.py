@@ -24,15 +24,16 @@ def padded_in(watch: Watch) -> Padded:
 
 
 class Padded:
-    """The tensors that `pad_sequence` made last."""
+    """The tensors that `pad_sequence` made last, and the tokens that came with a mask of those that are no padding."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._last: deque[tuple[Any, Any]] = deque(maxlen=KEPT)  # a tensor, and where it is padding
+        self._masked: deque[tuple[Any, Any]] = deque(maxlen=KEPT)  # the same of what a mask tells of
         watch.patches.replace(watch.torch.nn.utils.rnn, "pad_sequence", self._wrapping)
 
     def __bool__(self) -> bool:
-        return bool(self._last)
+        return bool(self._last or self._masked)
 
     def _wrapping(self, original: Any) -> Any:
         recorder = self._watch.recorder
@@ -58,6 +59,18 @@ class Padded:
         behind = steps < longest - lengths if side == "left" else steps >= lengths
         self._last.append((made if batch_first else made.transpose(0, 1), behind))
 
+    def given(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        """A model gets tokens, perhaps with a mask that is 0 where they are padding."""
+        torch, mask = self._watch.torch, keywords.get("attention_mask")
+        if not isinstance(mask, torch.Tensor) or mask.dim() != MATRIX or mask.numel() > LARGEST:
+            return
+        behind = mask.detach().cpu() == 0
+        for tokens in self._watch.marks.tensors((arguments, keywords)):
+            whole = not tokens.is_floating_point() and tokens.dtype != torch.bool
+            if tokens is not mask and whole and tokens.shape == mask.shape and bool(behind.any()):
+                self._masked.append((tokens, behind))
+                return
+
     def of(self, tensor: Any) -> Any:
         """Where these sequences, side by side in whichever order, have ended, a row for each; None for any other tensor."""
         if tensor.dim() < MATRIX or tensor.numel() > LARGEST or tensor.is_sparse:
@@ -75,7 +88,7 @@ class Padded:
         wanted = targets.detach().cpu().reshape(-1)
         found = [
             where.reshape(targets.shape)
-            for padded, behind in reversed(self._last)
+            for padded, behind in (*reversed(self._last), *reversed(self._masked))
             if padded.dim() == MATRIX and not padded.is_floating_point()
             for part, where in _parts(padded, behind)
             if part.numel() == wanted.numel() and _same(part.reshape(-1), wanted)

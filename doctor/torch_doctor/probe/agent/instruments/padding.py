@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .copies import copied, elements
 from .instrument import Instrument as Base
 from .padded import padded_in
 
@@ -19,6 +20,9 @@ LOSSES = {
     "torch.nn.functional.nll_loss": "nll_loss",
 }
 IGNORE_INDEX = 4  # its place among the arguments of these functions
+IGNORED = -100  # the label that models leave out which compute their loss themselves
+LARGEST = 50_000_000  # parameters of a model that is copied
+MATRIX = 2  # dimensions of labels: rows and places
 
 
 class Instrument(Base):
@@ -28,6 +32,47 @@ class Instrument(Base):
         super().__init__(watch)
         self._padded = padded_in(watch)
         self._done: dict[int, int] = {}
+
+    def before_forward(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], here: Here) -> None:
+        """A model gets tokens: those of padding are remembered."""
+        self._padded.given(arguments, keywords)
+
+    def on_forward(
+        self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], output: Any, here: Here, event: int
+    ) -> None:
+        """A model has computed the loss of its labels: where padding is among them, a copy computes it with it and without."""
+        torch, labels = self.watch.torch, keywords.get("labels")
+        loss = getattr(output, "loss", None)
+        if self._done.get(here.site, 0) >= MOST or not isinstance(loss, torch.Tensor) or loss.numel() != 1:
+            return
+        if not isinstance(labels, torch.Tensor) or labels.is_floating_point() or labels.dim() != MATRIX:
+            return
+        with self.watch.unwatched(), torch.no_grad(), torch.random.fork_rng(devices=[]):
+            padding = self._padded.among(labels)
+            padding = _trailing(module, labels) if padding is None else padding
+            if padding is None or not bool(padding.any()) or bool(padding.all()):
+                return
+            self._done[here.site] = self._done.get(here.site, 0) + 1
+            if elements(self.watch, self.watch.modules.family(module).parameters) > LARGEST:
+                return
+            twin, given = copied(self.watch, module).eval(), copied(self.watch, (arguments, keywords))
+            before, after = (
+                float(twin(*given[0], **{**given[1], "labels": each}).loss)
+                for each in (labels, labels.masked_fill(padding, IGNORED))
+            )
+        recorder = self.watch.recorder
+        recorder.event(
+            "PaddedTargets",
+            here,
+            name=recorder.caller(here.site),
+            target=recorder.argument(here.site, len(arguments), "labels"),
+            counted=abs(before - after) > 1e-6 * max(1.0, abs(before)),
+            within=True,
+            positions=int(padding.sum()),
+            of=labels.numel(),
+            before=before,
+            after=after,
+        )
 
     def on_loss(
         self, loss: str, arguments: tuple[Any, ...], keywords: dict[str, Any], value: Any, here: Here, event: int
@@ -62,3 +107,12 @@ class Instrument(Base):
             before=before,
             after=without,
         )
+
+
+def _trailing(module: Any, labels: Any) -> Any:
+    """Where labels end with the number that a translator writes for padding; None for any other model."""
+    config = getattr(module, "config", None)
+    fill = getattr(config, "pad_token_id", None)
+    if not getattr(config, "is_encoder_decoder", False) or not isinstance(fill, int):
+        return None
+    return (labels == fill).flip(1).long().cumprod(1).flip(1).bool()

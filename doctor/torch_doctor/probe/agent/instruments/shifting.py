@@ -19,6 +19,7 @@ MATRIX = 2  # dimensions of tokens: rows and places
 FEWEST = 8  # targets that tell anything
 FURTHEST = 2  # places that targets are ahead of
 IGNORE_INDEX = 4  # its place among the arguments of the function
+IGNORED = -100  # the label that models leave out which compute their loss themselves
 LOSSES = frozenset(("torch.nn.CrossEntropyLoss", "torch.nn.functional.cross_entropy"))
 
 
@@ -40,8 +41,44 @@ class Instrument(Base):
     ) -> None:
         """It has answered."""
         self._now = None
-        if self._tokens(arguments, keywords) is not None:
+        tokens = self._tokens(arguments, keywords)
+        if tokens is not None:
             self._given.append((module, arguments, keywords, event))
+            self._labelled(module, arguments, keywords, tokens, output, here)
+
+    def _labelled(
+        self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], tokens: Any, output: Any, here: Here
+    ) -> None:
+        """A model has computed the loss of its labels: it looks ahead by as many places as these, and one more if it moves them."""
+        torch, labels, loss = self.watch.torch, keywords.get("labels"), getattr(output, "loss", None)
+        if not isinstance(labels, torch.Tensor) or labels.is_floating_point() or labels.dim() != MATRIX:
+            return
+        if self._done.get(here.site, 0) >= MOST or not isinstance(loss, torch.Tensor) or loss.numel() != 1:
+            return
+        if elements(self.watch, self.watch.modules.family(module).parameters) > LARGEST:
+            return
+        with self.watch.unwatched(), torch.no_grad(), torch.random.fork_rng(devices=[]):
+            found = _ahead(tokens, labels, IGNORED)
+            if found is None:
+                return
+            self._done[here.site] = self._done.get(here.site, 0) + 1
+            twin, given = copied(self.watch, module).eval(), copied(self.watch, (arguments, keywords))
+            other = labels.clone()
+            other[:, 0] = torch.where(labels[:, 0] == tokens[:, 0], tokens[:, 1], tokens[:, 0])
+            one, another = (float(twin(*given[0], **{**given[1], "labels": each}).loss) for each in (labels, other))
+        if one == another and bool((other != labels).any()):  # the first label is compared with nothing
+            recorder = self.watch.recorder
+            recorder.event(
+                "TokensCompared",
+                here,
+                name=recorder.caller(here.site),
+                target=recorder.argument(here.site, len(arguments), "labels"),
+                ahead=found[0] + 1,
+                itself=True,
+                same=found[1],
+                of=found[2],
+                loss=float(loss),
+            )
 
     def on_loss(
         self, loss: str, arguments: tuple[Any, ...], keywords: dict[str, Any], value: Any, here: Here, event: int

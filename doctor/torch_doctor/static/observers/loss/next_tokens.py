@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import cross_device, shifting, unmasked, written_forwards
+from torch_doctor.static.tables.language import NEXT
+from torch_doctor.static.training import cross_device, language_models, shifting, unmasked, written_forwards
 from torch_doctor.static.values import Lib, Making, Module, Sequence, Tensor, Unknown, Value
 from torch_doctor.trace import TokensCompared
 
@@ -67,6 +68,8 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module,)):
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """Write how far a loss looks ahead."""
         name = func.layer if isinstance(func, Module) else canonical(func.name) if isinstance(func, Lib) else ""
+        if language_models.loss_of(func) == NEXT:
+            self._labelled(run, call)
         if name not in _LOSSES:
             return
         scores, target = call.argument(0, "input"), call.argument(1, "target")
@@ -91,6 +94,24 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module,)):
             model=model,
             given_at=given_at,
         )
+
+    def _labelled(self, run: Run, call: Call) -> None:
+        """Write how far a model looks ahead that moves its labels by itself, and gets labels that had been moved."""
+        tokens, labels = call.argument(0, "input_ids"), call.keywords.get("labels")
+        if tokens is None or labels is None:
+            return
+        own, target = (shifting.line(each, self._masked, through=False) for each in (tokens, labels))
+        found = None if own is None or target is None else shifting.ahead(own, target, self._touched)
+        if found is not None and found[0] > 0:
+            run.emit(
+                TokensCompared,
+                call.node,
+                name=call.name,
+                target=run.text_of_argument(call.node, len(call.args), "labels"),
+                ahead=found[0] + 1,
+                model=call.name,
+                itself=True,
+            )
 
     def _scored(self, scores: Tensor) -> Line | None:
         """What scores are made of, behind the border of the model that gave them."""

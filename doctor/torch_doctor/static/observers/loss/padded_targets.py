@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from torch_doctor.static.libraries import transformers
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.tables import losses
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import padding
+from torch_doctor.static.tables.language import IGNORED
+from torch_doctor.static.training import language_models, mapped_rows, padding, tokenizing
 from torch_doctor.static.training.reductions import reduction_of
-from torch_doctor.static.values import Const, Lib, Module, Plain, Tensor, Unknown, Value, symbol_of
+from torch_doctor.static.values import Const, Lib, Method, Module, Plain, Tensor, Tool, Unknown, Value, symbol_of
 from torch_doctor.trace import PaddedTargets
 
 if TYPE_CHECKING:
@@ -28,11 +30,9 @@ _LOSSES: Final = frozenset(
 )
 _EMBEDDING: Final = "torch.nn.Embedding"
 _PADDING_INDEX: Final = 2
-_IGNORED: Final = -100
-"""The target that these losses leave out where they are not told another."""
 
 
-class PaddedTargeting(Observer, invoked=(Module, Lib)):
+class PaddedTargeting(Observer, invoked=(Module, Lib), called=(Method,)):
     """What the targets of a loss were filled up with, and whether it leaves that out.
 
     A filling whose number the source does not give may be the one that is left out by default, unless it is an index: of the
@@ -68,6 +68,8 @@ class PaddedTargeting(Observer, invoked=(Module, Lib)):
         if name == _EMBEDDING and module is not None and (given := call.argument(0, "input")) is not None:
             found = padding.behind(run, given)
             self._is_index(None if found is None else found.fill)
+        if module is not None and language_models.loss_of(module):
+            self._labelled(run, call, call.keywords.get("labels"))
         if name not in _LOSSES or (name in losses.CLASSES) is not (module is not None):
             return
         scores, target = call.argument(0, "input"), call.argument(1, "target")
@@ -89,6 +91,31 @@ class PaddedTargeting(Observer, invoked=(Module, Lib)):
             settings_at=run.site(call.node) if module is None else module.born,
         )
 
+    def called(self, run: Run, func: Method, call: Call, _: Value) -> None:
+        """Write what the model of a library's trainer does with the padding of its labels."""
+        trainer = func.of
+        parameters = (
+            transformers.LABEL_TRAINERS.get(trainer.name)
+            if isinstance(trainer, Tool) and func.name == "train"
+            else None
+        )
+        if isinstance(trainer, Tool) and parameters is not None and _trains_on_tokens(trainer):
+            self._labelled(run, call, mapped_rows.labels(run, trainer, parameters, transformers.LABEL_COLLATORS))
+
+    def _labelled(self, run: Run, call: Call, labels: Value | None) -> None:
+        """Write what a model's own loss does with the padding of its labels."""
+        found = None if labels is None else padding.behind(run, labels)
+        if found is not None:
+            run.emit(
+                PaddedTargets,
+                call.node,
+                name=call.name,
+                target=run.text_of_argument(call.node, len(call.args), "labels"),
+                counted=self._counts(found.fill, Const(IGNORED)),
+                padded_at=found.site,
+                within=True,
+            )
+
     def _is_index(self, value: Value | None) -> None:
         if isinstance(value, (Plain, Unknown)):
             self._indices.add(symbol_of(value))
@@ -104,15 +131,24 @@ class PaddedTargeting(Observer, invoked=(Module, Lib)):
         settings = {**dict(zip(order, given, strict=False)), **named}
         if "**" in settings or not _is_none(settings.get("weight")):
             return None
-        ignored = settings.get("ignore_index", Const(_IGNORED))
+        return self._counts(fill, settings.get("ignore_index", Const(IGNORED)))
+
+    def _counts(self, fill: Value | None, ignored: object) -> Tri:
+        """Whether a filling counts where a loss ignores something."""
         if isinstance(fill, Const) and isinstance(ignored, Const):
             return None if not isinstance(fill.value, int) or fill.value < 0 else fill.value != ignored.value
-        if not isinstance(fill, (Plain, Unknown)):
+        if not isinstance(fill, (Plain, Unknown)) or not isinstance(ignored, Value):
             return None
         if isinstance(ignored, Const):
             negative = isinstance(ignored.value, int) and ignored.value < 0
-            return True if negative and symbol_of(fill) in self._indices else None
+            return True if negative and (symbol_of(fill) in self._indices or tokenizing.fills(fill)) else None
         return False if symbol_of(fill) == symbol_of(ignored) else None
+
+
+def _trains_on_tokens(trainer: Tool) -> bool:
+    """Whether the model of a trainer computes a loss of tokens."""
+    model = trainer.keywords.get("model", trainer.args[0] if trainer.args else None)
+    return model is not None and bool(language_models.loss_of(model))
 
 
 def _is_none(value: object) -> bool:

@@ -1,0 +1,84 @@
+"""Tokenizers: the texts that they pad, and the numbers of words that come of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from torch_doctor.static.flow import EMPTY, blend
+from torch_doctor.static.language import opaque_calls
+from torch_doctor.static.libraries import transformers
+from torch_doctor.static.library import library_family
+from torch_doctor.static.measuring import making
+from torch_doctor.static.training.padding import TOKENIZED
+from torch_doctor.static.values import (
+    ARRAY,
+    Call,
+    Const,
+    Lib,
+    Making,
+    Mapping,
+    Plain,
+    Sequence,
+    Tensor,
+    Unknown,
+    UnknownAttribute,
+    Value,
+)
+from torch_doctor.trace import Source
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+
+_MARK: Final = "tokenizer"
+"""The last part of the symbols of tokenizers."""
+_LONGEST: Final = (True, "longest")
+"""Settings that pad to the longest of several texts; of one text they do nothing."""
+METHODS: Final = frozenset(("__call__", "encode_plus", "batch_encode_plus", "encode"))
+"""Methods that turn texts into numbers."""
+
+
+@library_family(transformers.is_tokenizer)
+def built(run: Run, name: str, call: Call) -> Value:
+    """Make a tokenizer: anything, of which it is known that it is one."""
+    made = opaque_calls.opaque(run, Lib(name), call)
+    return Unknown(made.flow, made.holds, (*made.symbol, _MARK)) if isinstance(made, Unknown) else made
+
+
+def encoded(run: Run, of: Value, name: str, call: Call) -> Value | None:
+    """What a tokenizer makes of texts that it pads; None where it surely pads none, or this is no tokenizer."""
+    if not isinstance(of, Unknown) or of.symbol[-1] != _MARK or name not in METHODS or not _pads(call):
+        return None
+    kind = call.keywords.get("return_tensors")
+    wanted = kind.value if isinstance(kind, Const) else "" if kind is not None else None
+    if wanted not in (None, "pt", "np"):
+        return None
+    fill = UnknownAttribute(of, "pad_token_id", EMPTY)
+    flow = blend(value.flow for value in call.values).cut()
+    made = making(TOKENIZED, (), of=fill, site=run.site(call.node))
+    tokens: Value = Tensor(flow, meta=made)
+    mask: Value = Tensor(flow, meta=making("ones_like", (Tensor(meta=made),)))
+    if wanted != "pt":
+        tokens, mask = (Plain(size=Making(ARRAY, (each,))) for each in (tokens, mask))
+    if name == "encode":
+        return tokens
+    mapping: Mapping = run.own(Mapping(run.site(call.node), run.frame.what))
+    mapping.fields["key", "input_ids"] = tokens
+    mapping.fields["key", "attention_mask"] = mask
+    return mapping
+
+
+def fills(value: Value) -> bool:
+    """Whether this is the number that a tokenizer fills up with."""
+    return isinstance(value, UnknownAttribute) and value.name == "pad_token_id" and value.of.symbol[-1] == _MARK
+
+
+def _pads(call: Call) -> bool:
+    """Whether shorter texts are filled up."""
+    asked = call.keywords.get("padding")
+    if asked is None:
+        return call.flag("pad_to_max_length", default=False) is True
+    if not isinstance(asked, Const):
+        return False
+    texts = call.argument(0, "text", "batch_text_or_text_pairs")
+    several = isinstance(texts, Sequence) or (texts is not None and texts.flow.source is Source.LOADER)
+    return asked.value == "max_length" or (asked.value in _LONGEST and several)

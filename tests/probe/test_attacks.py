@@ -162,7 +162,22 @@ IN_THE_OVERLAY = {
     "a profile": "with torch.autograd.profiler.profile() as p: torch.zeros(3)\np.export_chrome_trace(OUT + '/trace.json')",
     "a checkpoint": "torch.save({'a': 1}, OUT + '/s.pt'); assert torch.load(OUT + '/s.pt') == {'a': 1}",
     "a writer of torch": "torch._C.PyTorchFileWriter(OUT + '/w.pt').write_end_of_file()",
+    "a vocabulary": """
+from tokenizers.models import Model
+folder = OUT + '/vocabulary'
+os.mkdir(folder)
+assert Model().save(folder) == [folder + '/vocab.json']
+assert open(folder + '/vocab.json').read() == '{}'
+""",
 }
+TOKENIZERS = """
+import _io
+class Model:
+    def save(self, folder, prefix=None):
+        with _io.FileIO(f"{folder}/vocab.json", "w") as file:
+            file.write(b"{}")
+        return [f"{folder}/vocab.json"]
+"""
 REFUSED = {
     "a mode past the overlay": "import posix; posix.fchmod(os.open(DATA, os.O_RDONLY), 0o611)",
     "a link past the overlay": "import posix; posix.symlink(DATA, OUT + '/link')",
@@ -383,6 +398,8 @@ torch.optim.SGD.step = step
 
 
 def test_what_a_script_writes_stays_in_the_overlay(misbehaves: Callable[..., Any]) -> None:
+    Path("tokenizers").mkdir()
+    Path("tokenizers/models.py").write_text(TOKENIZERS, encoding="utf-8")  # writes past Python, as what is written in Rust
     outcome = attempted(misbehaves, IN_THE_OVERLAY)
     assert "not done" not in outcome.err
     assert outcome.err.count("done:") == len(IN_THE_OVERLAY)

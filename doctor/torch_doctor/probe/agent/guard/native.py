@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 READS = "r"
 WRITES = "w"
 CHANGES = "a"
+FOLDERS = "d"  # files are written to it, and their paths returned
 MAPS = "m"  # what is written to the tensor is written to the file, where it is `shared`
 NATIVE: dict[str, dict[str, tuple[int, str, str]]] = {
     "torch": {
@@ -58,6 +59,8 @@ NATIVE: dict[str, dict[str, tuple[int, str, str]]] = {
     },
     "h5py": {"File": (0, "name", CHANGES)},
     "tokenizers": {"Tokenizer.save": (1, "path", WRITES), "Tokenizer.from_file": (0, "path", READS)},
+    "tokenizers.models": {"Model.save": (1, "folder", FOLDERS)},
+    "sentencepiece": {"SentencePieceProcessor.LoadFromFile": (1, "arg", READS)},
     "pyarrow": {"memory_map": (0, "path", READS), "OSFile": (0, "path", CHANGES)},
     "pyarrow.parquet": {"write_table": (1, "where", WRITES), "read_table": (0, "source", READS)},
 }
@@ -123,7 +126,8 @@ def _through(
     @functools.wraps(function)
     def through(*arguments: Any, **keywords: Any) -> Any:
         given = _moved(overlay, list(arguments), keywords, place, keyword, doing)
-        return function(*given, **keywords)
+        result = function(*given, **keywords)
+        return [overlay.original(path) for path in result] if doing == FOLDERS else result
 
     return through
 
@@ -143,7 +147,7 @@ def _moved(
     whole = os.fspath(path)
     spelled = database(whole)
     try:
-        where = overlay.seen(spelled) if doing == READS else overlay.own(spelled, keep=doing == CHANGES)
+        where = overlay.seen(spelled) if doing == READS else overlay.own(spelled, keep=doing in (CHANGES, FOLDERS))
     except FileNotFoundError:  # no such folder: the function says so in its own way
         where = overlay.place(overlay.absolute(spelled))
     where = where if spelled == whole else whole.replace(whole[5:].partition("?")[0], urllib.parse.quote(where), 1)

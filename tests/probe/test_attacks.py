@@ -399,7 +399,9 @@ torch.optim.SGD.step = step
 
 def test_what_a_script_writes_stays_in_the_overlay(misbehaves: Callable[..., Any]) -> None:
     Path("tokenizers").mkdir()
-    Path("tokenizers/models.py").write_text(TOKENIZERS, encoding="utf-8")  # writes past Python, as what is written in Rust
+    Path("tokenizers/models.py").write_text(
+        TOKENIZERS, encoding="utf-8"
+    )  # writes past Python, as what is written in Rust
     outcome = attempted(misbehaves, IN_THE_OVERLAY)
     assert "not done" not in outcome.err
     assert outcome.err.count("done:") == len(IN_THE_OVERLAY)

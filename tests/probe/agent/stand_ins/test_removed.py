@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,3 +100,34 @@ def test_yaml_needs_no_loader_and_paths_may_be_those_of_windows(run: Any, write:
     err = run("scan", "train.py", "--probe", "--isolated").err
     assert "came to 3 updates" in err
     assert "yaml.FullLoader instead of `yaml.load without a loader` (an interface that was removed)" in err
+
+
+FABRIC = """
+class Fabric:
+    def __init__(self, *, accelerator="auto", strategy="auto", devices="auto"):
+        if (accelerator, strategy, devices) != ("cpu", "auto", 1):
+            raise RuntimeError("`CUDAAccelerator` can not run on your system since the accelerator is not available.")
+"""
+TRAINS = """
+import torch
+from lightning import Fabric
+
+fabric = Fabric(accelerator="cuda", devices=4, strategy="fsdp")
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    optimizer.zero_grad()
+    model(torch.randn(8, 4)).square().mean().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="where there is a GPU, Fabric gets it")
+def test_fabric_that_wants_a_gpu_gets_the_cpu(run: Any, write: Callable[..., Any]) -> None:
+    write("lightning/__init__.py", "from lightning.fabric.fabric import Fabric\n")
+    write("lightning/fabric/__init__.py", "")
+    write("lightning/fabric/fabric.py", FABRIC)
+    write("train.py", TRAINS)
+    err = run("scan", "train.py", "--probe", "--isolated").err
+    assert "came to 3 updates" in err
+    assert "the CPU instead of `Fabric(accelerator='cuda')` (a GPU)" in err

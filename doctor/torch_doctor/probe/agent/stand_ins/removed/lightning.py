@@ -1,4 +1,4 @@
-"""What Lightning had: arguments of its trainer, and hooks at the end of an epoch that get what the steps returned."""
+"""What Lightning had (arguments of its trainer, hooks at the end of an epoch), and what it wants a GPU for."""
 
 from __future__ import annotations
 
@@ -69,12 +69,14 @@ class LightningNames(Removed):
     """Arguments and hooks that Lightning had, under both of its names."""
 
     def prepare(self) -> None:
-        """Patches the trainer and the module when they are imported."""
+        """Patches the trainer, Fabric and the module when they are imported."""
         for top in ("pytorch_lightning", "lightning.pytorch"):
             imports.after(f"{top}.trainer.trainer", self._patch_trainer)
             imports.after(f"{top}.trainer.configuration_validator", self._patch_check)
             for name, known in _names(top).items():
                 imports.after(f"{top}.{name}", functools.partial(self.names, known=known))
+        for top in ("lightning_fabric", "lightning.fabric"):
+            imports.after(f"{top}.fabric", self._patch_fabric)
         imports.where_absent(self._find)
 
     def _find(self, name: str) -> ModuleSpec | None:
@@ -105,13 +107,28 @@ class LightningNames(Removed):
                     value = bool(value) if value is not None else False
                 if new is not None and new in parameters and value is not None:
                     keywords.setdefault(new, value)
-            if keywords.get("accelerator") in DEVICES and not loaded("torch:cuda").is_available():
-                how = "the CPU"
-                self.tell(f"Trainer(accelerator={keywords['accelerator']!r})", how, why="a GPU", voids=[told.DEVICE])
-                keywords.update(accelerator="cpu", devices=1, strategy="auto")
+            self._place("Trainer", keywords)
             build(this, *arguments, **keywords)
 
         trainer.__init__ = built
+
+    def _patch_fabric(self, module: ModuleType) -> None:
+        fabric: Any = vars(module)["Fabric"]
+        build = fabric.__init__
+
+        @functools.wraps(build)
+        def built(this: Any, *arguments: Any, **keywords: Any) -> None:
+            self._place("Fabric", keywords)
+            build(this, *arguments, **keywords)
+
+        fabric.__init__ = built
+
+    def _place(self, name: str, keywords: dict[str, Any]) -> None:
+        """What asks for GPUs where there are none gets the CPU, and this process alone."""
+        if keywords.get("accelerator") in DEVICES and not loaded("torch:cuda").is_available():
+            how = "the CPU"
+            self.tell(f"{name}(accelerator={keywords['accelerator']!r})", how, why="a GPU", voids=[told.DEVICE])
+            keywords.update(accelerator="cpu", devices=1, strategy="auto")
 
     def _patch_check(self, module: ModuleType) -> None:
         """Before the check that refuses the old hooks, they are hung where the new ones are."""

@@ -162,6 +162,13 @@ IN_THE_OVERLAY = {
     "a profile": "with torch.autograd.profiler.profile() as p: torch.zeros(3)\np.export_chrome_trace(OUT + '/trace.json')",
     "a checkpoint": "torch.save({'a': 1}, OUT + '/s.pt'); assert torch.load(OUT + '/s.pt') == {'a': 1}",
     "a writer of torch": "torch._C.PyTorchFileWriter(OUT + '/w.pt').write_end_of_file()",
+    "a temporary file": """
+import tempfile
+with tempfile.TemporaryFile(dir=OUT) as nameless, tempfile.NamedTemporaryFile(dir=OUT, delete=False) as file:
+    assert nameless.write(b"x") == file.write(b"x")
+os.replace(file.name, OUT + '/kept')
+assert open(OUT + '/kept').read() == 'x'
+""",
     "a vocabulary": """
 from tokenizers.models import Model
 folder = OUT + '/vocabulary'
@@ -181,6 +188,7 @@ class Model:
 REFUSED = {
     "a mode past the overlay": "import posix; posix.fchmod(os.open(DATA, os.O_RDONLY), 0o611)",
     "a link past the overlay": "import posix; posix.symlink(DATA, OUT + '/link')",
+    "an opener past the overlay": "import posix; open(DATA, 'w', opener=posix.open)",
     "a device": "open('/dev/mem', 'r+b')",
     "the C library": "import ctypes; ctypes.CDLL(None).unlink(DATA.encode())",
     "a fork of the C library": "import ctypes; ctypes.CDLL(None).fork()",

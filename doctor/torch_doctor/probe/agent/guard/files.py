@@ -85,13 +85,16 @@ class Files:
         opener: Callable[[Any, int], int] | None = None,
     ) -> Any:
         """`open`, in the overlay."""
-        if isinstance(file, int) or opener is not None or real.is_inside() or not isinstance(mode, str):
+        if isinstance(file, int) or real.is_inside() or not isinstance(mode, str):
             return real.open_file(file, mode, buffering, encoding, errors, newline, closefd, opener)
 
         def through(path: Any, flags: int) -> int:
-            return self.open_descriptor(path, flags, 0o666)
+            if opener is None:
+                return self.open_descriptor(path, flags, 0o666)
+            with real.outside():  # what it opens need not be `path`: that of a temporary file is its folder
+                return opener(path, flags)
 
-        changes = any(letter in mode for letter in "wax+")
+        changes = opener is not None or any(letter in mode for letter in "wax+")
         if not changes and not self.overlay.touched and not self.overlay.moved:
             return real.open_file(file, mode, buffering, encoding, errors, newline, closefd)
         with real.inside():  # the audit of `open` names the path that the script gave

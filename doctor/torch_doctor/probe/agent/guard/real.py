@@ -58,6 +58,16 @@ def inside() -> Iterator[None]:
         _state.depth -= 1
 
 
+@contextlib.contextmanager
+def outside() -> Iterator[None]:
+    """While it lasts, what this thread does is the script's doing, though the guard called it."""
+    depth, _state.depth = getattr(_state, "depth", 0), 0
+    try:
+        yield
+    finally:
+        _state.depth = depth
+
+
 def is_inside() -> bool:
     """Whether the guard itself is at work in this thread."""
     return getattr(_state, "depth", 0) > 0

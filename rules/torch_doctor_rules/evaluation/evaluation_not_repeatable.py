@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule
-from torch_doctor.trace import Forward, LossCalled, Reevaluated, Trace
+from torch_doctor.trace import Forward, LossCalled, Reevaluated, Source, Trace
 from torch_doctor_rules.judging.evidence import at, fact, two
 from torch_doctor_rules.judging.loss_inputs import BCE, CROSS_ENTROPY, NLL, SIGMOID_INSIDE
 from torch_doctor_rules.judging.passes import Passes
@@ -20,6 +20,10 @@ CAUSES = {
         "pass `training=self.training` to the functional dropout, or use `nn.Dropout`",
     ),
     "disturbance": ("noise is added in evaluation mode too", "add the noise only where `self.training` holds"),
+    "estimate": (
+        "its spectral norms were never estimated",
+        "use `torch.nn.utils.parametrizations.spectral_norm`, or run the model in training mode first",
+    ),
 }
 """Why the answers differ, and the remedy, by `Reevaluated.because`."""
 
@@ -29,7 +33,8 @@ class EvaluationNotRepeatable(Rule):
 
     ## Why is this bad?
     `model.eval()` reaches modules only. A functional dropout without `training=self.training` goes on dropping: the score
-    is noisy and too low, and predictions differ from call to call.
+    is noisy and too low, and predictions differ from call to call. `nn.utils.spectral_norm` divides by random numbers until
+    the first forward in training mode: an evaluation before it tells nothing.
 
     ## Example
     ```python
@@ -82,7 +87,7 @@ class EvaluationNotRepeatable(Rule):
     ## How the probe confirms it
     It evaluates a batch again on a copy of the model, with other random numbers and with the same: the answers differ with
     the random numbers alone, and a functional dropout of the project's drew them, or a classifier adds noise of a strength
-    that nothing learns.
+    that nothing learns; or the copy answers otherwise as soon as its spectral norms are estimated.
 
     ## When it stays silent
     For randomness that is drawn on purpose (sampling, noise that is scaled by what the model computes or that is all its
@@ -108,7 +113,11 @@ class EvaluationNotRepeatable(Rule):
             again.forward: again.because
             for again in trace.of(Reevaluated)
             if again.forward in evaluating
-            and (again.because == "dropout" or (again.because == "disturbance" and _chooses(trace, again)))
+            and (
+                again.because == "dropout"
+                or (again.because == "disturbance" and _chooses(trace, again))
+                or (again.because == "estimate" and evaluating[again.forward].inputs.source is Source.LOADER)
+            )
         }
         for forward in trace.view(Passes).first_of_each(evaluating[number] for number in because):
             why, remedy = CAUSES[because[forward.index]]

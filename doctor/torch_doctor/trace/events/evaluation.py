@@ -137,8 +137,9 @@ class Reevaluated(Event, frozen=True, kw_only=True):
     `first` and `second` are the number of the output in which both answers are furthest apart, `difference` is how far
     that is. `because` says what differed: "mode" (parts were in training mode), "dropout"
     (a functional one that ignores the mode), "state" (the same random numbers gave another answer), "disturbance"
-    (the script adds noise of a strength that nothing learns), "noise" (it draws random numbers for something else); "" where
-    nothing did. Only the probe writes it.
+    (the script adds noise of a strength that nothing learns), "noise" (it draws random numbers for something else),
+    "estimate" (norms that weights are divided by were random numbers still, and training forwards give another answer); ""
+    where nothing did. Only the probe writes it.
     """
 
     forward: int

@@ -29,6 +29,7 @@ PARTS = {
         "noise",
         "padded",
         "parts",
+        "spectral",
         "rates",
         "weightless",
     )

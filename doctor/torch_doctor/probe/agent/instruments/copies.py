@@ -13,8 +13,13 @@ if TYPE_CHECKING:
 
 
 def copied(watch: Watch, thing: Any) -> Any:
+    """A deep copy, as `duplicate` makes it."""
+    return duplicate(watch.torch, thing)
+
+
+def duplicate(torch: Any, thing: Any) -> Any:
     """A deep copy; tensors with a graph, which torch does not copy, are there without it, wherever they lie."""
-    kind, own = watch.torch.Tensor, dict[int, Any]()
+    kind, own = torch.Tensor, dict[int, Any]()
     copiers: dict[type, Any] = vars(copy)["_deepcopy_dispatch"]  # what the script copies meanwhile is not ours
 
     def without_graph(tensor: Any, memo: dict[int, Any]) -> Any:

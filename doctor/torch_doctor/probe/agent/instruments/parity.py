@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..stand_ins.cuda.devices import needed
+from .copies import duplicate
 from .instrument import Instrument as Base
 from .parts import tensors
 
@@ -112,8 +112,8 @@ def _answer(torch: Any, module: Any, given: Any, device: Any, dtype: Any, seed: 
     try:
         with torch.no_grad(), _exact(torch):
             torch.manual_seed(seed)
-            twin = copy.deepcopy(module).eval().to(dtype).to(device)
-            arguments, keywords = torch.utils._pytree.tree_map(put, copy.deepcopy(given))
+            twin = duplicate(torch, module).eval().to(dtype).to(device)
+            arguments, keywords = torch.utils._pytree.tree_map(put, duplicate(torch, given))
             output = twin(*arguments, **keywords)
     except Exception:  # noqa: BLE001 - whatever keeps it from running there is told by others
         return None

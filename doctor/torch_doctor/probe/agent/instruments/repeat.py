@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .copies import copied, elements
 from .instrument import Instrument as Base
 from .noise import listener
+from .spectral import estimated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,6 +69,11 @@ class Instrument(Base):
                 training = any(part.training for part in self.watch.forwards.caring(module))
                 drawn = "dropout" if dropped else "disturbance" if listening.only_adds else "noise"
                 because = "mode" if training else drawn if fixed else "state"
+            elif estimated(self.watch.torch, state):
+                _, third = self._run(state, copied(self.watch, given))
+                if third is not None and third.shape == first.shape and not self._same(first, third):
+                    because = "estimate"
+                    one, other = self._furthest(first, third)
         self.watch.recorder.event(
             "Reevaluated",
             here,

@@ -11,7 +11,7 @@ from torch_doctor.static.language.defaults import by_default
 from torch_doctor.static.library import library
 from torch_doctor.static.tables import functions, models, outdated, words
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import cuts
+from torch_doctor.static.training import cuts, exchanging
 from torch_doctor.static.values import (
     NOTHING,
     VERSION,
@@ -99,6 +99,8 @@ def set_attribute(run: Run, _: str, call: Call) -> Value | None:
     thing, key, value = call.args
     attribute = p.Attribute(call.node.at, p.Const(call.node.at, None), "")
     text = str(key.value) if isinstance(key, Const) else UnknownName.among(thing)
+    if not isinstance(key, Const) and isinstance(thing, Object):
+        exchanging.perhaps_attributes(run, thing)
     targets.set_attribute(run, thing, text, value, call.node, attribute)
     return NOTHING
 

@@ -12,6 +12,7 @@ from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS
 from torch_doctor.static.training import (
     adapters,
+    exchanging,
     library_models,
     modes,
     module_parts,
@@ -114,10 +115,10 @@ def _not_assigned(run: Run, value: Instance, name: str) -> Value:
     """What an object has under a name that nothing in sight gives it."""
     if name == "__class__":
         return value.cls
-    if name == "__dict__" and (inside := held((value,))):
-        return Unknown(Flow(graph=None), inside)
     if name == "__dict__":
-        return Plain()
+        exchanging.perhaps_attributes(run, value)
+        inside = held((value,))
+        return Unknown(Flow(graph=None), inside) if inside else Plain()
     if value.cls.opaque_base() or value.cls.libraries():
         return Method(value, name)
     return Unknown(Flow(graph=None), held((value,)), (".", ("object", value.id), name))
@@ -138,6 +139,8 @@ def of_module(run: Run, value: Module, name: str, node: p.Node) -> Value:
     inherited = value.cls.find(name) if value.cls is not None else None
     if inherited is not None:
         return _bound(run, inherited[0], value, node)
+    if name == "__dict__":
+        exchanging.perhaps_attributes(run, value)
     return _of_torch(run, value, name) or _part(run, value, name)
 
 

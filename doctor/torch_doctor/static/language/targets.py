@@ -10,6 +10,7 @@ from torch_doctor.static.measuring import measured
 from torch_doctor.static.training import (
     cuts,
     emptying,
+    exchanging,
     keeping,
     loader_roles,
     module_parts,
@@ -176,8 +177,9 @@ def _set_on_value(run: Run, value: Value, name: str, new: Value, _: p.Node, targ
         if isinstance(value, (Tensor, Unknown)) and isinstance(new, Const) and new.value:
             make_leaf(run, value, target.value)
         return
-    if name == "data" and isinstance(value, Unknown):
-        _now_where(run, value.holds, new)
+    if name == "data":
+        _now_where(run, value.holds if isinstance(value, Unknown) else frozenset(), new)
+        exchanging.perhaps_any(run)
     places.disturbed(run, value)
 
 

@@ -76,7 +76,7 @@ def together(run: Run, name: str, values: Iterable[Value], node: p.Node, *, loss
     """Write that an operation gets a tensor on the CPU and one that is not there, and takes only one device."""
     if not loss and name.rpartition(".")[2] not in TOGETHER:
         return
-    given = list(places.tensors_in(values))
+    given = list(map(run.heap.current, places.tensors_in(values)))
     found = [places.of(value) for value in given]
     if sum(place is not NOWHERE for place in found) < 2:  # noqa: PLR2004 - a pair
         return

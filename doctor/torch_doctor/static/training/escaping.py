@@ -11,6 +11,7 @@ from torch_doctor.static.tables import frameworks, libraries, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import (
     emptying,
+    exchanging,
     keeping,
     modes,
     module_parts,
@@ -83,6 +84,7 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
         if isinstance(value, (Mapping, Sequence)):
             emptying.open_table(run, value, beside=beside if beside.forwards else UNSEEN)
     emptying.escaped(run, holders)
+    exchanging.perhaps_inside(run, holders)
     if any(isinstance(value, Context) for value in values):
         run.set_grad(to, None, node)  # it may be entered there
     scalers, reached_loaders = _scalers_and_loaders(run, holders)

@@ -54,6 +54,8 @@ _OF_DATA = frozenset({"tensor", "as_tensor", "asarray", "scalar_tensor"})
 """Functions whose result has the dimensions of what it is made of; the others are given a size, or have one."""
 _SHARING = frozenset({"as_tensor", "asarray", "Variable"})
 """Those that give back a tensor that they are given, or one beside it."""
+_BESIDE_WHAT_IS_GIVEN = _SHARING | {"bernoulli", "binomial", "multinomial", "normal", "poisson"}
+"""Those whose result is where the tensor is that they are given, be it the parameters of what they draw."""
 _ALWAYS_SIZED = frozenset(
     {"arange", "range", "linspace", "logspace", "eye", "from_numpy", "tril_indices", "triu_indices"}
 )
@@ -79,7 +81,7 @@ def of_factory(run: Run, name: str, call: Call) -> Origin | None:
     if {"device", "out", "**"} & set(call.keywords) or short.endswith("_like"):
         return None
     options = [option for value in given for option in _options(value)]
-    if any(isinstance(option, (Tensor, Unknown) if short in _SHARING else Tensor) for option in options):
+    if any(isinstance(option, (Tensor, Unknown) if short in _BESIDE_WHAT_IS_GIVEN else Tensor) for option in options):
         return None
     first = call.argument(0, "size", "data")
     if short == "randint":  # its size comes after the bounds
@@ -143,7 +145,7 @@ def of_item(tensor: Tensor, key: Value, node: p.Index) -> Origin:
     origin = tensor.origin
     part = isinstance(node.key, (p.Slice, p.Display))
     if part and origin.fresh and not origin.sized:
-        return replace(origin, sized=isinstance(node.key, p.Display))  # `x[:, None]`
+        return replace(origin, sized=bool(origin.device) and isinstance(node.key, p.Display))  # `x[:, None]`
     if part or isinstance(key, Tensor) or (origin.fresh and isinstance(key, Unknown)):
         return origin
     return of_row(tensor) if not origin.fresh or not isinstance(key, Sequence) else tensor.at(NOWHERE).origin
@@ -176,11 +178,14 @@ def _made(value: Value) -> Origin | None:
         return value.origin if value.origin.fresh else None
     if isinstance(value, Either):
         options = [option for _, option in value.options if not (isinstance(option, Const) and option.value is None)]
-        known = [_made(option) if isinstance(option, Tensor) else None for option in options]
+        known = [made for option in options if isinstance(option, Tensor) and (made := _made(option)) is not None]
+        if len(known) < len(options):
+            return None
         if len(known) == 1:
             return known[0]
-        if known and None not in known:  # made in one way or the other, on the CPU in both
-            return replace(FRESH, sized=all(made.sized for made in known if made is not None))
+        if known:  # made in one way or the other, on the CPU in both
+            alone = [replace(made, builder=0, attributes=(), births=()) for made in known]
+            return of_fresh(alone, sized=all(made.sized for made in alone))
     return None
 
 

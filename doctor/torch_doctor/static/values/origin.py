@@ -124,13 +124,13 @@ FRESH = Origin(device=CPU, how="made", sized=True, fresh=True)
 
 def of_fresh(origins: Sequence[Origin], *, sized: bool) -> Origin:
     """The origin of a tensor that was computed of fresh ones."""
-    first = origins[0]
-    if len(origins) == 1 and first.sized is sized:
+    first, certain = origins[0], all(origin.device for origin in origins)
+    if len(origins) == 1 and first.sized is (sized and certain):
         return first.by()
     return replace(
         FRESH,
-        device=CPU if all(origin.device for origin in origins) else "",
-        sized=sized,
+        device=CPU if certain else "",
+        sized=sized and certain,
         builder=first.builder if all(origin.builder == first.builder for origin in origins) else 0,
         attributes=tuple(dict.fromkeys(each for origin in origins for each in origin.attributes)),
         births=tuple(dict.fromkeys(site for origin in origins for site in origin.births)),

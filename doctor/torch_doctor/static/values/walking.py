@@ -41,10 +41,10 @@ def leaves(
             waiting.extend(reversed(inside(value)))
 
 
-def reachable(values: Iterable[Value], depth: int = 2) -> Iterator[Value]:
+def reachable(values: Iterable[Value], depth: int = 2, closed: tuple[type[Value], ...] = ()) -> Iterator[Value]:
     """What someone who gets these values can reach: what is in them, and what these hold, so many steps deep.
 
-    Each is looked at once, the nearest first.
+    Each is looked at once, the nearest first. What is in those of the `closed` types is left out.
     """
     seen: set[int] = set()
     level = list(values)
@@ -57,7 +57,7 @@ def reachable(values: Iterable[Value], depth: int = 2) -> Iterator[Value]:
             yield value
             if isinstance(value, (Method, Bound)):
                 level.append(value.of if isinstance(value, Method) else value.self)
-            elif left and (inside := _HOLDERS.get(value.__class__)) is not None:
+            elif left and value.__class__ not in closed and (inside := _HOLDERS.get(value.__class__)) is not None:
                 inner += inside(value)
         level = inner
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.knowledge import Knowledge
+from torch_doctor.static.library import library
 from torch_doctor.static.training import devices
-from torch_doctor.static.values import Autocast, Call, Const, Either, Plain, Unknown, Value
+from torch_doctor.static.values import NOTHING, Autocast, Call, Const, Either, Plain, Unknown, Value
 from torch_doctor.trace import AutocastEntered, AutocastExited
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 DEFAULTS = {"cuda": "float16", "cpu": "bfloat16", "xpu": "float16", "mps": "float16"}
 """What autocast computes in where it is not told (https://docs.pytorch.org/docs/stable/amp.html)."""
 STATE = "autocast"
+SWITCH = "autocast switch"
+"""What `torch.set_autocast_enabled` was given last on the path."""
 
 
 class Tests(Knowledge):
@@ -68,6 +71,20 @@ def leave(run: Run, before: object, node: p.Node) -> None:
     """End it."""
     run.heap.set(run.state.fields, STATE, before)
     run.emit(AutocastExited, node)
+
+
+@library("torch.set_autocast_enabled")
+def switched(run: Run, _: str, call: Call) -> Value:
+    """`torch.set_autocast_enabled(flag)`, or with the device before it: what holds outside of any context from here on."""
+    run.heap.set(run.state.fields, SWITCH, call.args[-1] if call.args else call.keywords.get("enabled"))
+    return NOTHING
+
+
+@library("torch.is_autocast_enabled")
+def is_on(run: Run, _: str, __: Call) -> Value:
+    """`torch.is_autocast_enabled()`: what the context says that is on, else what it was switched to."""
+    around, switch = run.state.fields.get(STATE), run.state.fields.get(SWITCH)
+    return switch if isinstance(switch, Value) and not isinstance(around, int) else Plain()
 
 
 def current(run: Run) -> int | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from torch_doctor.static import program as p
-from torch_doctor.static.flow import blend
+from torch_doctor.static.flow import alternatives, blend
 from torch_doctor.static.language import invocation, operators, settings
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.tables.shapes import ALLOCATORS
@@ -38,6 +38,7 @@ from torch_doctor.static.values import (
     UnknownAttribute,
     Value,
     hashable,
+    held,
     join,
     summary,
 )
@@ -75,7 +76,7 @@ def _of_mapping(run: Run, holder: Mapping, key: Value, new: Value, target: p.Ind
     run.heap.set(holder.fields, "rest", retained if old is None else join(old, retained))
     for name, item in list(holder.fields.items()):
         if isinstance(name, tuple) and isinstance(item, (Tensor, Unknown)):
-            run.heap.set(holder.fields, name, places.out_of_sight(item))
+            run.heap.set(holder.fields, name, _perhaps(places.out_of_sight(item), new, node))
     _note(run, holder, node)
 
 
@@ -87,9 +88,16 @@ def _of_sequence(run: Run, holder: Sequence, key: Value, new: Value, _: p.Index,
         run.heap.set(holder.fields, "items", Content(tuple(items), content.rest))
     else:
         everything = (*content.all(), new)
-        known = tuple(map(places.out_of_sight, content.items))
+        known = tuple(_perhaps(places.out_of_sight(item), new, node) for item in content.items)
         run.heap.set(holder.fields, "items", Content(known, summary(everything)))
     _note(run, holder, node)
+
+
+def _perhaps(item: Value, new: Value, node: p.Node) -> Value:
+    """An item that may have been replaced by one without its graph, which no test of the path tells."""
+    if item.flow.graph is not True or new.flow.graph is True:
+        return item
+    return Unknown(alternatives(item.flow, new.flow).part(node), held((item, new)))
 
 
 def _of_module(run: Run, holder: Module, key: Value, new: Value, _: p.Index, node: p.Node) -> None:

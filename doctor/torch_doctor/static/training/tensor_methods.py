@@ -62,6 +62,8 @@ def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
     if known.in_place:
         keeping.stored(run, result, call.node)
         _changed_through_data(run, result, call.node)
+        if not known.graph and isinstance(result, Tensor):
+            run.heap.change(of, result)  # `detach_`: whoever has it has it without its graph
     if name in MOVES and isinstance(result, (Tensor, Unknown)):
         place = places.moved(run, of, name, call)
         if isinstance(result, Unknown) and result is not of:

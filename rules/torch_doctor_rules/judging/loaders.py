@@ -219,13 +219,26 @@ class Loaders:
         return found
 
     def _is_glance(self, loader: int, forward: Forward) -> bool:
-        """Whether one batch is taken now and then, in a loop over the batches of another loader or over none: to look at."""
+        """Whether one batch is taken now and then, in a loop over the batches of another loader or over none: to look at.
+
+        So it is where the loop over its own batches is left with the first.
+        """
         around = forward.scope.iterations()
         own = {event.scope.iterations()[-1] for event in self.taken.get(loader, ()) if event.scope.iterations()}
         scope = next(scope for scope in reversed(around) if scope in own)
         others = {number for number, events in self.taken.items() if any(event.scope is scope for event in events)}
         others -= {loader, 0, *(self.built[loader].beside if loader in self.built else ())}
-        return scope.loop_kind is not LoopKind.BATCHES or bool(others)
+        return scope.loop_kind is not LoopKind.BATCHES or bool(others) or self._ends_with_first(loader, scope)
+
+    def _ends_with_first(self, loader: int, scope: Scope) -> bool:
+        """Whether a loop over batches, of which there are several as far as is known, never comes to the second."""
+        taken = [event for event in self.taken[loader] if scope.loop in (it.loop for it in event.scope.iterations())]
+        if len({it for event in taken for it in event.scope.iterations() if it.loop == scope.loop}) > 1:
+            return False
+        built = self.built.get(loader)
+        if not self.trace.observed:
+            return True  # the static witness makes two passes where nothing keeps it from that
+        return built is not None and (built.rows or 0) >= 2 * (built.batch or 0) > 0
 
     def _behind(self, backward: Backward) -> set[int]:
         """The loaders whose batches the loss was computed from, each taken in a pass that goes backward."""

@@ -31,7 +31,7 @@ _found: WeakKeyDictionary[Project, frozenset[str]] = WeakKeyDictionary()
 
 
 def saved(project: Project) -> frozenset[str]:
-    """Patterns of the names of the files that the scripts of the project save."""
+    """Patterns of the names of the files that the scripts of the project save, with the folder where the name is not known."""
     if project not in _found:
         paths = project.mentions(sorted(NAMES), project.python_files())
         _found[project] = frozenset(name for path in paths for name in _known(project, path))
@@ -55,15 +55,18 @@ def _saved_in(project: Project, path: Path) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                if isinstance(target, ast.Name):
-                    names.setdefault(target.id, []).append(node.value)
+                if name := _name(target):
+                    names.setdefault(name, []).append(node.value)
         elif isinstance(node, ast.Call):
             calls += _paths(node)
     for given in calls:
         for text in islice(texts(given, names), MOST):
             name = posixpath.basename(text)
+            folder = posixpath.basename(posixpath.dirname(text))
             if name.partition(".")[0].strip(ANY):  # what is only an ending says nothing
                 yield name
+            elif folder.strip(ANY):
+                yield f"{folder}/{name}"
 
 
 def _paths(call: ast.Call) -> list[ast.expr]:
@@ -85,8 +88,8 @@ def texts(node: ast.expr, names: dict[str, list[ast.expr]], depth: int = 4) -> I
     inner = node.value if isinstance(node, ast.FormattedValue) else node
     if isinstance(inner, ast.Constant):
         yield str(inner.value)
-    elif isinstance(inner, ast.Name) and depth and inner.id in names:
-        for value in names[inner.id][:MOST]:
+    elif depth and (name := _name(inner)) in names:
+        for value in names[name][:MOST]:
             yield from islice(texts(value, names, depth - 1), MOST)
     elif isinstance(inner, ast.JoinedStr):
         yield _one(inner.values, names, depth)
@@ -104,6 +107,12 @@ def texts(node: ast.expr, names: dict[str, list[ast.expr]], depth: int = 4) -> I
                 yield _blank(text, "{", "}")
     else:
         yield ANY
+
+
+def _name(node: ast.expr) -> str:
+    """A variable, or an attribute of the object itself; "" for anything else."""
+    own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+    return node.id if isinstance(node, ast.Name) else ast.unparse(node) if own else ""
 
 
 def _one(

@@ -28,8 +28,11 @@ def read(trace: Trace) -> Iterator[Loaded]:
 
 def is_own(trace: Trace, loaded: Loaded) -> bool:
     """Whether a script of the project saves files of this name: then the file is its work, and nobody else's."""
-    name = posixpath.basename(_UNKNOWN.sub("*", loaded.file))
-    return any(fnmatchcase(name, pattern) for pattern in trace.saved()) if name.strip("*") else False
+    path = _UNKNOWN.sub("*", loaded.file)
+    name, folder = posixpath.basename(path), posixpath.basename(posixpath.dirname(path))
+    if not name.partition(".")[0].strip("*"):
+        return bool(folder.strip("*")) and f"{folder}/{name}" in trace.saved()
+    return any(fnmatchcase(name, pattern) for pattern in trace.saved())
 
 
 def may_be_written(trace: Trace, loaded: Loaded) -> bool:

@@ -15,6 +15,7 @@ from torch_doctor.trace import (
     Trace,
     WeightsGiven,
 )
+from torch_doctor_rules.judging.family import Family
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.scores import is_scored
 
@@ -93,7 +94,7 @@ class Redrawn:
         built = any(each.module == forward.module for each in self.trace.of(ModuleBuilt))
         if forward.module not in models or not built:  # of what is out of sight, methods may draw new weights
             return False
-        own = backward.modules | {forward.module}
+        own = self.trace.view(Family).within(backward.modules | {forward.module})
         renewed: list[tuple[int, frozenset[int]]] = [
             *((each.index, each.modules if each.whole else own) for each in self.trace.of(WeightsGiven)),
             *((each.index, each.modules) for each in self.trace.of(Escaped)),

@@ -118,6 +118,8 @@ def _applied(run: Run, of: Module, function: Value, node: p.Node) -> None:
     inside = module_parts.parts_of(run, of)
     if inside.opaque or len(inside.parts) > WALKED:
         opaque_calls.call_back(run, function, node, (registering.part_of(run, of, ANY_NAME),))
+        for observe in run.observers.changed:  # what it does to the parts is done to some that nobody knows
+            observe(run, of, Call((), {}, node))
         return
     for part in inside.parts:
         run.call(function, Call((part,), {}, node))

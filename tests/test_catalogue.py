@@ -51,6 +51,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR122": ("optimizer-rebuilt-in-loop", "W", "SP", "-"),
     "TDR123": ("scheduler-interval", "E", "SP", "-"),
     "TDR124": ("custom-backward-wrong", "E", "SP", "-"),
+    "TDR125": ("frozen-part-changes", "W", "SP", "-"),
     "TDR126": ("adapter-wiring", "E", "SP", "-"),
     "TDR201": ("softmax-before-cross-entropy", "E", "SP", "unsafe"),
     "TDR202": ("log-softmax-before-cross-entropy", "W", "SP", "safe"),

@@ -186,6 +186,10 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("it steps {…}, and gets the score {} {…}", always, always),
         Claim("it steps {…}, an epoch has {} batch(?:es)?, and the schedule {} steps?", several, always),
     ],
+    "TDR125": [
+        Claim("{} of {} frozen batch norms? changed in one forward, no frozen weight did", some, none),
+        Claim("{} of {} frozen tensors? moved in {} steps?", some, none),
+    ],
     "TDR126": [
         Claim(
             "{} of {} adapter tensors? and {} of {} others moved",

@@ -62,3 +62,44 @@ class FrozenStepped(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         return "step an optimizer all of whose parameters are frozen" if self.frozen else "step what was frozen before"
+
+
+class FrozenNormsRan(Event, frozen=True, kw_only=True):
+    """A module was called with batch norm in it that is in training mode, and frozen with the layers beside it.
+
+    `site` is the call, `forward` its `Forward`. `parts` are all that was frozen with the batch norm at once, at `since`, by their
+    owners. `thawed`: some of it requires gradients again later, or may. For the probe, the statistics of `changed` of `norms`
+    were other ones after this call, and its parameters did not move in the run (else it writes nothing).
+    """
+
+    forward: int
+    module: int
+    parts: frozenset[int] = NO_EVENTS
+    since: Site | None = None
+    thawed: bool = False
+    norms: int = 0
+    changed: int = 0
+
+    def words(self, _: Names, /) -> str:
+        if self.thawed:
+            return "batch norm that was frozen may train again"
+        return "the batch norm that runs here is frozen, and gathers statistics"
+
+
+class FrozenMoved(Event, frozen=True, kw_only=True):
+    """An optimizer steps parameters that are frozen, and have an old gradient; `site` is the step.
+
+    `zeroed`: the gradients were filled with zeros, so that only momentum moves them. `since` is where the script froze them.
+    `thawed` as above. For the probe, `moved` of `tensors` frozen ones with a gradient were other ones after `steps` steps.
+    """
+
+    optimizer: int
+    zeroed: bool = False
+    since: Site | None = None
+    thawed: bool = False
+    tensors: int = 0
+    moved: int = 0
+    steps: int = 0
+
+    def words(self, _: Names, /) -> str:
+        return "what was frozen may train again" if self.thawed else "step frozen parameters that keep an old gradient"

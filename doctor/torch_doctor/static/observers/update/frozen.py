@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.observer import Observer
-from torch_doctor.static.training import adapters, forwards
-from torch_doctor.static.values import Fact, Method, Optimizer, Value
+from torch_doctor.static.training import adapters, forwards, module_parts
+from torch_doctor.static.values import Fact, Method, Module, Object, Optimizer, Unknown, Value
 from torch_doctor.trace import FrozenStepped
 
 if TYPE_CHECKING:
@@ -40,7 +40,15 @@ class Frozen(Observer, calling=(Method,)):
             return
         owners = frozenset(number for number in optimizer.modules if adapters.has_weights(run, number))
         trains, since = adapters.flags(run, owners)
-        frozen = optimizer.whole and trains is False and not owners & self._fed
+        unseen = any(_has_unseen(run, run.objects.get(number)) for number in optimizer.modules)
+        frozen = optimizer.whole and not unseen and trains is False and not owners & self._fed
         if self._told.get(optimizer.id, False) is not frozen:
             self._told[optimizer.id] = frozen
             run.emit(FrozenStepped, call.node, optimizer=optimizer.id, frozen=frozen, since=since)
+
+
+def _has_unseen(run: Run, thing: Object | None) -> bool:
+    """Whether something of a module is out of sight, or an attribute of it that may be a module."""
+    if not isinstance(thing, Module):
+        return False
+    return module_parts.parts_of(run, thing).opaque or any(isinstance(each, Unknown) for each in thing.fields.values())

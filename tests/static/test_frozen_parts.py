@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.said import said
+
+SCRIPT = """
+import torch
+from torch import nn
+from elsewhere import Head
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8)), {head}
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+model = Net()
+offset = nn.Parameter(torch.zeros(2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+{frozen}.requires_grad_(False)
+{then}
+for _ in range(3):
+    model.train()
+    nn.functional.cross_entropy(model(torch.randn(8, 4)) + offset, torch.ones(8).long()).backward()
+    optimizer.step()
+"""
+FROZEN_STEP = "step an optimizer all of whose parameters are frozen"
+STATISTICS = "the batch norm that runs here is frozen, and gathers statistics"
+
+
+def test_an_optimizer_of_what_is_frozen_steps_nothing() -> None:
+    assert said(SCRIPT.format(head="nn.Linear(8, 2)", frozen="model", then=""), FROZEN_STEP)
+
+
+def test_a_part_that_nobody_sees_may_train() -> None:
+    assert not said(SCRIPT.format(head="Head(8)", frozen="model.body", then=""), FROZEN_STEP)
+
+
+def test_frozen_batch_norm_gathers_statistics_in_training_mode() -> None:
+    assert said(SCRIPT.format(head="nn.Linear(8, 2)", frozen="model.body", then=""), STATISTICS)
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "for part in model.body: part.requires_grad_(not isinstance(part, nn.Linear))",
+        "model.train = lambda: None; model.body.eval()",
+        "Head(model)",
+    ],
+    ids=["the norm trains", "the body evaluates", "who knows what becomes of it"],
+)
+def test_nothing_is_said_where_that_is_not_certain(then: str) -> None:
+    assert not said(SCRIPT.format(head="nn.Linear(8, 2)", frozen="model.body", then=then), STATISTICS)

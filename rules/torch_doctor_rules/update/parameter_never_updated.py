@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import Backward, FrozenStepped, OptimizerBuilt, Trace
 from torch_doctor_rules.judging.adapters import frozen_adapters
@@ -14,10 +16,14 @@ from torch_doctor_rules.judging.wording import message, named
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from torch_doctor.trace import Site
+
 HELP = {
     "rate": "give the group the learning rate that was meant, or leave its parameters out of the optimizer",
     "frozen": "let the parameters want gradients before training, or leave them out of the optimizer",
 }
+
+_ALL_FROZEN = "all that `{name}` has is frozen: it steps, and moves nothing"
 
 
 class ParameterNeverUpdated(Rule):
@@ -67,8 +73,8 @@ class ParameterNeverUpdated(Rule):
 
     ## How the probe confirms it
     It keeps the values before the first step and compares them, bit for bit, after each step and when the script has ended.
-    The source alone shows it where all that an optimizer has is frozen when it steps: the freezing is reported where it comes
-    after the optimizer took the parameters.
+    The source alone shows it where all that an optimizer has is frozen when it steps. The freezing is reported where it comes
+    after the optimizer took the parameters, else the optimizer, with the line since which they are frozen.
 
     ## When it stays silent
     While a scheduler keeps the learning rate at zero and raises it in the next 50,000 steps, where the script sets
@@ -114,16 +120,31 @@ class ParameterNeverUpdated(Rule):
             return  # what goes backward by the source may have come after the passes of the run
         for optimizer in trace.of(OptimizerBuilt):
             name = named(optimizer.name, "the optimizer")
-            if still := still_ones(trace, optimizer):
+            still = still_ones(trace, optimizer)
+            if still and all(seen.still == "frozen" for seen in own(trace, optimizer)):
+                yield self._report(
+                    optimizer, _ALL_FROZEN, HELP["frozen"], still[0].frozen_at, late=still[0].frozen_late
+                )
+            elif still:
                 text = "`{name}` steps and moves nothing: the parameters it was given stay what they were"
                 if len(still) < len(own(trace, optimizer)):
                     text = f"`{{name}}` steps and does not move {count(len(still), 'parameter')} that have gradients"
                 help_ = "give it the parameters of the model that trains, after that is built, loaded and moved"
                 yield self.finding(optimizer.site, message(text, name=name), help=help_)
-                continue
-            for number, group in dead_groups(trace, optimizer):
+            for number, group in dead_groups(trace, optimizer) if not still else ():
                 text = f"`{{name}}` never moves its parameter group {number}: {WHY[group[0].still]}"
-                yield self.finding(optimizer.site, message(text, name=name), help=HELP[group[0].still])
+                first = group[0]
+                yield self._report(optimizer, text, HELP[first.still], first.frozen_at, late=first.frozen_late)
+
+    def _report(self, optimizer: OptimizerBuilt, text: str, help_: str, since: Site | None, *, late: bool) -> Finding:
+        """At the freezing where that comes after the optimizer took the parameters, else at the optimizer."""
+        site, step = optimizer.site, []
+        if since is not None:
+            step = [Step(since, "they require no gradients since here")]
+            if late:
+                site, step = since, [Step(optimizer.site, "the optimizer takes the parameters here")]
+        name = named(optimizer.name, "the optimizer")
+        return self.finding(site, message(text, name=name), help=help_, trail=step)
 
     def _frozen(self, trace: Trace) -> Iterator[Finding]:
         """By the source: an optimizer steps, and all that it has is frozen at every step."""
@@ -134,17 +155,9 @@ class ParameterNeverUpdated(Rule):
             optimizer = built.get(event.optimizer)
             if optimizer is None or event.since is None or event.optimizer in thawed | frozen_adapters(trace):
                 continue
-            name = named(optimizer.name, "the optimizer")
-            later = event.since.row > optimizer.site.row or event.since.path != optimizer.site.path
-            places = [Step(optimizer.site, "the optimizer takes the parameters here")]
-            if not later:
-                places = [Step(event.since, "all of them are frozen here")]
-            yield self.finding(
-                event.since if later else optimizer.site,
-                message("all that `{name}` has is frozen: it steps, and moves nothing", name=name),
-                help=HELP["frozen"],
-                trail=[*places, Step(event.site, "it steps here")],
-            )
+            late = event.since.row > optimizer.site.row or event.since.path != optimizer.site.path
+            finding = self._report(optimizer, _ALL_FROZEN, HELP["frozen"], event.since, late=late)
+            yield replace(finding, trail=(*finding.trail, Step(event.site, "it steps here")))
 
     def same(self, finding: Finding, seen: Finding) -> bool:
         """Whether both are of one optimizer: a run tells where it was built."""

@@ -202,6 +202,7 @@ class Instrument(Base):
             whole = root if isinstance(root, self.watch.torch.nn.Module) else None
             place = self._highest(owner, whole) if whole is not None else owner
             site = modules.birthplace(place) if whole is not None else None
+            frozen_at, late = (not parameter.requires_grad and self.watch.flags.said.get(parameter)) or (None, False)
             recorder.event(
                 "ParameterSeen",
                 here,
@@ -225,6 +226,8 @@ class Instrument(Base):
                 scheduled=optimizer is not None and any("initial_lr" in group for group in optimizer.param_groups),
                 group=fate.group,
                 still=self._still(fate, optimizer),
+                frozen_at=frozen_at,
+                frozen_late=late,
                 joins=fate.steps > 0 and not fate.nonzero and self._joins,
             )
 

@@ -11,6 +11,7 @@ from torch_doctor.trace.events.wording import in_brackets, quoted, short
 
 if TYPE_CHECKING:
     from torch_doctor.trace.events.names import Names
+    from torch_doctor.trace.site import Site
     from torch_doctor.trace.words import Tri
 
 
@@ -227,7 +228,8 @@ class ParameterSeen(Event, frozen=True, kw_only=True):
     than what its values are rounded to. `moved` tells whether its values were ever other than before the first.
     `scheduled`: a scheduler sets its learning rate. `group` is the number of its parameter group. `still` says why it
     did not move: "rate" where its rate is 0 and neither a schedule nor the script raises it, "waits" where it is 0 so
-    far, "frozen" where nothing lets it want gradients, else "". `joins`: it may be part of the loss in a later pass.
+    far, "frozen" where nothing lets it want gradients, else "". `frozen_at` is where the script said last that it wants
+    none, and `frozen_late` tells that an optimizer had it then. `joins`: it may be part of the loss in a later pass.
     Only the probe writes it.
     """
 
@@ -249,6 +251,8 @@ class ParameterSeen(Event, frozen=True, kw_only=True):
     scheduled: bool
     group: int
     still: str
+    frozen_at: Site | None = None
+    frozen_late: bool = False
     joins: bool = False
 
     def words(self, _: Names, /) -> str:

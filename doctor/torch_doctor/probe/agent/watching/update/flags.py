@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ... import claims, hooks
+from ...identities import IdentityMap, IdentitySet
 
 if TYPE_CHECKING:
     from ..watch import Watch
@@ -15,24 +16,52 @@ VALUES = {"True": True, "False": False}
 
 
 class Watcher:
-    """Is given every object on which the user's code sets such an attribute, right before it does."""
+    """Is given every object on which the user's code sets such an attribute, right before it does.
+
+    `said` has where it last said of a parameter whether that requires gradients, and whether an optimizer had it then.
+    """
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._recorder = watch.recorder
         self._others: dict[int, int] = {}
+        self.said: IdentityMap[tuple[int, bool]] = IdentityMap()
+        self._taken: IdentitySet = IdentitySet()
 
     def install(self) -> None:
         """Puts what instrumented code calls in place."""
         self._recorder.at_end.append(self._count)
         hooks.put("flag", self._flag)
+        self._watch.patches.replace(self._watch.torch.nn.Parameter, "requires_grad_", self._saying)
+
+    def took(self, parameters: list[Any]) -> None:
+        """An optimizer takes parameters."""
+        for parameter in parameters:
+            self._taken.add(parameter)
 
     def _flag(self, key: int, thing: Any) -> Any:
         name = self._recorder.index.nodes[key].name
         if name not in OF_TENSORS or not isinstance(thing, self._watch.torch.Tensor):
             frame = sys._getframe(1)
             self._recorder.safely(self._tell, key, thing, frame.f_locals.get(next(iter(frame.f_code.co_varnames), "")))
+        elif name == "requires_grad":
+            self.said[thing] = self._recorder.index.site(key), thing in self._taken
         return thing
+
+    def _saying(self, original: Any) -> Any:
+        recorder = self._recorder
+
+        def requires_grad_(parameter: Any, *arguments: Any, **keywords: Any) -> Any:
+            if not (recorder.quiet or recorder.inside):
+                recorder.safely(self._said, parameter)
+            return original(parameter, *arguments, **keywords)
+
+        return requires_grad_
+
+    def _said(self, parameter: Any) -> None:
+        here = self._recorder.here()
+        if here.frame is not None:
+            self.said[parameter] = here.site, parameter in self._taken
 
     def _count(self, _: BaseException | None) -> None:
         """Tells of what was set on objects that may well read it."""

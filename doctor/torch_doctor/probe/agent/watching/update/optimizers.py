@@ -115,6 +115,7 @@ class Watcher:
         if here.frame is None:
             return
         parameters = list(parameters_of(optimizer))
+        self._watch.flags.took(parameters)
         modules = self._watch.modules.owners(parameters, here)
         recorder.event(
             "OptimizerBuilt",
@@ -181,6 +182,7 @@ class Watcher:
         given = arguments[1:] if arguments and arguments[0] is optimizer else arguments
         closure = next(iter(given), keywords.get("closure"))
         parameters = list(parameters_of(optimizer))
+        self._watch.flags.took(parameters)
         modules = self._watch.modules.owners(parameters, here)
         alone = (each for each in parameters if each.is_leaf and not self._watch.modules.is_owned(each))
         event = recorder.event(

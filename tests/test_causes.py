@@ -26,17 +26,24 @@ class Yielding(Telling):
     yields_to = frozenset(("TDR201",))
 
 
-TELLING, YIELDING = Telling(), Yielding()
+class OnTheWay(Telling):
+    """What it finds may be a step of what the other one tells."""
+
+    code, name = "TDR310", "on-the-way"
+    step_of = frozenset(("TDR201",))
+
+
+TELLING, YIELDING, ON_THE_WAY = Telling(), Yielding(), OnTheWay()
 
 
 @pytest.fixture
 def causes() -> Causes:
-    return Causes((TELLING, YIELDING))
+    return Causes((TELLING, YIELDING, ON_THE_WAY))
 
 
 def found(rule: Rule, row: int, cause: str = "", message: str = "it is wrong", path: str = "train.py") -> Finding:
     site = Site(path, row, 1, row, 9)
-    return rule.finding(site, message, cause=cause, trail=[Step(site, "here")])
+    return rule.finding(site, message, cause=cause, trail=[Step(site, "here"), Step(Site(path, 40, 1, 40, 9), "there")])
 
 
 def told(causes: Causes) -> list[str]:
@@ -93,3 +100,11 @@ def test_what_only_a_run_shows_is_new_once(causes: Causes) -> None:
     assert told(causes) == ["1 TDR201 it is wrong"]
     seen = [found(TELLING, 2, "known"), found(TELLING, 3, "new"), found(TELLING, 4, "new"), found(TELLING, 5)]
     assert [each.site.row for each in seen if causes.is_new(each)] == [3, 5]
+
+
+def test_a_step_on_the_trail_of_another_is_not_told_apart(causes: Causes) -> None:
+    causes.add(found(ON_THE_WAY, 40))
+    causes.add(found(ON_THE_WAY, 41))
+    causes.add(found(YIELDING, 40))
+    causes.add(found(TELLING, 7))
+    assert told(causes) == ["41 TDR310 it is wrong", "40 TDR212 it is wrong", "7 TDR201 it is wrong"]

@@ -122,10 +122,10 @@ class Rule(abc.ABC):
     not report one of this rule, because they have the same cause and say more; `voided_by` what must be real for a run to
     say anything (words of `StandIn.voids`: "values", "weights", ...; "actions" voids all). `only_confirms`: what a run alone shows
     is not reported: only the source can say that nothing excuses it. `needs_end`: nor where the run broke off, because
-    what is missing might have come later. `compares_ranks`: a run in several processes may say
-    what one process cannot. `yields_to` names the codes whose finding at the very same place says more than one of this rule.
-    `shown_by`: what has to happen at a finding's place, so that a run shows the bug or that there is none, in words that
-    follow "the run saw no".
+    what is missing might have come later. `compares_ranks`: a run in several processes may say what one process cannot.
+    `yields_to` names the codes whose finding at the very same place says more than one of this rule, `step_of` those of
+    whose trail such a finding is a step. `shown_by`: what has to happen at a finding's place, so that a run shows the bug
+    or that there is none, in words that follow "the run saw no".
     `meant`: what was meant where a finding is; other bugs may hide behind it.
     """
 
@@ -141,6 +141,7 @@ class Rule(abc.ABC):
     needs_end: ClassVar[bool] = False
     compares_ranks: ClassVar[bool] = False
     yields_to: ClassVar[frozenset[str]] = frozenset()
+    step_of: ClassVar[frozenset[str]] = frozenset()
     shown_by: ClassVar[str] = ""
     meant: ClassVar[Meant | None] = None
 

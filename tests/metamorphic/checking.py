@@ -20,10 +20,10 @@ from torch_doctor.scan.causes import Causes
 from torch_doctor.scan.pipeline import Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tests.metamorphic.transformation import Transformation
-    from torch_doctor.rule import Finding
+    from torch_doctor.rule import Rule
 
 
 SECONDS = 60.0
@@ -142,22 +142,23 @@ def _without_partner(
     )
 
 
-class _EveryCause(Causes):
-    """The findings of a project, each of them, where others take the first of one cause, and the most telling one.
+class _EveryStep(Causes):
+    """The findings of a project, those too that are only a step of what another one tells.
 
-    When that is hidden or moves to the end of the file, another comes to light, and has been there before.
+    When the other one is hidden, they come to light, and have been there before.
     """
 
-    def told(self) -> Iterator[Finding]:
-        return iter(self.taken())
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        super().__init__(rules)
+        self._step_of = dict.fromkeys(self._step_of, frozenset[str]())
 
 
 class _EveryFinding(Scan):
-    """A scan that reports every finding of one cause."""
+    """A scan that reports them."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
-        self._causes = _EveryCause(options.rules)
+        self.causes = _EveryStep(options.rules)
 
 
 def scanned(project: Project, *, probe: bool = False) -> tuple[Reported, ...]:

@@ -23,12 +23,13 @@ SHORTEST = 9
 class Causes:
     """The findings of one project, until all of its traces are judged.
 
-    A rule yields to those of the rules that it names whose finding is at the very same place. Findings of a rule in one
-    file that share a cause are one: the first, which counts the others.
+    A rule yields to those of the rules that it names whose finding is at the very same place, or whose trail comes there.
+    Findings of a rule in one file that share a cause are one: the first, which counts the others.
     """
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self._yields_to = {rule.code: rule.yields_to for rule in rules}
+        self._step_of = {rule.code: rule.step_of for rule in rules}
         self._waiting: dict[tuple[str, Site], Finding] = {}
         self._told: set[Key] = set()
 
@@ -40,11 +41,15 @@ class Causes:
         """The findings that are to be reported; they are not given again."""
         found = self.taken()
         at = {(finding.code, finding.site) for finding in found}
+        along = {(finding.code, step.site) for finding in found for step in finding.trail}
         groups: dict[Key | tuple[str, Site], list[Finding]] = {}
         for finding in found:
-            if not any((code, finding.site) in at for code in self._yields_to[finding.code]):
-                cause = _key(finding) if finding.cause else (finding.code, finding.site)
-                groups.setdefault(cause, []).append(finding)
+            if any((code, finding.site) in at for code in self._yields_to[finding.code]):
+                continue
+            if any((code, finding.site) in along for code in self._step_of[finding.code]):
+                continue
+            cause = _key(finding) if finding.cause else (finding.code, finding.site)
+            groups.setdefault(cause, []).append(finding)
         for findings in groups.values():
             first, *others = sorted(findings, key=order)
             self._told.add(_key(first))

@@ -408,6 +408,11 @@ CLAIMS: dict[str, list[Claim]] = {
     "TDR810": [Claim("{} numbers? differs? between CPU and GPU, by up to {}, where {} is allowed", some, never)],
     "TDR811": [Claim("{} of {} forwards? went around the wrapper", some, none), *RANKS],
     "TDR812": [Claim("{} of {} moves? came after the model was wrapped", some, none), *RANKS],
+    "TDR816": [
+        Claim("torch refuses the forward after {} steps?: {…}", some, never),
+        Claim("{} parameters? got no gradient", some, never),
+        Claim("all gradients came in {} steps? through the wrapper", never, several),
+    ],
     "TDR818": [
         Claim("it raises: {…}", always, never),
         Claim("{} times an array was made of a tensor on the CPU", never, some),

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Backward, Escaped, Exchanged, Forward, Stepped, Wrapped
+from torch_doctor.rule import same_place
+from torch_doctor.trace import (
+    Backward,
+    Escaped,
+    Exchanged,
+    Forward,
+    GaveUp,
+    LayerRegistered,
+    Owned,
+    Stepped,
+    Wrapped,
+)
 from torch_doctor_rules.judging.family import Family
 
 if TYPE_CHECKING:
@@ -13,6 +24,12 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Event, GroupBegun, Trace
     from torch_doctor_rules.judging.ranks import Ranks
 
+WAITS = "torch.nn.parallel.DistributedDataParallel"
+"""A wrapper that waits for the gradient of each parameter, unless it is told to look for unused ones."""
+ENOUGH = 2
+"""Steps until torch finds that a gradient never came."""
+STUCK = "Expected to have finished reduction in the prior iteration"
+"""How torch says, at the next forward, that one never came."""
 OF_THREADS = "torch.nn.DataParallel"
 """A wrapper that works within one process."""
 AT_FIRST = ("broadcast", "broadcast_object_list", "scatter", "broadcast_coalesced")
@@ -79,3 +96,42 @@ def shared(trace: Trace, forward: Forward, step: Stepped) -> bool:
         )
         for event in trace.of(Escaped)
     )
+
+
+def through(trace: Trace, wrapped: Wrapped) -> list[Forward]:
+    """The forwards through a wrapper, in order, to which gradients came back."""
+    behind = {
+        forward for event in trace.of(Backward) if event.through == "backward" for forward in event.loss.graph_forwards
+    }
+    return [
+        event
+        for event in trace.of(Forward)
+        if event.module == wrapped.module and event.wrapped and event.index in behind and event.index > wrapped.index
+    ]
+
+
+def waiting(trace: Trace) -> Iterator[tuple[Wrapped, list[LayerRegistered]]]:
+    """The wrappers that wait for gradients that never come, and the layers nothing calls for whose gradients they do."""
+    family = trace.view(Family)
+    unused = [event for event in trace.of(LayerRegistered) if not event.reached]
+    if trace.observed:
+        for wrapped in _stuck(trace):
+            inside = family.within((wrapped.module,))
+            yield wrapped, [each for each in unused if each.owner in inside and each.trainable]
+    elif unused and not any(trace.of(kind) for kind in (Owned, GaveUp)):
+        touched = frozenset[int]().union(*(event.modules for event in trace.of(Escaped) if not event.builds))
+        for wrapped in trace.of(Wrapped):
+            layers = [each for each in unused if (each.owner, each.name) in wrapped.awaited]
+            if layers and wrapped.module not in touched and len(through(trace, wrapped)) >= ENOUGH:
+                yield wrapped, layers
+
+
+def _stuck(trace: Trace) -> Iterator[Wrapped]:
+    """The wrapper whose exchange a run could not finish, by what torch said."""
+    end = trace.run.end if trace.run is not None else None
+    if end is not None and STUCK in end.exception:
+        came = (each for each in reversed(trace.of(Wrapped)) if each.wrapper == WAITS)
+        failed = [frame.site for frame in end.frames]
+        yield from [
+            each for each in came if any(same_place(e.site, at) for e in through(trace, each) for at in failed)
+        ][:1]

@@ -70,7 +70,7 @@ class LayerNeverUsed(Rule):
     inherits it; for layers without weights that neither drop nor normalise, such as activations; when the layers are
     reached without names (`children()`, `_modules`, a computed `getattr`); for layers with weights when weights are loaded,
     whose names a module has to have; where the file loads published ones; for losses, and for modules without a `forward`
-    of their own.
+    of their own. Where `DistributedDataParallel` waits for the layer's gradient, TDR816 speaks instead.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/modules.html
@@ -81,6 +81,7 @@ class LayerNeverUsed(Rule):
     name = "layer-never-used"
     level = Level.WARNING
     witness = "SP"
+    step_of = frozenset({"TDR816"})  # it stops the training
     needs_end = True
     needs = frozenset(("reach",))
     voided_by = frozenset({"shapes", "bases", "inside"})

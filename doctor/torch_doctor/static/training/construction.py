@@ -48,10 +48,13 @@ if TYPE_CHECKING:
 
 _OURS = frozenset(("torch", "builtins")) | sys.stdlib_module_names
 """Packages that no library is."""
-_IN_PLACE = frozenset(
-    ("torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.compile", "torch.jit.script")
-)
+_DDP = "torch.nn.parallel.DistributedDataParallel"
+_IN_PLACE = frozenset(("torch.nn.DataParallel", _DDP, "torch.compile", "torch.jit.script"))
 """Wrappers that leave a module where it is."""
+_SURE = 5
+"""Its first arguments, which are the same in all versions and say nothing of unused parameters."""
+_IGNORED = "_ddp_params_and_buffers_to_ignore"
+"""The attribute of a module that names the parameters that it leaves alone."""
 
 
 @library_family(training.optimizer_of)
@@ -123,20 +126,36 @@ def wrapped(run: Run, name: str, call: Call) -> Value:
     """What a wrapper returns: the module it was given."""
     position = wrappers.WRAPPERS[name]
     value = call.argument(position, "module", "model")
-    return _in_wrapper(run, name, position, value, call.node)
+    return _in_wrapper(run, name, position, value, call)
 
 
-def _in_wrapper(run: Run, name: str, position: Position, value: Value | None, node: p.Node) -> Value:
+def _in_wrapper(run: Run, name: str, position: Position, value: Value | None, call: Call) -> Value:
     if isinstance(value, Either):
-        return either((facts, _in_wrapper(run, name, position, each, node)) for facts, each in value.options)
+        return either((facts, _in_wrapper(run, name, position, each, call)) for facts, each in value.options)
     if name in wrappers.PARALLEL and isinstance(value, Module):
-        run.emit(Wrapped, node, module=value.id, name=run.text_of_argument(node, position), wrapper=name)
+        awaited = _awaited(run, value, call) if name == _DDP else frozenset[tuple[int, str]]()
+        text = run.text_of_argument(call.node, position)
+        run.emit(Wrapped, call.node, module=value.id, name=text, wrapper=name, awaited=awaited)
         return value.within(name)
     if isinstance(value, Module) and name not in _IN_PLACE:
         places.lost_sight(run, module_parts.with_parts(run, frozenset((value.id,))), ())
     if name in wrappers.COMPILERS and isinstance(value, Module):
         run.heap.set(value.facts, Fact.COMPILED, value=True)
     return Unknown() if value is None else value
+
+
+def _awaited(run: Run, module: Module, call: Call) -> frozenset[tuple[int, str]]:
+    """The layers in a module that surely train; none where the wrapper may be told to do without some of them."""
+    told = [call.flag(name, default=False) for name in ("find_unused_parameters", "static_graph")]
+    open_ = "**" in call.keywords or len(call.args) > _SURE or any(isinstance(value, Spread) for value in call.args)
+    if open_ or told != [False, False] or _IGNORED in module.fields:
+        return frozenset()
+    return frozenset(
+        (part.id, name)
+        for part in module_parts.parts_of(run, module).parts
+        for name, layer in part.fields.items()
+        if isinstance(name, str) and isinstance(layer, Module) and module_parts.trainable(run, layer)
+    )
 
 
 @library_family(models.library_model)

@@ -40,10 +40,7 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
 )
-from torch_doctor.trace import (
-    Moved,
-    ZeroGrad,
-)
+from torch_doctor.trace import Moved, Wrapped, ZeroGrad
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,7 +138,10 @@ def _forward(run: Run, of: Module, _: str, call: Call) -> Value:
 
 
 @handles(_METHODS, "no_sync", "summon_full_params")
-def _context(_: Run, __: Module, ___: str, ____: Call) -> Value:
+def _context(run: Run, of: Module, name: str, _: Call) -> Value:
+    for event in run.trace.of(Wrapped):
+        if event.module == of.id and name == "no_sync":
+            run.trace.replace(event, awaited=frozenset())  # it may hold in each step, and then nothing is exchanged
     return Unknown()
 
 

@@ -135,11 +135,17 @@ class DevicesDiffer(Event, frozen=True, kw_only=True):
 
 
 class Wrapped(Event, frozen=True, kw_only=True):
-    """A module was wrapped for training in several processes or on several devices, by `wrapper` (its torch name)."""
+    """A module was wrapped for training in several processes or on several devices, by `wrapper` (its torch name).
+
+    `awaited` are layers in it, each with its owner and its name there, without whose gradients the exchange of
+    `DistributedDataParallel` never ends: they train, and it is not told to look for unused parameters. Only the static
+    witness says that.
+    """
 
     module: int
     name: str
     wrapper: str
+    awaited: frozenset[tuple[int, str]] = frozenset()
 
     def words(self, _: Names, /) -> str:
         return f"wrap {quoted(self.name)} in {short(self.wrapper)}"

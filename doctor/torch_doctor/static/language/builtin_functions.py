@@ -32,10 +32,12 @@ from torch_doctor.static.values import (
     Unknown,
     UnknownName,
     Value,
+    fresh_symbol,
     plain_from,
     texts,
 )
 from torch_doctor.static.values.shapes import number
+from torch_doctor.static.values.symbols import LENGTH
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -123,8 +125,8 @@ def length(run: Run, _: str, call: Call) -> Value:
     if isinstance(first, Stream) and first.bar and first.loader:
         return Plain(("len", first.loader))
     if isinstance(first, Tensor):
-        return Plain(size=Making("size", (first,), of=0))
-    return Plain(("len", first.id)) if isinstance(first, Object) else Plain()
+        return Plain(fresh_symbol(LENGTH), Making("size", (first,), of=0))
+    return Plain((LENGTH, first.id)) if isinstance(first, Object) else Plain(fresh_symbol(LENGTH))
 
 
 @library("builtins.type")

@@ -18,6 +18,7 @@ from torch_doctor.static.tables.kinds import Effect
 from torch_doctor.static.training import (
     arrays,
     cross_device,
+    filling,
     fitting,
     keeping,
     kinds,
@@ -32,6 +33,7 @@ from torch_doctor.static.values import (
     Content,
     Default,
     Either,
+    Fact,
     Grads,
     Number,
     ParameterValue,
@@ -180,6 +182,12 @@ def _interpolated(operands: tuple[Value, ...]) -> Value | None:
 
 def _on_sequence(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Value | None:
     first, *others = operands if isinstance(operands[0], Sequence) or op != "*" else operands[::-1]
+    filled = filling.joined(run, operands, node) if op == "+" else None
+    if filled is not None:
+        parts = [each.content.all() if isinstance(each, Sequence) else (Unknown(),) for each in operands]
+        row: Sequence = run.own(Sequence("list", Content((), summary(sum(parts, ()))), run.site(node), run.frame.what))
+        row.facts[Fact.FILLED_UP] = filled
+        return row
     if not isinstance(first, Sequence) or not others:
         return None
     if op == "+" and isinstance(operands[1], Sequence):
@@ -202,7 +210,7 @@ def _on_sequence(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -
             made = Content(content.items * times.value, content.rest)
         else:
             made = Content(content.items, summary(content.all()) if content.all() else None)
-        return run.own(Sequence(first.kind, made, run.site(node), run.frame.what))
+        return filling.repeated(run.own(Sequence(first.kind, made, run.site(node), run.frame.what)), times)
     return None
 
 

@@ -39,9 +39,17 @@ def making(
     """How something is made, where that tells its dtype or shape; None where it does not, or would take long to tell."""
     if name not in EFFECTS and not is_in_place(name):
         return None
-    now = tuple([Sequence(v.kind, v.content) if isinstance(v, Sequence) else v for v in args])  # as they are now
+    now = tuple([_now(v) if isinstance(v, Sequence) else v for v in args])
     made = Making(name, now, keywords, of, site)
     return made if made.depth < LONGEST else None
+
+
+def _now(value: Sequence) -> Sequence:
+    """A list as it is now."""
+    copy = Sequence(value.kind, value.content)
+    if Fact.FILLED_UP in value.facts:
+        copy.facts[Fact.FILLED_UP] = value.facts[Fact.FILLED_UP]
+    return copy
 
 
 def is_in_place(name: str) -> bool:

@@ -10,7 +10,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.methods import MOVES
-from torch_doctor.static.values import ARRAY, Const, Either, Making, Plain, Sequence, Tensor, Value, number_dtype
+from torch_doctor.static.values import ARRAY, Const, Either, Fact, Making, Plain, Sequence, Tensor, Value, number_dtype
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -53,6 +53,7 @@ class Touched(Lasting):
 
     def __init__(self) -> None:
         self.made: set[Making] = set()
+        self.filled: dict[Making, Making] = {}  # how a tensor was made in which rows were put as far as they go
 
 
 def behind(run: Run, value: Value) -> Padding | None:
@@ -67,7 +68,11 @@ def behind(run: Run, value: Value) -> Padding | None:
             first if first is not None and all(each is not None and each.made is first.made for each in found) else None
         )
     made = _making(value)
+    filled = run.of(Touched).filled
     while isinstance(made, Making) and made.name not in PADS:
+        if made in filled:
+            made = filled[made]
+            break
         made = _making(made.args[0]) if made.args and (arranges(made) or made.name in _TENSORS) else None
     if not isinstance(made, Making) or made.site is None or made in run.of(Touched).made:
         return None
@@ -77,10 +82,16 @@ def behind(run: Run, value: Value) -> Padding | None:
 def _making(value: Value) -> object:
     """How a tensor was made, or an array; a list of rows as one of them, where all are alike."""
     if isinstance(value, Sequence):
-        return _making(value.content.all()[0]) if len(value.content.all()) == 1 else None
+        return value.fact(Fact.FILLED_UP) or _alike([_making(each) for each in value.content.all()])
     if isinstance(value, Plain) and value.size is not None and value.size.name == ARRAY:
         value = value.size.args[0]
     return value.meta if isinstance(value, Tensor) else None
+
+
+def _alike(made: list[object]) -> object:
+    """How rows were made that one place in the source makes; None for others."""
+    sites = {each.site if isinstance(each, Making) else None for each in made}
+    return made[0] if made and (len(made) == 1 or (len(sites) == 1 and None not in sites)) else None
 
 
 def touched(run: Run, value: Value) -> None:
@@ -88,6 +99,15 @@ def touched(run: Run, value: Value) -> None:
     padding = behind(run, value)
     if padding is not None:
         run.of(Touched).made.add(padding.made)
+
+
+def overwritten(run: Run, holder: Value, filled: tuple[Making, Making] | None) -> None:
+    """Some numbers are overwritten: those of the padding, perhaps; or a row is put in as far as it goes (`filled`)."""
+    known = run.of(Touched)
+    if filled is None:
+        touched(run, holder)
+    elif filled[0] not in known.filled:
+        known.filled[filled[0]] = filled[1]
 
 
 def arranges(made: Making) -> bool:

@@ -99,9 +99,12 @@ def carried(run: Run, value: Value) -> Padding | None:
     found = padding.behind(run, value)
     for made in _back(value, EACH_PLACE):
         if found is not None:
-            return found
+            break
         found = padding.behind(run, Tensor(meta=made))
-    return found
+    by_torch = (
+        found is not None and found.made.name == "pad_sequence"
+    )  # other rows may all be as long, and are read as they are
+    return found if by_torch else None
 
 
 def _back(value: Value, through: frozenset[str]) -> Iterator[Making]:

@@ -193,6 +193,10 @@ class Fact(Enum):
 
     FILLED = "filled", (), _in_order
     """Where something was put into a container after it was made."""
+    FILLING = "filling", None, _agreed
+    """What a list repeats as often as a row is too short, as a value."""
+    FILLED_UP = "filled up", None, _agreed
+    """How a list was made that was filled up to a length."""
     MADE = "made", None, _agreed
     """How the numbers of a parameter were made, from which its shape follows."""
     ATTRIBUTE = "attribute", None, _first

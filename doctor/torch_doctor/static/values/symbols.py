@@ -42,6 +42,10 @@ ORDINAL = "ordinal"
 """In the symbol of a counter: it is the index of the batch, as `enumerate` counts a pass through a loader."""
 
 
+LENGTH = "len"
+"""Begins the symbol of the length of something."""
+
+
 SLICE = "slice"
 """Begins the symbol of a slice; then come those of its bounds and its step."""
 

@@ -30,10 +30,11 @@ class Padded:
         self._watch = watch
         self._last: deque[tuple[Any, Any]] = deque(maxlen=KEPT)  # a tensor, and where it is padding
         self._masked: deque[tuple[Any, Any]] = deque(maxlen=KEPT)  # the same of what a mask tells of
+        self._words: deque[tuple[Any, int]] = deque(maxlen=KEPT)  # tokens, and which of them a model takes for padding
         watch.patches.replace(watch.torch.nn.utils.rnn, "pad_sequence", self._wrapping)
 
     def __bool__(self) -> bool:
-        return bool(self._last or self._masked)
+        return bool(self._last or self._masked or self._words)
 
     def _wrapping(self, original: Any) -> Any:
         recorder = self._watch.recorder
@@ -59,8 +60,9 @@ class Padded:
         behind = steps < longest - lengths if side == "left" else steps >= lengths
         self._last.append((made if batch_first else made.transpose(0, 1), behind))
 
-    def given(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
-        """A model gets tokens, perhaps with a mask that is 0 where they are padding."""
+    def given(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        """A model gets tokens, perhaps with a mask that is 0 where they are padding, or it has an embedding that says what is."""
+        self._declared(module, arguments, keywords)
         torch, mask = self._watch.torch, keywords.get("attention_mask")
         if not isinstance(mask, torch.Tensor) or mask.dim() != MATRIX or mask.numel() > LARGEST:
             return
@@ -70,6 +72,24 @@ class Padded:
             if tokens is not mask and whole and tokens.shape == mask.shape and bool(behind.any()):
                 self._masked.append((tokens, behind))
                 return
+
+    def _declared(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        """Remembers tokens, and what the one embedding that has it takes for padding."""
+        embedding = self._watch.torch.nn.Embedding
+        fills = {part.padding_idx for part in module.modules() if isinstance(part, embedding)} - {None}
+        for tokens in self._watch.marks.tensors((arguments, keywords)) if len(fills) == 1 else ():
+            if tokens.dtype == self._watch.torch.int64 and tokens.dim() == MATRIX and tokens.numel() <= LARGEST:
+                self._words.append((tokens, *fills))
+                return
+
+    def _next(self, targets: Any) -> Any:
+        """Where targets that are the next tokens end with padding; None for any others."""
+        for tokens, fill in reversed(self._words):
+            if tokens.numel() == targets.numel():
+                rows = targets.detach().cpu().reshape(tokens.shape)
+                if bool((rows[:, :-1] == tokens[:, 1:].cpu()).all()):
+                    return ending(rows, fill).reshape(targets.shape)
+        return None
 
     def of(self, tensor: Any) -> Any:
         """Where these sequences, side by side in whichever order, have ended, a row for each; None for any other tensor."""
@@ -93,9 +113,16 @@ class Padded:
             for part, where in _parts(padded, behind)
             if part.numel() == wanted.numel() and _same(part.reshape(-1), wanted)
         ]
+        if not found and (behind := self._next(targets)) is not None:
+            found = [behind]
         if not found or any(not bool((each == found[0]).all()) for each in found[1:]):
             return None
         return found[0].to(targets.device)
+
+
+def ending(rows: Any, fill: int) -> Any:
+    """Where each row ends with a number."""
+    return (rows == fill).flip(1).long().cumprod(1).flip(1).bool()
 
 
 def _same(one: Any, other: Any) -> bool:

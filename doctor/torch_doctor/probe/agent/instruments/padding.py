@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .copies import copied, elements
 from .instrument import Instrument as Base
-from .padded import padded_in
+from .padded import ending, padded_in
 
 if TYPE_CHECKING:
     from ..scopes import Here
@@ -35,7 +35,7 @@ class Instrument(Base):
 
     def before_forward(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], here: Here) -> None:
         """A model gets tokens: those of padding are remembered."""
-        self._padded.given(arguments, keywords)
+        self._padded.given(module, arguments, keywords)
 
     def on_forward(
         self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], output: Any, here: Here, event: int
@@ -115,4 +115,4 @@ def _trailing(module: Any, labels: Any) -> Any:
     fill = getattr(config, "pad_token_id", None)
     if not getattr(config, "is_encoder_decoder", False) or not isinstance(fill, int):
         return None
-    return (labels == fill).flip(1).long().cumprod(1).flip(1).bool()
+    return ending(labels, fill)

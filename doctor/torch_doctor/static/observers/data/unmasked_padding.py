@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.tables import shapes
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import cross_device, padding, unmasked
+from torch_doctor.static.training import cross_device, filling, padding, unmasked
 from torch_doctor.static.values import Lib, Module, Value
 from torch_doctor.trace import PaddingRead
 
@@ -31,9 +31,9 @@ class UnmaskedPadding(Observer, invoked=(Module, Lib)):
     def __init__(self) -> None:
         self._told: set[tuple[Site, Site]] = set()
 
-    def item_set(self, run: Run, holder: Value, _key: Value, _value: Value, _node: p.Node) -> None:
+    def item_set(self, run: Run, holder: Value, key: Value, _value: Value, node: p.Node) -> None:
         """Some numbers are overwritten: those of the padding, perhaps."""
-        padding.touched(run, holder)
+        padding.overwritten(run, holder, filling.part_filled(run, holder, key, node))
 
     def made(self, run: Run, name: str, call: Call, _: Value) -> None:
         """A method that changes its tensor in place may change the padding."""

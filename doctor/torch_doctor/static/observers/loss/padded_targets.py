@@ -9,7 +9,7 @@ from torch_doctor.static.observer import Observer
 from torch_doctor.static.tables import losses
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.language import IGNORED
-from torch_doctor.static.training import language_models, mapped_rows, padding, tokenizing
+from torch_doctor.static.training import filling, language_models, mapped_rows, padding, tokenizing
 from torch_doctor.static.training.reductions import reduction_of
 from torch_doctor.static.values import Const, Lib, Method, Module, Plain, Tensor, Tool, Unknown, Value, symbol_of
 from torch_doctor.trace import PaddedTargets
@@ -44,9 +44,9 @@ class PaddedTargeting(Observer, invoked=(Module, Lib), called=(Method,)):
     def __init__(self) -> None:
         self._indices: set[Symbol] = set()
 
-    def item_set(self, run: Run, holder: Value, _key: Value, _value: Value, _node: p.Node) -> None:
+    def item_set(self, run: Run, holder: Value, key: Value, _value: Value, node: p.Node) -> None:
         """Some numbers are overwritten: those of the padding, perhaps."""
-        padding.touched(run, holder)
+        padding.overwritten(run, holder, filling.part_filled(run, holder, key, node))
 
     def made(self, run: Run, name: str, call: Call, _: Value) -> None:
         """A method that changes its tensor in place may change the padding."""

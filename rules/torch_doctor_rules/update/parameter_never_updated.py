@@ -119,7 +119,6 @@ class ParameterNeverUpdated(Rule):
         if trace.run is not None and trace.run.foreseen and not trace.of(Backward):
             return  # what goes backward by the source may have come after the passes of the run
         for optimizer in trace.of(OptimizerBuilt):
-            name = named(optimizer.name, "the optimizer")
             still = still_ones(trace, optimizer)
             if still and all(seen.still == "frozen" for seen in own(trace, optimizer)):
                 yield self._report(
@@ -130,11 +129,10 @@ class ParameterNeverUpdated(Rule):
                 if len(still) < len(own(trace, optimizer)):
                     text = f"`{{name}}` steps and does not move {count(len(still), 'parameter')} that have gradients"
                 help_ = "give it the parameters of the model that trains, after that is built, loaded and moved"
-                yield self.finding(optimizer.site, message(text, name=name), help=help_)
+                yield self._report(optimizer, text, help_, None, late=False)
             for number, group in dead_groups(trace, optimizer) if not still else ():
                 text = f"`{{name}}` never moves its parameter group {number}: {WHY[group[0].still]}"
-                first = group[0]
-                yield self._report(optimizer, text, HELP[first.still], first.frozen_at, late=first.frozen_late)
+                yield self._report(optimizer, text, HELP[group[0].still], group[0].frozen_at, late=group[0].frozen_late)
 
     def _report(self, optimizer: OptimizerBuilt, text: str, help_: str, since: Site | None, *, late: bool) -> Finding:
         """At the freezing where that comes after the optimizer took the parameters, else at the optimizer."""

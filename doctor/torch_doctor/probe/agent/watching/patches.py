@@ -15,7 +15,7 @@ MISSING = object()
 class Hook:
     """A function that torch calls until it is removed; `register` has it called, and gives the handle that ends that."""
 
-    def __init__(self, register: Callable[[Any], Any], function: Callable[..., None]) -> None:
+    def __init__(self, register: Callable[[Any], Any], function: Callable[..., Any]) -> None:
         self.register = register
         self.function = function
         self.handle = register(function)
@@ -47,15 +47,16 @@ class Patches:
         setattr(owner, name, made)
         self._done.append((owner, name, own, made))
 
-    def hook(self, register: Callable[[Any], Any], function: Callable[..., None]) -> Hook:
-        """Has torch call a function that changes nothing, at each call of any module or step of any optimizer, say."""
+    def hook(self, register: Callable[[Any], Any], function: Callable[..., Any]) -> Hook:
+        """Has torch call a function, at each call of any module or step of any optimizer, say, and take what it returns."""
         failed = self._failed
 
-        def told(*arguments: Any) -> None:
+        def told(*arguments: Any) -> Any:
             try:
-                function(*arguments)
+                return function(*arguments)
             except Exception as error:  # noqa: BLE001 - a fault of the agent must not become one of the script
                 failed(error)
+                return None
 
         self._hooks.append(Hook(register, told))
         return self._hooks[-1]

@@ -173,11 +173,13 @@ def test_what_a_baseline_holds_is_not_reported(write: Callable[..., Path]) -> No
     assert told("--no-cache", "--baseline", "known.json") == []
 
 
+@pytest.mark.usefixtures("farm")
 def test_what_only_a_run_finds_uses_its_comment_when_the_script_is_run(write: Callable[..., Path]) -> None:
     write("train.py", NOTED.replace("TDR101", "TDR118"))
     assert told("--no-cache", "--probe", "train.py") == told("--no-cache") == []
 
 
+@pytest.mark.usefixtures("farm")
 def test_with_the_probe_comments_are_judged_after_the_run(write: Callable[..., Path]) -> None:
     write("train.py", NOTED)
     assert told("--no-cache", "--probe", "train.py") == [unused("TDR101")]

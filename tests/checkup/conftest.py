@@ -65,6 +65,11 @@ class Heard:
         self.said.append(f"{rung.name} {rung.status}")
 
 
+@pytest.fixture(autouse=True)
+def _forked(farm: None) -> None:
+    """The runs fork from a process with torch in it: importing torch takes most of the time of so small scripts."""
+
+
 @pytest.fixture
 def heard() -> Heard:
     """A listener."""

@@ -59,6 +59,7 @@ def test_whoever_says_nothing_is_asked(run: Run, monkeypatch: pytest.MonkeyPatch
     assert "`banana` is no symptom" in outcome.err
 
 
+@pytest.mark.usefixtures("farm")
 def test_a_script_is_examined_and_the_bug_comes_first(run: Run, write: Callable[..., Path]) -> None:
     write("train.py", TRAINING.replace("        optimizer.zero_grad()\n", ""))
     outcome = run("diagnose", "the loss explodes", "train.py", "--isolated", "--time", "60", "-q")

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
+from torch_doctor import cli
 from torch_doctor.edits import Change, Proposal
 from torch_doctor.report.reported import Reported
 from torch_doctor.rule import Finding, Level, Step
 from torch_doctor.sources.source import Cell, SourceFile
 from torch_doctor.trace import Site
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+WHOLE = Path(__file__).parents[2] / "fixtures" / "whole"
 TRAIN = """\
 import torch
 
@@ -31,6 +37,18 @@ NOTEBOOK = "a = 1\ntorch.save(\n    model,\n    path,\n)\n"
 
 def source(name: str, text: str, cells: tuple[Cell, ...] | None = None) -> SourceFile:
     return SourceFile(Path("/work") / name, name, text, cells)
+
+
+@pytest.fixture(scope="session")
+def real_scan(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """What one scan of whole scripts says, by the name of the format."""
+    folder = tmp_path_factory.mktemp("reports")
+    formats = ("sarif", "gitlab", "junit")
+    wanted = [word for name in formats for word in ("--output-format", f"{name}:{folder / name}")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(WHOLE)
+        assert cli.run(["scan", "--isolated", "--no-cache", *wanted]) == 1
+    return {name: (folder / name).read_text(encoding="utf-8") for name in formats}
 
 
 @pytest.fixture

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import junitparser
@@ -15,9 +14,11 @@ from torch_doctor.report.reported import Look, Reported
 from torch_doctor.rule import Evidence, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
     from torch_doctor.rule import Finding
 
-WHOLE = Path(__file__).parents[2] / "fixtures" / "whole"
 # What a report may hold, by the schema that Jenkins publishes, with `file` and `line` as newer services read them.
 CHILDREN = {
     "testsuites": {"testsuite"},
@@ -101,8 +102,8 @@ def test_characters_that_xml_cannot_hold_are_replaced(backward: Finding, folder:
     assert test.result[0].message == 'a\ufffdb\ufffd\ufffd\ufffd <&">'
 
 
-def test_a_real_scan_is_read(run: Any) -> None:
-    report = parsed(run("scan", str(WHOLE), "--no-cache", "--output-format", "junit").out)
+def test_a_real_scan_is_read(real_scan: Mapping[str, str]) -> None:
+    report = parsed(real_scan["junit"])
     assert report.failures == report.tests >= 20
     names = [(suite.name, test.name) for suite in report for test in suite]
     assert len(set(names)) == len(names)

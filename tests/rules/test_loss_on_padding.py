@@ -53,6 +53,12 @@ def test_the_labels_of_a_model_with_a_loss_of_its_own_are_to_be_changed(script: 
     assert not finding.edits
 
 
+def test_a_loss_that_nothing_learns_from_is_a_figure(script: Script) -> None:
+    script.add(PaddedTargets, "model(words)", name="model", target="labels", counted=True, trains=False)
+    [finding] = script.findings(LossOnPadding)
+    assert "figure" in finding.message
+
+
 def test_padding_that_is_left_out_or_may_be_is_right(script: Script) -> None:
     padded(script, counted=False)
     padded(script, counted=None, text="criterion(scores, labels)")

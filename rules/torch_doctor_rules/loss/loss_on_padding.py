@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Trace
 
 
+_LEARNS = "`{loss}` counts the padding in `{target}`: the model learns to write padding"
+_SCORED = "`{loss}` counts the padding in `{target}`: the figure is that of the padding, too"
+_REPLACE = "put -100 into the labels where they are padding: the model's own loss ignores that"
+
+
 class LossOnPadding(Rule):
     """A loss counts the padding of its targets: the model learns to write padding.
 
@@ -112,13 +117,13 @@ class LossOnPadding(Rule):
             if event.counted is not True:
                 continue
             padded, settings = event.padded_at, event.settings_at
-            remedy = "let the loss ignore what fills them up{fill}: that is its ignore_index"
-            if event.within:
-                remedy = "put -100 into the labels where they are padding: the model's own loss ignores that"
+            remedy = (
+                _REPLACE if event.within else "let the loss ignore what fills them up{fill}: that is its ignore_index"
+            )
             yield self.finding(
                 event.site,
                 message(
-                    "`{loss}` counts the padding in `{target}`: the model learns to write padding",
+                    _LEARNS if event.trains else _SCORED,
                     loss=event.name,
                     target=named(event.target, "its targets"),
                 ),

@@ -163,12 +163,14 @@ class PaddedTargets(Event, frozen=True, kw_only=True):
     `counted`: the padding counts among the targets, as the settings of the loss say, which it gets at `settings_at` (None: not
     known). A run tells it from the loss itself: it was `before`, and is `after` where the `positions` that are padding, of
     so many targets in all, are left out. `within`: it is the loss of a model, which computes it by itself and ignores -100.
+    `trains`: gradients may come of it.
     """
 
     name: str
     target: str
     counted: Tri
     within: bool = False
+    trains: bool = True
     padded_at: Site | None = None
     fill: str = ""
     settings_at: Site | None = None

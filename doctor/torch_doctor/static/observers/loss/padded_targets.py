@@ -88,6 +88,7 @@ class PaddedTargeting(Observer, invoked=(Module, Lib), called=(Method,)):
             counted=self._counted(name, call, module, found.fill),
             padded_at=found.site,
             fill=str(found.fill.value) if isinstance(found.fill, Const) else "",
+            trains=run.grad is not False,
             settings_at=run.site(call.node) if module is None else module.born,
         )
 
@@ -114,6 +115,7 @@ class PaddedTargeting(Observer, invoked=(Module, Lib), called=(Method,)):
                 counted=self._counts(found.fill, Const(IGNORED)),
                 padded_at=found.site,
                 within=True,
+                trains=run.grad is not False,
             )
 
     def _is_index(self, value: Value | None) -> None:

@@ -192,6 +192,31 @@ assert AutoModel.from_pretrained({name!r}).get_input_embeddings().num_embeddings
 """)
 
 
+def test_only_a_model_that_is_made_to_chat_has_a_template(probe: Callable[..., Any]) -> None:
+    probe("""
+import torch
+from transformers import AutoTokenizer
+said = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "yes"}]
+tokenizer = AutoTokenizer.from_pretrained("Qwen/Qwen2.5-0.5B-Instruct")
+asked = tokenizer.apply_chat_template(said[:1], tokenize=False, add_generation_prompt=True)
+assert tokenizer.apply_chat_template(said, tokenize=False).startswith(asked)
+assert AutoTokenizer.from_pretrained("gpt2").chat_template is None
+""")
+
+
+def test_a_tokenizer_in_python_needs_no_library_that_reads_its_vocabulary(probe: Callable[..., Any]) -> None:
+    pytest.importorskip("sentencepiece")
+    probe("""
+import sys
+import torch
+sys.modules["google.protobuf"] = None
+from transformers import LlamaTokenizer, T5Tokenizer
+for tokenizer in (LlamaTokenizer.from_pretrained("huggyllama/llama-7b"), T5Tokenizer.from_pretrained("t5-small")):
+    text = tokenizer.decode(tokenizer("the old house").input_ids, skip_special_tokens=True)
+    assert text.strip() == "the old house", text
+""")
+
+
 def test_a_tokenizer_whose_name_tells_nothing_is_of_the_kind_of_the_model_beside_it(
     probe: Callable[..., Any],
 ) -> None:

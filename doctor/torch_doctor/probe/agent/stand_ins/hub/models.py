@@ -95,11 +95,11 @@ class Models:
         if folder is None:
             return real(name, *arguments, **keywords)
         keywords.pop("revision", None)
-        made = _loaded(real, folder, arguments, keywords)
+        made = loaded(real, folder, arguments, keywords)
         size = self._snapshots.size(folder)
         if len(made) > size:  # the class adds tokens of its own
             self._snapshots.write_vocabulary(folder, len(made) - size)
-            made = _loaded(real, folder, arguments, keywords)
+            made = loaded(real, folder, arguments, keywords)
         shown = self._snapshots.named(folder) or str(name)
         made.name_or_path = shown
         how = f"{type(made).__name__} with a made-up vocabulary of {len(made)}"
@@ -137,10 +137,11 @@ class Models:
         return made, {"missing_keys": [], "unexpected_keys": [], "mismatched_keys": [], "error_msgs": []}
 
 
-def _loaded(real: Callable[..., Any], folder: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+def loaded(real: Callable[..., Any], folder: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """A tokenizer from a folder; the fast one of no model in particular where its class cannot read what is there."""
     try:
         return real(folder, *arguments, **keywords)
-    except (OSError, TypeError, ValueError):  # a tokenizer in Python whose vocabulary is in another form
+    except (ImportError, OSError, TypeError, ValueError):  # in Python, and reads its vocabulary in another form
         from transformers import PreTrainedTokenizerFast
 
         return PreTrainedTokenizerFast.from_pretrained(folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
 
 NORMAL, LONGEST = 512, 2_048  # tokens of a text: where the configuration does not say, and at most
 POSITIONS = ("max_position_embeddings", "n_positions")
+CHATS = re.compile(r"(^|[^a-z])(chat|instruct|it|zephyr|qwen[\d.]*)($|[^a-z])", re.IGNORECASE)
+"""What is in the names of models that come with a template for conversations."""
+TEMPLATE = (
+    "{% for message in messages %}{{ message['role'] }}: {{ message['content'] }}{{ eos_token or '' }}\n{% endfor %}"
+    "{% if add_generation_prompt %}assistant: {% endif %}"
+)
 LOWER = frozenset({"electra", "mobilebert", "albert", "funnel", "mpnet"})
 
 
@@ -112,6 +119,8 @@ class Snapshots:
             "clean_up_tokenization_spaces": False,
             "model_input_names": ["input_ids", *types, "attention_mask"],
         }
+        if CHATS.search(name):
+            settings["chat_template"] = TEMPLATE
         self._vocabularies[folder] = Vocabulary(layout, given["vocab_size"], lower=lower)
         self.write_vocabulary(folder, 28 * (kind == "t5"))  # its model's is rounded up
         _write(folder, "tokenizer_config.json", json.dumps(settings))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -22,9 +23,23 @@ def name_of(hook: str) -> str:
     return f"{PREFIX}{hook}{SUFFIX}"
 
 
+class Hook(functools.partial):  # type: ignore[type-arg]
+    """What rewritten code calls, without a frame of its own.
+
+    It is pickled by its name: who writes a function of the script by value (dill does) writes what its code calls, too.
+    """
+
+    def __reduce__(self) -> Any:
+        return vars(self)["hook"]
+
+
 def put(hook: str, function: Callable[..., Any]) -> None:
-    """Has rewritten code call `function` for a hook."""
-    setattr(builtins, name_of(hook), function)
+    """Has rewritten code call `function`, or catch this class of exceptions, for a hook."""
+    called = function
+    if not isinstance(function, type):
+        called = Hook(function)
+        vars(called).update(hook=name_of(hook), __module__=builtins.__name__)
+    setattr(builtins, name_of(hook), called)
 
 
 def install(loops: Loops) -> None:
@@ -53,16 +68,18 @@ def install(loops: Loops) -> None:
 @contextmanager
 def silent() -> Iterator[None]:
     """The hooks do nothing for a while: a compiler that reads the script's functions follows them."""
-    before = {
-        name: getattr(builtins, name) for name in map(name_of, (*PASSING, "after", "touched", "for", "begin", "more"))
+    before = {name: getattr(builtins, name) for name in vars(builtins) if name.startswith(PREFIX)}
+    nothing: dict[str, Callable[..., Any]] = {
+        **dict.fromkeys(PASSING, lambda _, value: value),
+        "after": lambda *_: None,
+        "touched": lambda _: None,
+        "for": lambda _, iterable: iterable,
+        "begin": lambda _: None,
+        "more": lambda _: True,
     }
-    for hook in PASSING:
-        put(hook, lambda _, value: value)
-    put("after", lambda *_: None)
-    put("touched", lambda _: None)
-    put("for", lambda _, iterable: iterable)
-    put("begin", lambda _: None)
-    put("more", lambda _: True)
+    plain = {name: getattr(function, "func", function) for name, function in before.items()}  # a compiler reads those
+    for name, function in {**plain, **{name_of(hook): nothing[hook] for hook in nothing}}.items():
+        setattr(builtins, name, function)
     try:
         yield
     finally:

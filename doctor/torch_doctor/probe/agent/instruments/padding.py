@@ -94,7 +94,7 @@ class Instrument(Base):
             compute = getattr(self.watch.torch.nn.functional, function)
             others = {name: given for name, given in keywords.items() if name not in ("input", "target")}
             after = compute(scores, target.masked_fill(padding, ignored), *arguments[2:], **others)
-        before, without = float(value), float(after)
+        before, without = float(value.detach()), float(after)
         recorder = self.watch.recorder
         recorder.event(
             "PaddedTargets",

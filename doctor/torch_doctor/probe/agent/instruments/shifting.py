@@ -111,7 +111,7 @@ class Instrument(Base):
             ahead=found[0],
             same=found[1],
             of=found[2],
-            loss=float(value),
+            loss=float(value.detach()),
             shifted=shifted,
         )
 

@@ -192,6 +192,22 @@ assert AutoModel.from_pretrained({name!r}).get_input_embeddings().num_embeddings
 """)
 
 
+def test_a_model_that_the_library_places_is_where_its_batches_are_moved_to(probe: Callable[..., Any]) -> None:
+    outcome = probe("""
+import torch
+from transformers import AutoModelForCausalLM
+model = AutoModelForCausalLM.from_pretrained("gpt2", device_map="auto", torch_dtype=torch.float32)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+for batch in torch.utils.data.DataLoader(torch.randint(0, 100, (8, 16)), batch_size=4, shuffle=True):
+    batch = batch.to("cuda")
+    loss = model(batch, labels=batch).loss
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""")
+    assert "TDR802" not in outcome.out
+
+
 def test_only_a_model_that_is_made_to_chat_has_a_template(probe: Callable[..., Any]) -> None:
     probe("""
 import torch

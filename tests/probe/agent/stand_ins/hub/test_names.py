@@ -1,4 +1,4 @@
-"""What a model's name tells of its tokenizer, and what serves where a class cannot read the vocabulary."""
+"""What a model's name tells of its tokenizer, what serves where a class cannot read the vocabulary, and where models are."""
 
 from __future__ import annotations
 
@@ -37,3 +37,21 @@ def test_a_class_that_cannot_read_the_vocabulary_leaves_it_to_the_fast_one(
     library = SimpleNamespace(PreTrainedTokenizerFast=SimpleNamespace(from_pretrained=fast))
     monkeypatch.setitem(sys.modules, "transformers", library)
     assert models.loaded(fails, "folder", (), {}) == "fast tokenizer of folder"
+
+
+@pytest.mark.parametrize(
+    "keywords",
+    [
+        {"device_map": "auto"},
+        {"device_map": 0},
+        {"device_map": {"": "cpu", "lm_head": "cuda:0"}},
+        {"load_in_4bit": True},
+    ],
+)
+def test_a_model_is_loaded_to_the_gpus_that_are_there(keywords: dict[str, Any]) -> None:
+    assert models.dispatched(keywords)
+
+
+@pytest.mark.parametrize("keywords", [{}, {"device_map": "cpu"}, {"device_map": {"": "cpu"}}, {"load_in_8bit": False}])
+def test_a_model_is_loaded_to_the_cpu(keywords: dict[str, Any]) -> None:
+    assert not models.dispatched(keywords)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from ...stand_ins.cuda.places import places
+from ...stand_ins.cuda.places import DISPATCHED, places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +37,8 @@ class Meeting:
     def look(self, function: Any, name: str, arguments: Any, keywords: Any, given: list[Any]) -> None:
         """Some of the tensors are on the GPU; whether one is not that has to be."""
         place = self._where.of
+        if any(place(tensor) is DISPATCHED for tensor in given):
+            return
         left = [tensor for tensor in given if tensor.dim() and (of := place(tensor)) is not None and not of.gpu]
         if not left or not any(each.dim() for each in given if places.is_gpu(each)):
             return

@@ -30,6 +30,8 @@ class Place:
 
 
 GPU = Place(gpu=True)
+DISPATCHED = Place(gpu=True, how="dispatched")
+"""Of what a library puts on the GPUs that it finds (`device_map="auto"`): it may move what the module is called with, too."""
 
 
 class Places:
@@ -96,6 +98,12 @@ class Places:
         """A module's parameters and buffers are on the GPU."""
         for tensor in (*module.parameters(), *module.buffers()):
             self.set(tensor, GPU)
+
+    def dispatch(self, module: Any) -> None:
+        """A library put a module's parameters and buffers where there is room for them."""
+        if self.active:
+            for tensor in (*module.parameters(), *module.buffers()):
+                self.set(tensor, DISPATCHED)
 
     @contextmanager
     def sleeping(self) -> Iterator[None]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...imports import after
 from .. import told
+from ..cuda.places import places
 from ..stand_in import StandIn
 from .snapshots import Snapshots, tokenizer_class
 
@@ -29,6 +30,8 @@ READING = {
     "models.auto.processing_auto": ("AutoProcessor",),
     "models.auto.auto_factory": ("_BaseAutoModelClass", "_BaseAutoBackboneClass"),
 }
+QUANTISING = ("quantization_config", "load_in_8bit", "load_in_4bit")
+ELSEWHERE = ("cpu", "disk", "meta", "mps")  # devices that are no GPU that we know
 ATTENTIONS = ("eager", "sdpa")  # that a CPU has
 
 
@@ -113,7 +116,10 @@ class Models:
         kind = getattr(getattr(cls, "config_class", None), "model_type", "")
         folder = self._snapshots.of(name, kind, keywords.get("cache_dir"))
         if folder is None:
-            return real(name, *arguments, **keywords)
+            found = real(name, *arguments, **keywords)
+            if dispatched(keywords):
+                places.dispatch(found[0] if isinstance(found, tuple) else found)
+            return found
         config = keywords.pop("config", None)
         rest = keywords
         if config is None or isinstance(config, str):
@@ -132,9 +138,22 @@ class Models:
         how = f"{cls.__name__} with random weights" + (f" ({smaller})" if smaller else "")
         self._teller.stand_in(shown, WHY, how, [told.WEIGHTS])
         made.eval()
+        if dispatched(keywords):
+            made = made.to("cuda")
+            places.dispatch(made)
         if not keywords.get("output_loading_info"):
             return made
         return made, {"missing_keys": [], "unexpected_keys": [], "mismatched_keys": [], "error_msgs": []}
+
+
+def dispatched(keywords: dict[str, Any]) -> bool:
+    """Whether a model is loaded to the GPUs that are there: by `device_map`, or as what is quantised is."""
+    wanted = keywords.get("device_map")
+    if wanted is None:
+        return any(keywords.get(name) for name in QUANTISING)
+    return not all(
+        str(each).startswith(ELSEWHERE) for each in (wanted.values() if isinstance(wanted, dict) else [wanted])
+    )
 
 
 def loaded(real: Callable[..., Any], folder: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

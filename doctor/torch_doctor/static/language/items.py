@@ -73,7 +73,9 @@ def _of_value(_: Run, value: Value, __: Value, ___: p.Index) -> Value:
 
 
 def _of_any(run: Run, value: Either, key: Value, node: p.Index) -> Value:
-    return summary(item_at(run, option, key, node) for _, option in value.options)
+    options = [option for _, option in value.options]
+    several = [option for option in options if not (isinstance(option, Tensor) and option.scalar is True)]
+    return summary(item_at(run, option, key, node) for option in several or options)  # a single number has no items
 
 
 def _of_sequence(run: Run, value: Sequence, key: Value, node: p.Index) -> Value:

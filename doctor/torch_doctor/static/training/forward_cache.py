@@ -28,6 +28,7 @@ from torch_doctor.static.values import (
     reachable,
     rebuilt,
 )
+from torch_doctor.trace import Backward, Stepped
 
 if TYPE_CHECKING:
     from torch_doctor.static.flow import Flow
@@ -61,6 +62,11 @@ class ForwardCache(Knowledge):
             run.heap.set(self.objects, key, result)
         else:
             self.results[key] = result
+
+
+def moment(run: Run) -> tuple[int, int]:
+    """What a call that is remembered leaves as it is: all module trees, and how often something went backward or was stepped."""
+    return run.heap.structure, len(run.trace.of(Backward)) + len(run.trace.of(Stepped))
 
 
 def key(run: Run, module: Module, call: Call) -> tuple[Any, ...]:

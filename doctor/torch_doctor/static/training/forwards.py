@@ -245,7 +245,7 @@ def _followed(run: Run, module: Module, function: FunctionValue, call: Call) -> 
         modes.met(run, remembered.caring)
         return forward_cache.of_other_arguments(run, remembered.output, remembered.given, given)
     mark, number = run.heap.mark(), latest()
-    structure = run.heap.structure
+    before = forward_cache.moment(run)
     followed = Object()
     run.position.modules_called += (module,)
     with modes.followed(run, followed):
@@ -254,7 +254,7 @@ def _followed(run: Run, module: Module, function: FunctionValue, call: Call) -> 
             modes.met_whole(run, (module,))
     run.position.modules_called = run.modules_called[:-1]
     result = forward_cache.Result(output, number, given, followed.fact(Fact.CARED))
-    if structure == run.heap.structure and run.heap.only_newer(mark, number):
+    if before == forward_cache.moment(run) and run.heap.only_newer(mark, number):
         run.of(forward_cache.ForwardCache).keep(run, key, result)
     modes.met(run, result.caring)
     return output

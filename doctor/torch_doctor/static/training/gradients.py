@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -32,6 +33,7 @@ from torch_doctor.trace import (
     Backward,
     Clipped,
     FiniteChecked,
+    Forward,
     GraphCut,
     Kind,
     Meant,
@@ -80,7 +82,7 @@ def backward(
         loss=run.fact(value, call.name),
         modules=frozenset(number for number in surely if _may_have_gradients(run, number)) or surely,
         whole=not opaque,
-        forwards=flow.forwards,
+        forwards=flow.forwards | _under_way(run),
         retained=flow.retained,
         retain_graph=call.flag("retain_graph", "create_graph", default=False),
         inputs_only=inputs is not None,
@@ -92,6 +94,13 @@ def backward(
         autocast=autocasting.current(run),
         direct=surely - forwards.reached(run, flow.graph_forwards),
     )
+
+
+def _under_way(run: Run) -> frozenset[int]:
+    """The forward that is being executed: what goes backward in it trains the module that was called."""
+    whole = run.modules_called[:1]
+    called = (event.index for event in reversed(run.trace.of(Forward)) if whole and event.module == whole[0].id)
+    return frozenset(islice(called, 1))
 
 
 def _may_have_gradients(run: Run, number: int) -> bool:

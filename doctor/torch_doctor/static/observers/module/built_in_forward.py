@@ -9,7 +9,19 @@ from msgspec import Struct
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.training import module_parts
-from torch_doctor.static.values import Const, Fact, Module, Object, ParameterValue, Params, Tensor, Unknown, latest
+from torch_doctor.static.values import (
+    Const,
+    Fact,
+    Making,
+    Module,
+    Object,
+    ParameterValue,
+    Params,
+    Plain,
+    Tensor,
+    Unknown,
+    latest,
+)
 from torch_doctor.trace import BuiltInForward, Source
 
 if TYPE_CHECKING:
@@ -34,6 +46,7 @@ class _Made(Struct, frozen=True):
     newest: int
 
 
+_DRAWS = frozenset({"uniform_", "normal_", "random_", "bernoulli_", "exponential_", "log_normal_", "cauchy_"})
 _AFFINE = ("affine", "elementwise_affine")
 
 
@@ -95,7 +108,7 @@ class Constructions(Observer):
         value = call.argument(0, "data")
         if not isinstance(value, Tensor) or value.flow.source not in (Source.DATA, Source.NOISE):
             return
-        if not value.flow.forwards and value.flow.graph is False:
+        if not value.flow.forwards and value.flow.graph is False and not _noise_beside(value):
             self._parameters[result] = run.modules_called[-1]
 
     def _report(self, run: Run, site: Site, owner: Module) -> None:
@@ -144,6 +157,27 @@ class Constructions(Observer):
             used_at=run.site(node),
             registered=registered,
         )
+
+
+def _is_whole_size(value: Value | None) -> bool:
+    """Whether it is the shape of a tensor, and no single dimension."""
+    if not isinstance(value, Plain):
+        return False
+    size = value.size
+    told = isinstance(size, Making) and size.name in ("shape", "size") and size.of is None
+    return told or value.symbol[-1] == "shape"
+
+
+def _noise_beside(value: Tensor) -> bool:
+    """Whether it is drawn with the whole size of another tensor: noise that is added to that one, and no weight."""
+    made, drawn = value.meta, False
+    while isinstance(made, Making):
+        drawn = drawn or made.name.startswith("rand") or made.name in _DRAWS
+        first = made.args[0] if made.args else None
+        if made.name.endswith("_like") or (len(made.args) == 1 and _is_whole_size(first)):
+            return drawn
+        made = first.meta if isinstance(first, Tensor) else None
+    return False
 
 
 def _is_new(run: Run, part: Module, before: int) -> bool:

@@ -133,6 +133,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR811": ("ddp-wrapper-bypassed", "E", "SP", "unsafe"),
     "TDR812": ("moved-after-wrap", "E", "SP", "unsafe"),
     "TDR814": ("process-group-without-wrapper", "E", "SP", "-"),
+    "TDR815": ("batch-norm-not-synchronised", "A", "S", "unsafe"),
     "TDR816": ("unused-parameter-under-ddp", "E", "SP", "-"),
     "TDR817": ("ranks-share-device", "E", "S", "unsafe"),
     "TDR805": ("fp16-without-scaler", "E", "SP", "-"),

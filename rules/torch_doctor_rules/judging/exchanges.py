@@ -110,6 +110,11 @@ def through(trace: Trace, wrapped: Wrapped) -> list[Forward]:
     ]
 
 
+def escaped(trace: Trace) -> frozenset[int]:
+    """The modules of which code out of sight may have changed anything."""
+    return frozenset[int]().union(*(event.modules for event in trace.of(Escaped) if not event.builds))
+
+
 def waiting(trace: Trace) -> Iterator[tuple[Wrapped, list[LayerRegistered]]]:
     """The wrappers that wait for gradients that never come, and the layers nothing calls for whose gradients they do."""
     family = trace.view(Family)
@@ -119,7 +124,7 @@ def waiting(trace: Trace) -> Iterator[tuple[Wrapped, list[LayerRegistered]]]:
             inside = family.within((wrapped.module,))
             yield wrapped, [each for each in unused if each.owner in inside and each.trainable]
     elif unused and not any(trace.of(kind) for kind in (Owned, GaveUp)):
-        touched = frozenset[int]().union(*(event.modules for event in trace.of(Escaped) if not event.builds))
+        touched = escaped(trace)
         for wrapped in trace.of(Wrapped):
             layers = [each for each in unused if (each.owner, each.name) in wrapped.awaited]
             if layers and wrapped.module not in touched and len(through(trace, wrapped)) >= ENOUGH:

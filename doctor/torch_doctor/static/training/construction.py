@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.periodic import counts
 from torch_doctor.static.tables import libraries, models, training, wrappers
-from torch_doctor.static.training import copies, library_models, module_parts, parameters, places, presence
+from torch_doctor.static.training import copies, library_models, modes, module_parts, parameters, places, presence
 from torch_doctor.static.values import (
     BUILT,
     NOWHERE,
@@ -51,6 +51,8 @@ _OURS = frozenset(("torch", "builtins")) | sys.stdlib_module_names
 _DDP = "torch.nn.parallel.DistributedDataParallel"
 _IN_PLACE = frozenset(("torch.nn.DataParallel", _DDP, "torch.compile", "torch.jit.script"))
 """Wrappers that leave a module where it is."""
+_CONVERTS = "torch.nn.SyncBatchNorm.convert_sync_batchnorm"
+_BATCH_NORMS = frozenset(f"torch.nn.BatchNorm{size}d" for size in (1, 2, 3))
 _SURE = 5
 """Its first arguments, which are the same in all versions and say nothing of unused parameters."""
 _IGNORED = "_ddp_params_and_buffers_to_ignore"
@@ -135,8 +137,12 @@ def _in_wrapper(run: Run, name: str, position: Position, value: Value | None, ca
     if name in wrappers.PARALLEL and isinstance(value, Module):
         awaited = _awaited(run, value, call) if name == _DDP else frozenset[tuple[int, str]]()
         text = run.text_of_argument(call.node, position)
-        run.emit(Wrapped, call.node, module=value.id, name=text, wrapper=name, awaited=awaited)
+        norms = _batch_norms(run, value)
+        run.emit(Wrapped, call.node, module=value.id, name=text, wrapper=name, awaited=awaited, batch_norms=norms)
         return value.within(name)
+    if isinstance(value, Module) and name == _CONVERTS:
+        for part in module_parts.parts_of(run, value).parts:
+            run.heap.set(part.facts, Fact.SYNCHRONISED, value=True)
     if isinstance(value, Module) and name not in _IN_PLACE:
         places.lost_sight(run, module_parts.with_parts(run, frozenset((value.id,))), ())
     if name in wrappers.COMPILERS and isinstance(value, Module):
@@ -156,6 +162,13 @@ def _awaited(run: Run, module: Module, call: Call) -> frozenset[tuple[int, str]]
         for name, layer in part.fields.items()
         if isinstance(name, str) and isinstance(layer, Module) and module_parts.trainable(run, layer)
     )
+
+
+def _batch_norms(run: Run, module: Module) -> int:
+    """How many layers of a module normalise by the rows of its own process."""
+    parts = [part for part in module_parts.parts_of(run, module).parts if part.layer in _BATCH_NORMS]
+    own = [part for part in parts if part.fact(Fact.FROZEN) is False and not part.fact(Fact.SYNCHRONISED)]
+    return sum(modes.own_mode(run, part)[1] is True for part in own)
 
 
 @library_family(models.library_model)

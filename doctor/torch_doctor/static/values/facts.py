@@ -107,6 +107,8 @@ class Fact(Enum):
     """Whether its forward calls code out of sight, which may be a layer of any sort."""
     COMPILED = "compiled", False, _either
     """Whether it may be compiled."""
+    SYNCHRONISED = "synchronised", False, _either
+    """Whether it may share the statistics of a batch with other processes."""
     ENGINE = "engine", None, _first
     """The optimizer of the engine that a framework may have made of it, whose own methods train it; whatever it is."""
     FROZEN = "frozen", False, _agreed

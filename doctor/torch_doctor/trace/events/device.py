@@ -138,14 +138,15 @@ class Wrapped(Event, frozen=True, kw_only=True):
     """A module was wrapped for training in several processes or on several devices, by `wrapper` (its torch name).
 
     `awaited` are layers in it, each with its owner and its name there, without whose gradients the exchange of
-    `DistributedDataParallel` never ends: they train, and it is not told to look for unused parameters. Only the static
-    witness says that.
+    `DistributedDataParallel` never ends: they train, and it is not told to look for unused parameters. `batch_norms` counts
+    those that train and normalise by the rows of their own process. Only the static witness says all that.
     """
 
     module: int
     name: str
     wrapper: str
     awaited: frozenset[tuple[int, str]] = frozenset()
+    batch_norms: int = 0
 
     def words(self, _: Names, /) -> str:
         return f"wrap {quoted(self.name)} in {short(self.wrapper)}"

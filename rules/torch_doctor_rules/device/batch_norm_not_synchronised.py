@@ -1,0 +1,132 @@
+"""TDR815: batch norm that sees the few rows of one process."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.edits import Insert
+from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import GaveUp, GroupBegun, LoaderBuilt, ModeSet, Owned, Wrapped
+from torch_doctor_rules.judging.exchanges import OF_THREADS, escaped, through
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.wording import is_path, message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+FEW = 16
+"""Rows of a process from which batch norm is as good as with more, by the figures of the paper that the page names."""
+CONVERT = "{0} = torch.nn.SyncBatchNorm.convert_sync_batchnorm({0})"
+
+
+class BatchNormNotSynchronised(Rule):
+    """Batch norm in `DistributedDataParallel` or FSDP normalises by the few rows of its own process.
+
+    ## Why is this bad?
+    Each process normalises by the mean and the variance of its own rows. Of few rows these are noisy, and the running
+    statistics with which the model is evaluated do not fit. On ImageNet a ResNet-50 makes 23.7 % errors with 16 rows for
+    each GPU, 24.8 % with 8, 27.3 % with 4 and 34.7 % with 2 (Wu and He, "Group Normalization", 2018, table 2).
+    `SyncBatchNorm` takes the statistics of all processes together.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+    torch.distributed.init_process_group("nccl")
+    data = TensorDataset(torch.randn(64, 3, 8, 8))
+    sampler = DistributedSampler(data)
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(144, 1)).cuda()
+    net = nn.parallel.DistributedDataParallel(net)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for epoch in range(2):
+        sampler.set_epoch(epoch)
+        for (x,) in DataLoader(data, batch_size=4, sampler=sampler):
+            optimizer.zero_grad()
+            net(x.cuda()).square().mean().backward()
+            optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    data = TensorDataset(torch.randn(64, 3, 8, 8))
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(144, 1))
+    if torch.cuda.is_available():  # it computes on GPUs only
+        net = nn.SyncBatchNorm.convert_sync_batchnorm(net)
+    net = nn.parallel.DistributedDataParallel(net)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for epoch in range(2):
+        for (x,) in DataLoader(data, batch_size=4, shuffle=True):
+            optimizer.zero_grad()
+            net(x).square().mean().backward()
+            optimizer.step()
+    torch.distributed.destroy_process_group()
+    ```
+
+    ## Fix safety
+    The fix is unsafe: the model computes other numbers, and the processes wait for each other in every such layer. It
+    converts the model before the statement that wraps it, where that has a name.
+
+    ## How the probe confirms it
+    It does not: how good the statistics are shows in the result of a training on several GPUs.
+
+    ## When it stays silent
+    With 16 rows or more for each process, or where their number is not known, comes from an option or out of sight. Where
+    batch norm was converted, perhaps only by a setting; where it is frozen or a part of the model is put into evaluation
+    mode; where any module was out of sight; for `DataParallel`, groups of one process, and frameworks that convert themselves.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.SyncBatchNorm.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.BatchNorm2d.html
+    """
+
+    code = "TDR815"
+    name = "batch-norm-not-synchronised"
+    level = Level.ADVICE
+    witness = "S"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every wrapping of batch norm through which few rows go."""
+        parts_rest = any(event.training is not True and not event.whole for event in trace.of(ModeSet))
+        alone = any(group.size == 1 for group in trace.of(GroupBegun))
+        unseen = bool(escaped(trace)) or any(trace.of(kind) for kind in (Owned, GaveUp))
+        if not (trace.observed or parts_rest or alone or unseen):
+            yield from first_per_site(self._found(trace))
+
+    def _found(self, trace: Trace) -> Iterator[Finding]:
+        loaders = {event.loader: event for event in trace.of(LoaderBuilt)}
+        for wrapped in trace.of(Wrapped):
+            if wrapped.wrapper == OF_THREADS or not wrapped.batch_norms:
+                continue
+            for forward in through(trace, wrapped):
+                loader = loaders.get(forward.inputs.loader)
+                if (
+                    loader is not None
+                    and forward.training
+                    and loader.batch
+                    and not loader.chosen
+                    and loader.batch < FEW
+                ):
+                    yield self._report(wrapped, loader)
+
+    def _report(self, wrapped: Wrapped, loader: LoaderBuilt) -> Finding:
+        return self.finding(
+            wrapped.site,
+            message(
+                "batch norm in `{name}` normalises by the {rows} rows of each process",
+                name=wrapped.name,
+                rows=str(loader.batch),
+            ),
+            help="share its statistics between the processes before the model is wrapped, or use group norm",
+            trail=(Step(loader.site, "the batches of each process are made here"),),
+            edits=[Insert(wrapped.site, CONVERT.format(wrapped.name))] if is_path(wrapped.name) else [],
+        )

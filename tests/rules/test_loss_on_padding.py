@@ -53,6 +53,13 @@ def test_the_labels_of_a_model_with_a_loss_of_its_own_are_to_be_changed(script: 
     assert not finding.edits
 
 
+def test_labels_that_one_place_pads_have_one_cause_in_training_and_evaluation(script: Script) -> None:
+    at = script.at("tokenizer(texts, padding=True)")
+    for text in ("model(words)", "model(valid_words)"):
+        script.add(PaddedTargets, text, name="model", target="labels", counted=True, within=True, padded_at=at)
+    assert len({finding.cause for finding in script.findings(LossOnPadding)}) == 1
+
+
 def test_a_loss_that_nothing_learns_from_is_a_figure(script: Script) -> None:
     script.add(PaddedTargets, "model(words)", name="model", target="labels", counted=True, trains=False)
     [finding] = script.findings(LossOnPadding)

@@ -129,7 +129,7 @@ class LossOnPadding(Rule):
                 ),
                 help=sentence(remedy, fill=f", {event.fill}" if event.fill else ""),
                 trail=[Step(padded, "shorter sequences are filled up here")] if padded is not None else [],
-                cause=place(settings if settings != event.site else None),
+                cause=place(padded if event.within else settings if settings != event.site else None),
                 edits=[Keyword(settings, "ignore_index", event.fill)] if settings is not None and event.fill else [],
             )
 

@@ -150,6 +150,7 @@ CLAIMS: dict[str, list[Claim]] = {
     "TDR115": [
         Claim("{} of {} backward pass(?:es)? reach no parameter", some, none),
         Claim("`backward\\(\\)` refuses a loss without a graph", always, never),
+        Claim("{} of {} backward pass(?:es)? gave it a gradient", none, some),
     ],
     "TDR116": [
         Claim("`backward\\(\\)` refuses a loss of {} numbers?", lambda numbers: numbers != 1, never),

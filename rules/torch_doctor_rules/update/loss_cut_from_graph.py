@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import Backward, Broken, Meant, ModuleBuilt, OptimizerBuilt, Trace
+from torch_doctor.trace import Backward, Broken, Meant, ModuleBuilt, OptimizerBuilt, ParameterCut, Trace
+from torch_doctor_rules.judging.cut_parameters import LOST, cause_of, lost_parameters, never_reached, seen_of
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.graph_cuts import Cut, Cuts, refused
 from torch_doctor_rules.judging.wording import message, owner, sentence
@@ -23,6 +24,7 @@ class LossCutFromGraph(Rule):
     `torch.tensor(loss.item(), requires_grad=True)` is a new tensor that knows nothing of the model: `backward()` gives a
     gradient to it, and none to any parameter. The same holds for a loss of predicted labels, of NumPy arrays or of
     detached outputs. Without `requires_grad=True` torch raises; with it, the error is silenced and nothing is learned.
+    A parameter that comes to the loss as a number, `scale = self.log_scale.item()`, stays what it is, whatever else learns.
 
     ## Example
     ```python
@@ -59,11 +61,12 @@ class LossCutFromGraph(Rule):
 
     ## How the probe confirms it
     The loss that goes backward is a tensor without a history, beside a model whose output never goes backward; or
-    `backward()` refuses it because it has no graph.
+    `backward()` refuses it because it has no graph. Of a parameter: no backward pass gave it a gradient.
 
     ## When it stays silent
     When some forward is still behind the loss (detached advantages, targets and discriminator inputs), when what was cut
-    goes backward by itself, and when it is not all in sight what the loss is made of.
+    goes backward by itself, and when it is not all in sight what the loss is made of. For a parameter that is frozen, changed
+    by hand, in no optimizer, or used in any other way. TDR119 and TDR118 leave to this rule what it reports.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.tensor.html
@@ -74,6 +77,7 @@ class LossCutFromGraph(Rule):
     name = "loss-cut-from-graph"
     level = Level.ERROR
     witness = "SP"
+    needs = frozenset({"parameters"})
     voided_by = frozenset({"inside"})
     meant = Meant.REACHED
 
@@ -84,13 +88,26 @@ class LossCutFromGraph(Rule):
             if cut.site not in seen:
                 seen.add(cut.site)
                 yield self._report(cut)
+        for event in lost_parameters(trace):
+            yield self._lost(event)
+        for parameter in never_reached(trace):
+            yield self.finding(parameter.site, "no gradient comes to this parameter", cause=cause_of(parameter))
+
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:  # noqa: ARG002 - what a rule may look at
+        """Of a parameter without a gradient TDR118 speaks: only the source tells where it was cut off."""
+        return not finding.cause
 
     def same(self, finding: Finding, seen: Finding) -> bool:
-        """Whether both lead to one `backward()`: a run does not tell where the graph was lost."""
+        """Whether both lead to one `backward()`, or are of one parameter: a run does not tell where the graph was lost."""
+        if finding.cause or seen.cause:
+            return finding.cause == seen.cause
         return same_place(finding.trail[-1].site, seen.trail[-1].site)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether parameters got gradients there."""
+        if finding.cause:
+            fates = [each for each in seen_of(trace, finding.cause) if each.backwards]
+            return all(each.gradients for each in fates) if fates else False
         passes = at(trace, finding.trail[-1].site, Backward)
         known = {built.module for built in trace.of(ModuleBuilt)}.union(*(o.modules for o in trace.of(OptimizerBuilt)))
         if passes and not any(
@@ -99,12 +116,17 @@ class LossCutFromGraph(Rule):
             return "no parameter got a gradient, but perhaps for another reason"
         return bool(passes)
 
-    def broken(self, finding: Finding) -> Broken:
+    def broken(self, finding: Finding) -> Broken | None:
         """The loss, where it goes backward."""
-        return Broken(finding.trail[-1].site, self.meant, self.code, self.name)
+        return None if finding.cause else Broken(finding.trail[-1].site, self.meant, self.code, self.name)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many passes reached nothing."""
+        for fate in seen_of(trace, finding.cause) if finding.cause else ():
+            text = f"{fate.gradients} of {count(fate.backwards, 'backward pass', 'backward passes')} gave it a gradient"
+            yield fact(text, fate.gradients, "gradients", fate)
+        if finding.cause:
+            return
         site = finding.trail[-1].site
         passes = at(trace, site, Backward)
         empty = [event for event in passes if event.loss.leaf]
@@ -126,4 +148,15 @@ class LossCutFromGraph(Rule):
                 Step(cut.site, "the graph is lost here"),
                 Step(cut.backward, sentence("`{name}` goes backward here", name=name)),
             ),
+        )
+
+    def _lost(self, event: ParameterCut) -> Finding:
+        name = owner(event.text, event.how, "the parameter")
+        text = "`{how}` cuts `{name}` off the loss: it never gets a gradient"
+        return self.finding(
+            event.site,
+            message(text, name=name, how=event.how),
+            help="compute with the parameter itself; take its number for a log alone",
+            trail=[Step(event.backward, "the loss goes backward here")] if event.backward is not None else [],
+            cause=LOST + event.attribute,
         )

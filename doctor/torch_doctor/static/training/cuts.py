@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from torch_doctor.static.training import constants
 from torch_doctor.static.values import NOWHERE, Fact, ParameterValue, Tensor
-from torch_doctor.trace import GraphCut, LeafMade
+from torch_doctor.trace import GraphCut, LeafMade, ParameterCut
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -18,8 +19,12 @@ if TYPE_CHECKING:
 
 
 def cut(run: Run, flow: Flow, of: Value | None, how: str, node: p.Node) -> Flow:
-    """The flow without its graph; that a graph through a forward ended here is an event."""
+    """The flow without its graph; that a graph through a forward, or of a parameter, ended here is an event."""
     if flow.graph is not True or not flow.graph_forwards:
+        taken = None if of is None else constants.parameter_of(of)
+        if taken is not None and taken.declared and flow.graph is True:
+            cut_off = run.emit(ParameterCut, node, how=how.rpartition(".")[2], parameter=taken.id, text=run.text(node))
+            return replace(flow.cut(), cuts=flow.cuts | {cut_off.index})
         return flow.cut()
     fact = run.fact(of.with_flow(flow) if isinstance(of, Tensor) else Tensor(flow))
     event = run.emit(GraphCut, node, how=how.rpartition(".")[2], value=fact)

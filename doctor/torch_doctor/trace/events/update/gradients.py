@@ -192,6 +192,24 @@ class GraphCut(Event, frozen=True, kw_only=True):
         return f"{quoted(self.how)} ends the graph of {self.value.words()}"
 
 
+class ParameterCut(Event, frozen=True, kw_only=True):
+    """A parameter was taken without its graph: by `how`, as for `GraphCut`. `text` is how it was spelled.
+
+    `attribute` is its name after that of its module's class. `alone`: a loss that went backward was
+    computed from what was taken, and nothing in sight uses the parameter otherwise. `backward` is where that loss went backward.
+    """
+
+    how: str
+    parameter: int
+    text: str
+    attribute: str = ""
+    alone: bool = False
+    backward: Site | None = None
+
+    def words(self, _: Names, /) -> str:
+        return f"{quoted(self.how)} takes a parameter without its graph{in_brackets(['all of it in the loss'] * self.alone)}"
+
+
 class LeafMade(Event, frozen=True, kw_only=True):
     """What was computed, and has lost its graph, requires gradients from here on: `value`, now the tensor `leaf`."""
 

@@ -24,11 +24,12 @@ class State:
     earlier pass went by, and no optimizer stepped.
     """
 
-    __slots__ = ("gradient", "present", "ref", "values", "version", "waited", "zero_version")
+    __slots__ = ("empty", "gradient", "present", "ref", "values", "version", "waited", "zero_version")
 
     def __init__(self, ref: weakref.ref[Any]) -> None:
         self.ref = ref
         self.present = False
+        self.empty = False  # the backward pass gave zeros
         self.gradient = 0
         self.version = -1
         self.zero_version = -1
@@ -59,7 +60,7 @@ class Watcher:
         for key, state in list(self._states.items()):
             tensor = state.ref()
             gradient = None if tensor is None else tensor.grad
-            state.present = gradient is not None and _is_nonzero(gradient)
+            state.present, state.empty = gradient is not None and _is_nonzero(gradient), False
             if gradient is not None:
                 state.gradient, state.version = id(gradient), gradient._version
                 state.zero_version = -1 if state.present else gradient._version
@@ -104,7 +105,7 @@ class Watcher:
         for tensor in tensors:
             number = id(tensor)
             state = self.state(tensor)
-            state.present = True
+            state.present, state.empty = True, not _is_nonzero(tensor.grad)
             state.gradient, state.version = id(tensor.grad), tensor.grad._version
             self._present.add(number)
             if (number not in optimized or (state.waited and number not in moved)) and tensor.numel() <= LARGEST:
@@ -198,7 +199,8 @@ class Watcher:
         return gone, moved, changed
 
     def _is_cleared(self, gradient: Any, state: State, thoroughly: bool) -> bool:  # noqa: FBT001 - as `_changes` knows it
-        return (thoroughly or gradient._version != state.version) and not _is_nonzero(gradient)
+        looks = thoroughly or gradient._version != state.version
+        return looks and not state.empty and not _is_nonzero(gradient)
 
     def _assigned(self, tensors: Iterable[Any]) -> list[Any]:
         """The tensors that have a gradient which no backward pass put there."""
@@ -210,7 +212,7 @@ class Watcher:
                 known = id(gradient) == state.gradient and gradient._version == state.zero_version
                 if not known and _is_nonzero(gradient):
                     found.append(tensor)
-                    state.present = True
+                    state.present, state.empty = True, False
                     state.gradient, state.version = id(gradient), gradient._version
                     self._present.add(id(tensor))
         return found

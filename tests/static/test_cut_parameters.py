@@ -32,12 +32,23 @@ for _ in range(3):
 ALL = "all of it in the loss"
 
 
-@pytest.mark.parametrize("taken", ["self.scale.item()", "self.scale.detach()", "self.scale.detach().exp().item()"])
+@pytest.mark.parametrize(
+    "taken", ["self.scale.item()", "self.scale.detach()", "self.scale.detach().exp().item()", "self.scale.exp().item()"]
+)
 def test_a_parameter_that_comes_to_the_loss_without_its_graph_is_cut_off(taken: str) -> None:
     assert said(SCRIPT.format(taken=taken, penalty="0"), ALL)
 
 
-@pytest.mark.parametrize("penalty", ["self.scale ** 2", "sum(each.norm() for each in self.parameters())"])
+@pytest.mark.parametrize(
+    "penalty",
+    [
+        "self.scale ** 2",
+        "sum(each.norm() for each in self.parameters())",
+        "dict(self.named_parameters())['scale']",
+        "self.scale.exp()",
+        "torch.stack([self.scale.exp(), self.fc.bias.sum()]).sum()",
+    ],
+)
 def test_it_is_not_where_it_comes_there_in_another_way_too(penalty: str) -> None:
     assert not said(SCRIPT.format(taken="self.scale.detach()", penalty=penalty), ALL)
 

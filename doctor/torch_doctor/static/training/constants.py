@@ -10,6 +10,8 @@ from torch_doctor.static.values import Const, Making, ParameterValue, Tensor, Va
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from torch_doctor.static.run import Run
+
 FILLED: Final = dict.fromkeys(words("zeros zeros_like new_zeros zero_ zeros_"), 0.0) | dict.fromkeys(
     words("ones ones_like new_ones ones_"), 1.0
 )
@@ -62,3 +64,14 @@ def parameter_of(value: Value) -> ParameterValue | None:
     while isinstance(value, Tensor) and isinstance(value.meta, Making) and value.meta.name in _VIEWS:
         value = value.meta.args[0]
     return value if isinstance(value, ParameterValue) else None
+
+
+def computed_of(run: Run, value: Value) -> ParameterValue | None:
+    """The parameter whose numbers a value has, or of which alone it was computed, with its graph."""
+    flow = value.flow
+    if flow.graph is not True:
+        return None
+    if (direct := parameter_of(value)) is not None:
+        return direct
+    behind = run.objects.get(*flow.modules) if len(flow.modules) == 1 and not flow.forwards else None
+    return behind if isinstance(behind, ParameterValue) else None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def cut(run: Run, flow: Flow, of: Value | None, how: str, node: p.Node) -> Flow:
     """The flow without its graph; that a graph through a forward, or of a parameter, ended here is an event."""
     if flow.graph is not True or not flow.graph_forwards:
-        taken = None if of is None else constants.parameter_of(of)
+        taken = None if of is None else constants.computed_of(run, of)
         if taken is not None and taken.declared and flow.graph is True:
             cut_off = run.emit(ParameterCut, node, how=how.rpartition(".")[2], parameter=taken.id, text=run.text(node))
             return replace(flow.cut(), cuts=flow.cuts | {cut_off.index})

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.observer import Observer
-from torch_doctor.static.training import constants
+from torch_doctor.static.training import constants, module_parts
 from torch_doctor.static.values import Fact, Module, ParameterValue, Params, Value
 from torch_doctor.trace import ParameterCut
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call
+
+
+BY_NAME = frozenset({"named_parameters", "get_parameter"})
 
 
 class CutParameters(Observer, read=(Module,)):
@@ -28,21 +31,23 @@ class CutParameters(Observer, read=(Module,)):
         self._used: set[int] = set()
         self._alone: list[ParameterCut] = []
 
-    def read(self, _: Run, value: Value, name: str, __: p.Node) -> None:
-        """A parameter is taken from its module."""
+    def read(self, run: Run, value: Value, name: str, __: p.Node) -> None:
+        """A parameter is taken from its module, or all of them by their names, which may be taken for anything."""
+        if isinstance(value, Module) and name in BY_NAME:
+            self._used |= module_parts.parts_of(run, value).owners
         if isinstance(value, Module) and isinstance(part := value.fields.get(name), ParameterValue):
             self._read[part.id] += 1
             self._names[part.id] = f"{value.class_name}.{name}"
 
-    def made(self, _: Run, name: str, call: Call, result: Value) -> None:
-        """Its graph ends where it is taken, or something else is made of it."""
+    def made(self, run: Run, name: str, call: Call, result: Value) -> None:
+        """Its graph ends, or something else is made of it than another function of it alone."""
         for value in call.values:
             if isinstance(value, Params):
                 self._used |= value.modules & result.flow.modules
-            taken = constants.parameter_of(value) if value.flow.graph is True else None
+            taken = constants.computed_of(run, value)
             if taken is not None and name in ("detach", "item"):
                 self._cut[taken.id] += 1
-            elif taken is not None:
+            elif taken is not None and (len(call.values) > 1 or constants.computed_of(run, result) is not taken):
                 self._used.add(taken.id)
 
     def computed(self, _: Run, __: str, operands: tuple[Value, ...], ___: p.Node) -> None:

@@ -28,7 +28,6 @@ from torch_doctor.static.values import (
     reachable,
     rebuilt,
 )
-from torch_doctor.trace import Backward, Stepped
 
 if TYPE_CHECKING:
     from torch_doctor.static.flow import Flow
@@ -46,9 +45,10 @@ class Result(Struct, frozen=True):
 
 
 class ForwardCache(Knowledge):
-    """What calls of project modules returned, by what they were given."""
+    """What calls of project modules returned, by what they were given; `trained` counts backward passes and steps."""
 
     def __init__(self) -> None:
+        self.trained = 0
         self.results: dict[Any, Result] = {}
         self.objects = Fields(NEWEST)  # those of this path: results that hold objects, which are not there on another
 
@@ -66,7 +66,7 @@ class ForwardCache(Knowledge):
 
 def moment(run: Run) -> tuple[int, int]:
     """What a call that is remembered leaves as it is: all module trees, and how often something went backward or was stepped."""
-    return run.heap.structure, len(run.trace.of(Backward)) + len(run.trace.of(Stepped))
+    return run.heap.structure, run.of(ForwardCache).trained
 
 
 def key(run: Run, module: Module, call: Call) -> tuple[Any, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -11,7 +10,15 @@ from msgspec.structs import replace
 from torch_doctor.static import program as p
 from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import training
-from torch_doctor.static.training import autocasting, forwards, keeping, mending, parameters
+from torch_doctor.static.training import (
+    autocasting,
+    forward_cache,
+    forwards,
+    keeping,
+    mending,
+    parameters,
+    written_forwards,
+)
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     NOTHING,
@@ -33,7 +40,6 @@ from torch_doctor.trace import (
     Backward,
     Clipped,
     FiniteChecked,
-    Forward,
     GraphCut,
     Kind,
     Meant,
@@ -74,6 +80,7 @@ def backward(
         observe(run, value, call)
     surely = flow.surely or flow.modules  # some have gradients; where none is certain, all that may be
     opaque = isinstance(value, Unknown) or flow.graph is not True or not flow.forwards or surely != flow.modules
+    run.of(forward_cache.ForwardCache).trained += 1
     run.emit(
         Backward,
         call.node,
@@ -82,7 +89,7 @@ def backward(
         loss=run.fact(value, call.name),
         modules=frozenset(number for number in surely if _may_have_gradients(run, number)) or surely,
         whole=not opaque,
-        forwards=flow.forwards | _under_way(run),
+        forwards=flow.forwards | written_forwards.under_way(run),  # what goes backward in a forward trains its module
         retained=flow.retained,
         retain_graph=call.flag("retain_graph", "create_graph", default=False),
         inputs_only=inputs is not None,
@@ -94,13 +101,6 @@ def backward(
         autocast=autocasting.current(run),
         direct=surely - forwards.reached(run, flow.graph_forwards),
     )
-
-
-def _under_way(run: Run) -> frozenset[int]:
-    """The forward that is being executed: what goes backward in it trains the module that was called."""
-    whole = run.modules_called[:1]
-    called = (event.index for event in reversed(run.trace.of(Forward)) if whole and event.module == whole[0].id)
-    return frozenset(islice(called, 1))
 
 
 def _may_have_gradients(run: Run, number: int) -> bool:
@@ -227,6 +227,7 @@ def stepped(run: Run, of: Optimizer, node: p.Node, name: str, **more: int) -> No
     fill(run, node)
     leaves = frozenset(number for number in of.modules if _is_alone(run, number))
     more["several"] = of.fact(Fact.SEVERAL)
+    run.of(forward_cache.ForwardCache).trained += 1
     run.emit(Stepped, node, optimizer=of.id, name=name, modules=of.modules, whole=of.whole, leaves=leaves, **more)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace import Forward
@@ -22,6 +23,13 @@ def last(run: Run) -> Forward | None:
     """The forward that was written last."""
     forwards = run.trace.of(Forward)
     return forwards[-1] if forwards else None
+
+
+def under_way(run: Run) -> frozenset[int]:
+    """The number of the forward that is being executed, the outermost one."""
+    whole = run.modules_called[:1]
+    called = (event.index for event in reversed(run.trace.of(Forward)) if whole and event.module == whole[0].id)
+    return frozenset(islice(called, 1))
 
 
 def dropped(run: Run, before: int, call: p.Call) -> None:

@@ -52,6 +52,10 @@ class ForwardCache(Knowledge):
         self.results: dict[Any, Result] = {}
         self.objects = Fields(NEWEST)  # those of this path: results that hold objects, which are not there on another
 
+    def count(self) -> None:
+        """Something goes backward, or is stepped."""
+        self.trained += 1
+
     def get(self, key: object) -> Result | None:
         """What was returned for this key, as far as it is there on this path."""
         return self.results.get(key) or self.objects.get(key)

@@ -80,7 +80,7 @@ def backward(
         observe(run, value, call)
     surely = flow.surely or flow.modules  # some have gradients; where none is certain, all that may be
     opaque = isinstance(value, Unknown) or flow.graph is not True or not flow.forwards or surely != flow.modules
-    run.of(forward_cache.ForwardCache).trained += 1
+    run.of(forward_cache.ForwardCache).count()
     run.emit(
         Backward,
         call.node,
@@ -227,7 +227,7 @@ def stepped(run: Run, of: Optimizer, node: p.Node, name: str, **more: int) -> No
     fill(run, node)
     leaves = frozenset(number for number in of.modules if _is_alone(run, number))
     more["several"] = of.fact(Fact.SEVERAL)
-    run.of(forward_cache.ForwardCache).trained += 1
+    run.of(forward_cache.ForwardCache).count()
     run.emit(Stepped, node, optimizer=of.id, name=name, modules=of.modules, whole=of.whole, leaves=leaves, **more)
 
 

@@ -94,6 +94,13 @@ def _step(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
     return NOTHING
 
 
+@handles(_METHODS, "detach_")
+def _detach(run: Run, of: UnknownAttribute, _: Call) -> Value:
+    now = Unknown(of.of.flow.cut(), of.of.holds, origin=of.of.origin)
+    run.heap.change(of.of, now)
+    return now
+
+
 @handles(_METHODS, "append", "add", "appendleft")
 def _append(run: Run, _: UnknownAttribute, call: Call) -> None:
     if call.args and call.args[0].flow.graph is True:  # where it goes is out of sight

@@ -67,8 +67,8 @@ class CutParameters(Observer, read=(Module,)):
         for event in [each for each in self._alone if not self._is_all(run, each)]:
             self._alone.remove(event)
             run.trace.replace(event, alone=False)
-        for cut in run.trace.at(*sorted(loss.flow.cuts)):
-            if isinstance(cut, ParameterCut) and not cut.alone and self._is_all(run, cut):
+        for cut in [each for each in run.trace.of(ParameterCut) if each.index in loss.flow.cuts]:
+            if not cut.alone and self._is_all(run, cut):
                 name, site = self._names[cut.parameter], run.site(call.node)
                 self._alone.append(run.trace.replace(cut, alone=True, attribute=name, backward=site))
 

@@ -295,6 +295,7 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("0 modes are set in it", always, never),
     ],
     "TDR315": [Claim("with one row replaced, {} of {} other rows? changed", some, none)],
+    "TDR316": [Claim("other rows in it changed the results in {} of {} tr(?:y|ies)", none, some)],
     "TDR401": [TWICE, Claim("{} of {} evaluation batches run in training mode", some, none)],
     "TDR402": [
         Claim("{} of {} evaluation batches record a graph", some, none),

@@ -54,6 +54,7 @@ def lower_function(
 
 def _parameter(low: Lowering, arg: ast.arg, kind: str, default: ast.expr | None) -> p.Parameter:
     return p.Parameter(
+        low.at(arg),
         arg.arg,
         kind,
         None if default is None else low.expr(default),

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 class Parameter:
     """A function's parameter; `kind` is "plain", "keyword", "args" or "kwargs"."""
 
-    __slots__ = ("annotation", "default", "kind", "name")
+    __slots__ = ("annotation", "at", "default", "kind", "name")
 
-    def __init__(self, name: str, kind: str, default: Expr | None, annotation: Expr | None) -> None:
+    def __init__(self, at: At, name: str, kind: str, default: Expr | None, annotation: Expr | None) -> None:
+        self.at = at
         self.name = name
         self.kind = kind
         self.default = default

@@ -178,3 +178,23 @@ class RowsMixed(Event, frozen=True, kw_only=True):
             return f"{short(self.name)} keeps the rows of a batch apart"
         counted = [f"{self.changed} of {self.rows - 1} others"] * bool(self.rows)
         return f"{short(self.name)} mixes the rows of a batch{in_brackets(counted)}"
+
+
+class InputTried(Event, frozen=True, kw_only=True):
+    """A `forward` of class `module` gets a batch's tensor as its parameter `name`: `site` is that parameter.
+
+    The static witness writes it where the body never names the parameter. The probe writes it each time that it gave the
+    rows of the parameter in another order to a copy: `changed` tells whether the results did, `others` counts the other
+    parameters by which they did. `used_at` is the call.
+    """
+
+    module: str
+    name: str
+    used_at: Site | None = None
+    changed: bool | None = None
+    others: int = 0
+
+    def words(self, _: Names, /) -> str:
+        if self.changed is None:
+            return f"{quoted(self.module)} never reads {quoted(self.name)}"
+        return f"other rows in {quoted(self.name)} {'change' if self.changed else 'do not change'} what {quoted(self.module)} gives"

@@ -1,0 +1,71 @@
+"""Rows of one input that a copy gets in another order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from torch_doctor.trace import InputTried
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SCRIPT = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+torch.manual_seed(0)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.gate = nn.Linear(4, 2), nn.Linear(3, 2), nn.Parameter(torch.zeros(()))
+        self.drop, self.kept = nn.Dropout(0.5), None
+        self.register_buffer("calls", torch.zeros(()))
+    def forward(self, x, y):
+        self.calls += 1
+        {line}
+net = Net()
+for x, y in DataLoader(TensorDataset(torch.randn(32, 4), torch.randn(32, 3)), batch_size=8):
+    {call}
+"""
+
+
+def script(line: str, call: str = "print(net(x, y).sum().item(), torch.rand(1).item(), net.calls.item())") -> str:
+    return SCRIPT.format(line=line, call=call)
+
+
+@pytest.mark.parametrize(
+    ("line", "changed"),
+    [
+        ("return self.a(x)", {"x": True, "y": False}),
+        ("return self.drop(self.a(x))", {"x": True, "y": False}),
+        ("return self.a(x) + self.gate * self.b(y)", {"x": True, "y": True}),
+        ("y = self.a(x); return y", {"x": True, "y": False}),
+        ("self.kept = y.max(); return self.a(x)", {"x": True, "y": True}),
+        ("return self.a(torch.zeros_like(x)) + y.new_zeros(2)", {}),
+        ("return self.a(x) + torch.rand(())", {"x": True, "y": False}),
+        ("return self.a(x) * 1 + y.max()", {"x": True, "y": True}),
+    ],
+)
+def test_results_change_by_what_is_read(seen: Callable[..., list[Any]], line: str, changed: dict[str, bool]) -> None:
+    events = seen(script(line), InputTried, "shuffled")
+    assert {each.name: each.changed for each in events} == changed
+    assert all(each.module == "Net" and each.site.row == 12 for each in events)
+
+
+def test_two_calls_of_one_place_are_looked_at(seen: Callable[..., list[Any]]) -> None:
+    assert len(seen(script("return self.a(x)"), InputTried, "shuffled")) == 4
+
+
+@pytest.mark.parametrize(
+    "call", ["print(net(x, x.sum(1)[:, None].expand(8, 3)[:1]))", "print(net(x, torch.ones(8, 3)))"]
+)
+def test_what_has_no_rows_of_its_own_is_not_tried(seen: Callable[..., list[Any]], call: str) -> None:
+    events = seen(script("return self.a(x)", call), InputTried, "shuffled")
+    assert not [each for each in events if each.name == "y"]
+
+
+def test_the_model_and_random_numbers_stay_as_they_are(observe: Callable[..., Any]) -> None:
+    text = script("return self.drop(self.a(x))")
+    assert observe(text, "shuffled").output == observe(text).output

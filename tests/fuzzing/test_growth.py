@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SIZE = 30
 MOST = 6.0
 """How much longer a script may take that is four times as long: 4 is linear, 16 is quadratic."""
-CLEAR = 0.5
+CLEAR = 1.0
 """Seconds below which the clock tells nothing."""
 
 

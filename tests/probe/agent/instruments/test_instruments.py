@@ -24,6 +24,7 @@ PARTS = {
         "differences",
         "drawing",
         "instrument",
+        "last_batch",
         "later",
         "members",
         "noise",

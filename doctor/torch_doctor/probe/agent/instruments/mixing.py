@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..watching.naming import class_name
 from .copies import copied, elements
 from .instrument import Instrument as Base
+from .last_batch import LastBatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ class Instrument(Base):
             nn.Transformer,
         )
         self._plain: dict[int, bool] = {}  # whether a loader collates its rows as torch does, by its number
-        self._given: dict[int, weakref.ref[Any]] = {}  # the tensors of the last batch
+        self._batch = LastBatch(watch)
         self._done: set[int] = set()
         self._before: tuple[Any, Any, Any, int, int] | None = None
 
@@ -78,13 +78,10 @@ class Instrument(Base):
 
     def on_batch(self, batch: Any, here: Here, event: int) -> None:
         """A loader gave a batch: only what is in it has the rows in dimension 0 for certain, not what the script makes of it."""
-        self._given = {id(each): weakref.ref(each) for each in self.watch.marks.tensors(batch)}
+        self._batch.take(batch)
 
     def _is_batch(self, tensor: Any) -> bool:
-        known = self._given.get(id(tensor))
-        loader = self.watch.marks.of(tensor).loader
-        plain = tensor.dim() > 0 and tensor.layout is self.watch.torch.strided
-        return known is not None and known() is tensor and plain and self._plain.get(loader, False)
+        return self._batch.has(tensor) and self._plain.get(self.watch.marks.of(tensor).loader, False)
 
     def _replaced(self, batch: list[Any]) -> bool:
         """Puts another row in the place of one in all of these tensors; False where all rows are alike."""

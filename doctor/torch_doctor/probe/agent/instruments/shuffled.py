@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
-import weakref
 from typing import TYPE_CHECKING, Any
 
 from ..nodes import span_of
 from ..watching.naming import class_name
 from .copies import copied, elements
 from .instrument import Instrument as Base
+from .last_batch import LastBatch
 
 if TYPE_CHECKING:
     from ..scopes import Here
@@ -28,14 +28,17 @@ class Instrument(Base):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._calls: dict[int, int] = {}
-        self._given: dict[int, weakref.ref[Any]] = {}
+        self._batch = LastBatch(watch)
 
     def on_batch(self, batch: Any, here: Here, event: int) -> None:
         """A loader gave a batch."""
-        self._given = {id(each): weakref.ref(each) for each in self.watch.marks.tensors(batch)}
+        self._batch.take(batch)
 
     def before_forward(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], here: Here) -> None:
         """A model is about to be called."""
+        number = self._calls[here.site] = self._calls.get(here.site, 0) + 1
+        if number not in LOOKS:
+            return
         function = getattr(type(module), "forward", None)
         code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
         if code is None or not self.watch.recorder.sites.is_users(code.co_filename):
@@ -46,10 +49,7 @@ class Instrument(Base):
             return
         inputs = self._inputs(bound)
         places = self._places(code) if len(inputs) >= FEWEST else {}
-        if not places:
-            return
-        number = self._calls[here.site] = self._calls.get(here.site, 0) + 1
-        if number not in LOOKS or elements(self.watch, self.watch.modules.family(module).parameters) > LARGEST:
+        if not places or elements(self.watch, self.watch.modules.family(module).parameters) > LARGEST:
             return
         torch = self.watch.torch
         with self.watch.unwatched(), torch.no_grad(), torch.random.fork_rng(devices=[]):
@@ -77,16 +77,12 @@ class Instrument(Base):
     def _inputs(self, bound: dict[str, Any]) -> list[str]:
         """The parameters that have the rows of one batch in dimension 0, at least one of them as a loader gave it."""
         tensors = {name: each for name, each in bound.items() if isinstance(each, self.watch.torch.Tensor)}
-        ours = [each for each in tensors.values() if self._is_of_batch(each)]
+        ours = [each for each in tensors.values() if self._batch.has(each)]
         rows = len(ours[0]) if ours else 0
         if rows < FEWEST:
             return []
         same = [name for name, each in tensors.items() if each.dim() and len(each) == rows]
         return [name for name in same if tensors[name].layout is self.watch.torch.strided]
-
-    def _is_of_batch(self, tensor: Any) -> bool:
-        known = self._given.get(id(tensor))
-        return tensor.dim() > 0 and known is not None and known() is tensor
 
     def _tried(self, module: Any, bound: dict[str, Any], inputs: list[str]) -> dict[str, bool]:
         """By which inputs the results change, of those whose rows differ; nothing where they change by themselves."""
@@ -125,14 +121,14 @@ class Instrument(Base):
 
     def _places(self, code: Any) -> dict[str, Any]:
         """Where the parameters of a function stand, but for those that need not be given or say that nobody reads them."""
-        file = self.watch.recorder.index.file(code.co_filename)
-        if file is None:
-            return {}
-        for node in ast.walk(ast.parse(file.text)):
+        tree = self.watch.recorder.index.trees().get(code.co_filename)
+        for node in ast.walk(tree) if tree is not None else ():
             if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
                 first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
                 if first == code.co_firstlineno:
                     plain = [*node.args.posonlyargs, *node.args.args]
                     needed = plain[1 : len(plain) - len(node.args.defaults)]
-                    return {each.arg: span_of(file.path, each) for each in needed if not each.arg.startswith("_")}
+                    return {
+                        each.arg: span_of(code.co_filename, each) for each in needed if not each.arg.startswith("_")
+                    }
         return {}

@@ -27,6 +27,7 @@ from torch_doctor.static.values import (
     PlainAttribute,
     Sequence,
     Tensor,
+    Tool,
     Unknown,
     Value,
     asked,
@@ -78,10 +79,12 @@ def of_factory(run: Run, name: str, call: Call) -> Origin | None:
     births = (
         (run.site(call.node),) if run.modules_called and not brought else ()
     )  # data from elsewhere is no work of forward's
-    if {"device", "out", "**"} & set(call.keywords) or short.endswith("_like"):
-        return None
+    if {"device", "out", "**"} & set(call.keywords) or short.endswith("_like") or short == "Variable":
+        return None  # what `Variable` is given is a tensor, whether anybody knows it or not
     options = [option for value in given for option in _options(value)]
-    if any(isinstance(option, (Tensor, Unknown) if short in _BESIDE_WHAT_IS_GIVEN else Tensor) for option in options):
+    if any(
+        isinstance(option, (Tensor, Unknown, Tool) if short in _BESIDE_WHAT_IS_GIVEN else Tensor) for option in options
+    ):
         return None
     first = call.argument(0, "size", "data")
     if short == "randint":  # its size comes after the bounds

@@ -76,9 +76,8 @@ def of_factory(run: Run, name: str, call: Call) -> Origin | None:
     maker = run.building[-1].id if run.building else 0
     given = call.values
     brought = short in _SHARING or short == "from_numpy" or any(value.flow.cuts for value in given)
-    births = (
-        (run.site(call.node),) if run.modules_called and not brought else ()
-    )  # data from elsewhere is no work of forward's
+    # Data from elsewhere is no work of forward's.
+    births = (run.site(call.node),) if run.modules_called and not brought else ()
     if {"device", "out", "**"} & set(call.keywords) or short.endswith("_like") or short == "Variable":
         return None  # what `Variable` is given is a tensor, whether anybody knows it or not
     options = [option for value in given for option in _options(value)]

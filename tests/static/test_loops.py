@@ -140,3 +140,15 @@ def test_a_counter_knows_its_first_pass() -> None:
         i += 1
     """
     assert len(said(DATA + textwrap.dedent(loop), "zero_grad `optimizer`")) == 1
+
+
+def test_a_list_beside_a_count_without_an_end_is_gone_through_item_by_item() -> None:
+    script = """
+    import itertools
+    from torch import nn, randn
+    models = {"train": nn.Linear(2, 2), "val": nn.Conv1d(2, 2, 1)}
+    for phase, number in zip(["train", "val"], itertools.count()):
+        models[phase](randn(2, 2))
+    """
+    forwards = said(script, "forward `models[phase]`")
+    assert [line.split("(")[1].split(")")[0] for line in forwards] == ["Linear", "Conv1d"]

@@ -11,6 +11,7 @@ from torch_doctor.trace import (
     Averaged,
     Backward,
     BatchTaken,
+    Escaped,
     Forward,
     LoaderBuilt,
     LoopKind,
@@ -73,8 +74,9 @@ class BatchMeans:
 
     @cached_property
     def _training(self) -> set[int]:
-        """The loops in which something is trained."""
-        updates = (*self.trace.of(Backward), *self.trace.of(Stepped))
+        """The loops in which something is trained, or may be, out of sight."""
+        escaped = [event for event in self.trace.of(Escaped) if event.optimizers and not event.builds]
+        updates = (*self.trace.of(Backward), *self.trace.of(Stepped), *escaped)
         return {scope.loop for event in updates for scope in event.scope.iterations()}
 
     @cached_property

@@ -101,7 +101,7 @@ def passed_through(run: Run, passed: PassThrough, call: Call, bar: str = "") -> 
     if passed.style == "zip":
         streams = [stream_of(run, value, _given(call, number)) for number, value in enumerate(call.args)]
         item = Sequence("tuple", Content(tuple(stream.item for stream in streams)))
-        exact = [stream.content for stream in streams]
+        exact = _contents(streams)
         content: Content | None = None
         if exact and all(c is not None and c.rest is None for c in exact):
             rows = zip(*(c.items for c in exact if c is not None), strict=False)
@@ -127,6 +127,17 @@ def passed_through(run: Run, passed: PassThrough, call: Call, bar: str = "") -> 
         return Stream(stream.item, None, stream.loader, length=math.inf, bar=bar)
     length = None if passed.style == "part" else stream.length
     return Stream(stream.item, stream.content, stream.loader, length=length, bar=bar)
+
+
+def _contents(streams: list[Stream]) -> list[Content | None]:
+    """What each of the streams of a `zip` gives: one without an end gives its like for each item of the longest other."""
+    known = [stream.content for stream in streams]
+    longest = max((len(content.items) for content in known if content is not None), default=0)
+    endless = [stream.length == math.inf and not stream.loader for stream in streams]
+    return [
+        Content((stream.item,) * longest) if content is None and longest and ends_not else content
+        for stream, content, ends_not in zip(streams, known, endless, strict=True)
+    ]
 
 
 def _given(call: Call, position: int) -> p.Expr | None:

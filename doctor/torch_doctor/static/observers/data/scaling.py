@@ -42,7 +42,7 @@ _NORMALISES: Final = "Normalize"
 
 
 _READING: Final = frozenset(
-    words("size dim numel item tolist numpy type_as requires_grad_ long int bool eq ne nelement get keys")
+    words("size dim numel item tolist numpy type_as requires_grad_ long int bool eq ne nelement get keys items values")
 )
 """Methods of what a loader gives that make no other pictures of it, beside those that change their shape or place."""
 _SPARED: Final = ("builtins.", "torch.nn.functional.", "torch.eq", "torch.sum", "torch.max", "tqdm.")

@@ -16,6 +16,7 @@ from torch_doctor.static.values import (
     Deferred,
     Either,
     Lib,
+    Making,
     Mapping,
     Params,
     Plain,
@@ -106,7 +107,10 @@ def _walrus(run: Run, node: p.Walrus) -> Value:
 
 def _slice(run: Run, node: p.Slice) -> Value:
     bounds = [NOTHING if part is None else run.evaluate(part) for part in (node.lower, node.upper, node.step)]
-    return Plain(compound(SLICE, *map(symbol_of, bounds)))
+    upper = bounds[1]
+    counted = isinstance(upper, Plain) and upper.size is not None and upper.size.name == "size"
+    long = Making(SLICE, (upper,)) if counted and node.lower is node.step is None else None
+    return Plain(compound(SLICE, *map(symbol_of, bounds)), size=long)
 
 
 def _display(run: Run, node: p.Display) -> Value:

@@ -9,6 +9,7 @@ from torch_doctor.static.measuring.arguments import argument, dtype_of, sizes_in
 from torch_doctor.static.measuring.core import first_of, measured, size_at
 from torch_doctor.static.values import Const, Making, Plain, Sequence, Value, counting, number_dtype, shapes
 from torch_doctor.static.values.shapes import ANY, UNKNOWN_META, Meta, Shape, Size
+from torch_doctor.static.values.symbols import SLICE
 
 if TYPE_CHECKING:
     from torch_doctor.static.measuring.core import Effect
@@ -202,7 +203,7 @@ def _item_of(whole: Shape, pairs: list[tuple[object, Value]]) -> Shape | None:
             return None
         elif isinstance(part, p.Slice):
             size = left.pop(0)
-            shape.append(size if part.lower is part.upper is part.step is None else _stretch(size, part))
+            shape.append(size if part.lower is part.upper is part.step is None else _stretch(size, part, value))
         elif number_dtype(value) == "int64":
             left.pop(0)
         else:
@@ -226,12 +227,18 @@ def _item_of_many(whole: Shape, pairs: list[tuple[object, Value]]) -> Shape | No
         if number_dtype(last[1]) == "int64":
             return (ANY, *tail[:-1]) if len(tail) > 1 else None
         if isinstance(last[0], p.Slice):
-            return (ANY, *tail[:-1], _stretch(tail[-1], last[0]))
+            return (ANY, *tail[:-1], _stretch(tail[-1], last[0], last[1]))
     return None
 
 
-def _stretch(size: Size, part: p.Slice) -> Size:
-    """How long a stretch is: between bounds that are computed, as long as a batch; `i:i + 1` is one row."""
+def _stretch(size: Size, part: p.Slice, value: Value) -> Size:
+    """How long a stretch is: between bounds that are computed, as long as a batch; `i:i + 1` is one row.
+
+    One from the start to a size of a tensor is as long as that.
+    """
+    if isinstance(value, Plain) and value.size is not None and value.size.name == SLICE:
+        long = size_at(value.size.args[0])
+        return min(size, long) if isinstance(size, int) and isinstance(long, int) else long
     if part.lower is not None and part.step is None and _next_to(part.lower, part.upper):
         return 1
     written = [bound for bound in (part.lower, part.upper, part.step) if bound is not None]

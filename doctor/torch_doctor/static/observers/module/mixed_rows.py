@@ -96,10 +96,17 @@ def _whole(value: Value | None) -> Shape | None:
     shape = measured(value).shape if isinstance(value, Tensor) else None
     made = value.meta if isinstance(value, Tensor) else None
     while isinstance(made, Making):
-        if made.name == "[]":
+        if made.name == "[]" or any(_guessed(operand) for operand in made.args[1:]):
             return None
         made = made.args[0].meta if made.args and isinstance(made.args[0], Tensor) else None
     return None if shape is None or shapes.ANY in shape else shape
+
+
+def _guessed(operand: Value) -> bool:
+    """Whether it is a stretch of something else, which may be as long as a batch."""
+    made = operand.meta if isinstance(operand, Tensor) and not _loader(operand) else None
+    stretch = isinstance(made, Making) and made.name == "[]"
+    return stretch and shapes.BATCH in (measured(operand).shape or ())
 
 
 def _rows_first(value: Value | None) -> Shape | None:

@@ -30,11 +30,14 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 KINDS = ("todo-ok", "todo", "probe", "gpu", "refuted", "not-reached", "undecided")
 MARK = re.compile(rf"#\s*(?:(?P<kind>{'|'.join(KINDS)})\s+)?(?P<codes>TDR\d{{3}}(?:[\s,]+TDR\d{{3}})*)\s*$")
 SUFFIXES = (".py", ".ipynb")
+ASKED_FOR = {"rivals": ("TDR815",)}
+"""Advice that a folder asks for which has no code for its name."""
 
 
-def rules_for(code: str) -> tuple[Rule, ...]:
-    """The rules that are on by default, and the one of this code, which may be advice that users ask for."""
-    return tuple(rule for rule in all_rules() if rule.level is not Level.ADVICE or rule.code == code)
+def rules_for(folder: str) -> tuple[Rule, ...]:
+    """The rules that are on by default, and the one that the folder is called after, which may be advice."""
+    asked = ASKED_FOR.get(folder, (folder,))
+    return tuple(rule for rule in all_rules() if rule.level is not Level.ADVICE or rule.code in asked)
 
 
 class Place(NamedTuple):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Tri
 
-    Part = tuple[frozenset[int], Hashable]
+    Part = tuple[frozenset[int], tuple[Hashable, frozenset["Part"]]]
 
 NONE: frozenset[Any] = frozenset()
 PART = -1

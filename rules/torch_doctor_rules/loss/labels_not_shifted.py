@@ -80,7 +80,8 @@ class LabelsNotShifted(Rule):
     ## When it stays silent
     Where tokens are masked, replaced or overwritten before the model gets them; for models that see the whole sequence,
     as encoders, taggers and autoencoders do; where it is not in sight that input and targets are the same tokens; and for
-    targets that are cut once to be several places ahead.
+    targets that are cut once to be several places ahead; and where a model computes a loss of its labels that does not go
+    backward.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -96,7 +97,7 @@ class LabelsNotShifted(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first loss at each place that looks ahead by none, or by too many."""
-        for event in first_per_site([event for event in trace.of(TokensCompared) if event.ahead != 1]):
+        for event in first_per_site([each for each in trace.of(TokensCompared) if each.ahead != 1 and each.used]):
             target = named(event.target, "the targets")
             yield self.finding(
                 event.site,

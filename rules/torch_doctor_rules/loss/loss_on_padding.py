@@ -91,9 +91,10 @@ class LossOnPadding(Rule):
     ## When it stays silent
     Where texts are tokenized one by one and not filled up to a length, and where a collator masks the labels
     (`DataCollatorForLanguageModeling`); where targets are selected by a mask or by lengths, or changed in place after they
-    were padded; where the loss ignores what they are filled up with; for `reduction="none"`, whose losses may be masked
-    afterwards, and for losses with class weights; and where the source gives neither the number that fills up nor shows
-    that it is an index.
+    were padded, or handed out of sight; where the loss ignores what they are filled up with; where a model computes a loss of
+    its labels that does not go backward, because another one is made of its scores; for `reduction="none"`, whose losses
+    may be masked afterwards, and for losses with class weights; and where the source gives neither the number that fills up
+    nor shows that it is an index.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -114,7 +115,7 @@ class LossOnPadding(Rule):
 
     def _found(self, trace: Trace) -> Iterator[Finding]:
         for event in trace.of(PaddedTargets):
-            if event.counted is not True:
+            if event.counted is not True or not event.used:
                 continue
             padded, settings = event.padded_at, event.settings_at
             remedy = (
@@ -136,6 +137,10 @@ class LossOnPadding(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool:
         """Whether the loss got targets with padding in them there, and left it out."""
         return bool(at(trace, finding.site, PaddedTargets))
+
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
+        """Nobody knows whether the loss of a model is looked at that nothing learns from."""
+        return any(event.trains or not event.within for event in at(trace, finding.site, PaddedTargets))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How much of the targets is padding, and what the loss is with it and without it."""

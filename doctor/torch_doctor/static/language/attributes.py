@@ -101,7 +101,7 @@ def of_unknown(run: Run, value: Value, name: str, node: p.Node) -> Value:
             return Unknown(value.flow.cut(), value.holds, origin=value.origin)
         if name == "grad":  # has no graph of its own, whatever it is the gradient of
             return UnknownAttribute(value, name, EMPTY)
-        flow = value.flow if known is not None else value.flow.part(name)
+        flow = language_models.taken(run, value, name, value.flow if known is not None else value.flow.part(name))
         return UnknownAttribute(value, name, flow, places.part(value.origin))
     if isinstance(value, Method) and isinstance(value.of, (Instance, Module)):  # of a library's: it stays the same
         return Unknown(value.flow, held((value,)), (".", (".", ("object", value.of.id), value.name), name))

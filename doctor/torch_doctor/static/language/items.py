@@ -12,6 +12,7 @@ from torch_doctor.static.tables import models
 from torch_doctor.static.tables.functions import LOG_OF
 from torch_doctor.static.training import (
     arrays,
+    language_models,
     loader_roles,
     module_parts,
     places,
@@ -164,9 +165,13 @@ def _of_library(_: Run, value: Lib, key: Value, __: p.Index) -> Value:
 
 def _of_unknown(run: Run, value: Unknown, key: Value, node: p.Index) -> Value:
     flow = value.flow.part(key.value) if isinstance(key, Const) and isinstance(key.value, str) else value.flow
+    if isinstance(key, Const):
+        flow = language_models.taken(run, value, key.value, flow)
     sliced = isinstance(node.key, p.Slice)
     origin = value.origin if sliced else places.part(value.origin) if isinstance(key, Const) else NOWHERE
     item = Unknown(flow, value.holds, compound("[]", value.symbol, symbol_of(key)), origin)
+    if isinstance(node.key, p.Slice) and node.key.lower is None:
+        item = language_models.same(run, value, item)
     taken = splitting.taken(run, value, key, node, item) if splitting.are_rows(run, value) else item
     return stretches.sliced(run, value, node, taken)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers
-from torch_doctor.static.training import places
+from torch_doctor.static.training import language_models, places
 from torch_doctor.static.values import (
     Const,
     Content,
@@ -45,9 +45,10 @@ def _unpack_unknown(run: Run, value: Value, length: int) -> list[Value]:
     """Parts of something of which the number of elements is not known; a star gets some like the one in its place."""
     if isinstance(value, Plain) and value.size is not None and value.size.name == "shape":
         return [Plain(size=containers.size_in(value, Const(number))) for number in range(length)]
-    if isinstance(value, Unknown) and value.flow.forwards and length > 1:
+    if isinstance(value, Unknown) and length > 1 and (value.flow.forwards or language_models.has_loss(run, value)):
         where = places.part(value.origin)
-        return [Unknown(value.flow.part(number), held((value,)), origin=where) for number in range(length)]
+        flows = (language_models.taken(run, value, number, value.flow.part(number)) for number in range(length))
+        return [Unknown(flow, held((value,)), origin=where) for flow in flows]
     if isinstance(value, Unknown) and isinstance(containers.element_of(run, value), Sequence):
         return [Unknown(value.flow, value.holds, origin=value.origin) for _ in range(length)]
     return [containers.element_of(run, value) for _ in range(length)]

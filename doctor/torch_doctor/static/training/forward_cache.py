@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.measuring import measured
-from torch_doctor.static.training import modes, places
+from torch_doctor.static.training import language_models, modes, places
 from torch_doctor.static.values import (
     NEWEST,
     NOWHERE,
@@ -125,16 +125,18 @@ def of_other_arguments(run: Run, result: Value, before: Flow, now: Flow) -> Valu
         changed.add("loader")
     if not changed:
         return result
-    return rebuilt(result, lambda value: _with(value, before, now, changed), run.own)
+    return rebuilt(result, lambda value: _with(run, value, before, now, changed), run.own)
 
 
-def _with(value: Value, before: Flow, now: Flow, changed: set[str]) -> Value:
+def _with(run: Run, value: Value, before: Flow, now: Flow, changed: set[str]) -> Value:
     if not isinstance(value, Tensor) and type(value) is not Unknown:
         return value
     flow = _moved(value.flow, before, now, changed)
     if flow is value.flow:
         return value
-    return value.with_flow(flow) if isinstance(value, Tensor) else Unknown(flow, value.holds, origin=value.origin)
+    if isinstance(value, Tensor):
+        return value.with_flow(flow)
+    return language_models.same(run, value, Unknown(flow, value.holds, origin=value.origin))
 
 
 def _moved(flow: Flow, before: Flow, now: Flow, changed: set[str]) -> Flow:

@@ -15,6 +15,7 @@ from torch_doctor.static.training import (
     forward_cache,
     forwards,
     keeping,
+    language_models,
     mending,
     parameters,
     written_forwards,
@@ -64,6 +65,7 @@ def backward(
     value = _reaching(run, value, call.node)
     flow = value.flow
     mending.taken(run, flow)
+    language_models.gone_backward(run, flow)
     inputs = call.keywords.get("inputs")
     if flow.graph is not True:
         # That it works shows that autograd records, and that what went forward can be trained.

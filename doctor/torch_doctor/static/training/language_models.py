@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from torch_doctor.static.flow import NONE
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.libraries import transformers
 from torch_doctor.static.measuring import making
@@ -12,8 +16,10 @@ from torch_doctor.static.values import Const, Module, Tensor, Unknown, Value
 from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
+    from torch_doctor.static.flow import Flow
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Symbol
+    from torch_doctor.trace import PaddedTargets, TokensCompared
 
 SCORES: Final = "scores of tokens"
 """Names how the scores are made that such a model gives for each of its tokens, which are the one argument."""
@@ -28,27 +34,91 @@ def loss_of(module: Value) -> str:
     return transformers.token_loss(module.layer, text)
 
 
+class _Loss(Struct, frozen=True):
+    """In a history: the loss of the answer with this number."""
+
+    of: int
+
+
 class Answers(Knowledge):
-    """What models for the next token have answered to which tokens."""
+    """What models for the next token have answered to which tokens, and which answers have a loss of labels in them.
+
+    `said` are the events that speak of the loss of an answer, by the answer's number.
+    """
 
     def __init__(self) -> None:
         self.tokens: dict[Symbol, Value] = {}
+        self.labelled: dict[Symbol, int] = {}
+        self.said: dict[int, list[PaddedTargets | TokensCompared]] = {}
 
 
 def answered(run: Run, module: Module, call: Call, answer: Value) -> Value:
     """What a model of a library has answered: where it looks back only, what it was given is remembered."""
-    tokens = call.argument(0, "input_ids")
-    if isinstance(answer, Unknown) and isinstance(tokens, (Tensor, Unknown)) and loss_of(module) == NEXT:
-        run.of(Answers).tokens[answer.symbol] = tokens
+    tokens, known = call.argument(0, "input_ids"), run.of(Answers)
+    looks = loss_of(module) if isinstance(answer, Unknown) else ""
+    if isinstance(answer, Unknown) and isinstance(tokens, (Tensor, Unknown)) and looks == NEXT:
+        known.tokens[answer.symbol] = tokens
+    if isinstance(answer, Unknown) and looks and "labels" in call.keywords:
+        known.labelled[answer.symbol] = len(known.said)
+        known.said[len(known.said)] = []
     return answer
 
 
 def same(run: Run, before: Value, after: Unknown) -> Unknown:
     """The same answer, of which something else is known."""
-    known = run.of(Answers).tokens
-    if isinstance(before, Unknown) and known and before.symbol in known:
-        known[after.symbol] = known[before.symbol]
+    known = run.of(Answers)
+    if isinstance(before, Unknown) and before.symbol in known.tokens:
+        known.tokens[after.symbol] = known.tokens[before.symbol]
+    if isinstance(before, Unknown) and before.symbol in known.labelled:
+        known.labelled[after.symbol] = known.labelled[before.symbol]
     return after
+
+
+def has_loss(run: Run, answer: Value) -> bool:
+    """Whether the answer of a model has a loss of labels in it."""
+    return isinstance(answer, Unknown) and answer.symbol in run.of(Answers).labelled
+
+
+def speaks(run: Run, answer: Value, event: PaddedTargets | TokensCompared) -> None:
+    """An event speaks of the loss in an answer, which nothing has used yet."""
+    known = run.of(Answers)
+    if isinstance(answer, Unknown) and answer.symbol in known.labelled:
+        known.said[known.labelled[answer.symbol]].append(event)
+
+
+def taken(run: Run, answer: Value, part: object, flow: Flow) -> Flow:
+    """The history of a part that is taken of a value, by its name or its place: it tells of the loss of an answer.
+
+    A loss without a graph is used as soon as it is taken.
+    """
+    number = (
+        run.of(Answers).labelled.get(answer.symbol) if isinstance(answer, Unknown) and part in ("loss", 0) else None
+    )
+    if number is None:
+        return flow
+    if flow.graph is False:
+        _used(run, number)
+        return flow
+    return replace(flow, parts=flow.parts | {(NONE, (_Loss(number), NONE))})
+
+
+def gone_backward(run: Run, flow: Flow) -> None:
+    """Gradients are computed of something: the losses in it are used."""
+    waiting, seen = [flow.parts] if run.of(Answers).labelled else [], set[object]()
+    while waiting:
+        parts = waiting.pop()
+        if parts in seen:
+            continue
+        seen.add(parts)
+        for _, (place, inner) in parts:
+            waiting.append(inner)
+            if isinstance(place, _Loss):
+                _used(run, place.of)
+
+
+def _used(run: Run, number: int) -> None:
+    for event in run.of(Answers).said[number]:
+        run.trace.replace(event, used=True)
 
 
 def scores(run: Run, answer: Unknown, name: str) -> Value | None:

@@ -163,7 +163,7 @@ class PaddedTargets(Event, frozen=True, kw_only=True):
     `counted`: the padding counts among the targets, as the settings of the loss say, which it gets at `settings_at` (None: not
     known). A run tells it from the loss itself: it was `before`, and is `after` where the `positions` that are padding, of
     so many targets in all, are left out. `within`: it is the loss of a model, which computes it by itself and ignores -100.
-    `trains`: gradients may come of it.
+    `trains`: gradients may come of it. `used`: they do, or it is looked at where there are none.
     """
 
     name: str
@@ -171,6 +171,7 @@ class PaddedTargets(Event, frozen=True, kw_only=True):
     counted: Tri
     within: bool = False
     trains: bool = True
+    used: bool = True
     padded_at: Site | None = None
     fill: str = ""
     settings_at: Site | None = None
@@ -183,15 +184,16 @@ class PaddedTargets(Event, frozen=True, kw_only=True):
         counts = {True: "counts their padding", False: "leaves their padding out", None: "gets padded targets"}[
             self.counted
         ]
-        return f"loss {quoted(self.name)} of {quoted(self.target)} {counts}"
+        return f"loss {quoted(self.name)} of {quoted(self.target)} {counts}{_unused(self.used)}"
 
 
 class TokensCompared(Event, frozen=True, kw_only=True):
     """A loss, spelled `name`, compares scores with tokens that are `ahead` of those that the model was given in their places.
 
     0: with these themselves; 1: with the next ones. `target` is how the targets are spelled, `model` what was given the
-    tokens, `given_at` where. `itself`: the model moves labels by itself, and these had been moved before. In a run `same` of
-    the `of` targets that count are such tokens, and the loss, `loss`, is `shifted` for the next ones.
+    tokens, `given_at` where. `itself`: the model moves labels by itself, and these had been moved before; `used`: its loss of
+    them goes backward, or is looked at where nothing does. In a run `same` of the `of` targets that count are such tokens,
+    and the loss, `loss`, is `shifted` for the next ones.
     """
 
     name: str
@@ -200,10 +202,15 @@ class TokensCompared(Event, frozen=True, kw_only=True):
     model: str = ""
     given_at: Site | None = None
     itself: bool = False
+    used: bool = True
     same: int = 0
     of: int = 0
     loss: float = 0.0
     shifted: float | None = None
 
     def words(self, _: Names, /) -> str:
-        return f"loss {quoted(self.name)} compares with tokens that are {self.ahead} ahead"
+        return f"loss {quoted(self.name)} compares with tokens that are {self.ahead} ahead{_unused(self.used)}"
+
+
+def _unused(used: bool) -> str:  # noqa: FBT001 - a field
+    return "" if used else ", and is not used"

@@ -28,6 +28,7 @@ PARTS = {
         "later",
         "members",
         "noise",
+        "own_losses",
         "padded",
         "parts",
         "spectral",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .copies import copied, elements
 from .instrument import Instrument as Base
+from .own_losses import OwnLosses
 from .padded import ending, padded_in
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Instrument(Base):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._padded = padded_in(watch)
+        self._own = OwnLosses(watch)
         self._done: dict[int, int] = {}
 
     def before_forward(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], here: Here) -> None:
@@ -61,18 +63,24 @@ class Instrument(Base):
                 for each in (labels, labels.masked_fill(padding, IGNORED))
             )
         recorder = self.watch.recorder
-        recorder.event(
+        self._own.say(
+            loss,
             "PaddedTargets",
             here,
             name=recorder.caller(here.site),
             target=recorder.argument(here.site, len(arguments), "labels"),
             counted=abs(before - after) > 1e-6 * max(1.0, abs(before)),
             within=True,
+            trains=loss.requires_grad,
             positions=int(padding.sum()),
             of=labels.numel(),
             before=before,
             after=after,
         )
+
+    def on_backward(self, losses: list[Any], got: list[Any], here: Here, event: int) -> None:
+        """Gradients have come back, perhaps to the loss of a model."""
+        self._own.went_backward()
 
     def on_loss(
         self, loss: str, arguments: tuple[Any, ...], keywords: dict[str, Any], value: Any, here: Here, event: int

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .copies import copied, elements
 from .instrument import Instrument as Base
+from .own_losses import OwnLosses
 
 if TYPE_CHECKING:
     from ..scopes import Here
@@ -29,6 +30,7 @@ class Instrument(Base):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._done: dict[int, int] = {}
+        self._own = OwnLosses(watch)
         self._given: deque[tuple[Any, tuple[Any, ...], dict[str, Any], int]] = deque(maxlen=KEPT)
         self._now: tuple[Any, tuple[Any, ...], dict[str, Any], int] | None = None
 
@@ -68,7 +70,8 @@ class Instrument(Base):
             one, another = (float(twin(*given[0], **{**given[1], "labels": each}).loss) for each in (labels, other))
         if one == another and bool((other != labels).any()):  # the first label is compared with nothing
             recorder = self.watch.recorder
-            recorder.event(
+            self._own.say(
+                loss,
                 "TokensCompared",
                 here,
                 name=recorder.caller(here.site),
@@ -79,6 +82,10 @@ class Instrument(Base):
                 of=found[2],
                 loss=float(loss),
             )
+
+    def on_backward(self, losses: list[Any], got: list[Any], here: Here, event: int) -> None:
+        """Gradients have come back, perhaps to the loss of a model."""
+        self._own.went_backward()
 
     def on_loss(
         self, loss: str, arguments: tuple[Any, ...], keywords: dict[str, Any], value: Any, here: Here, event: int

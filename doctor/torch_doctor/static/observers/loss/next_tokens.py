@@ -53,8 +53,10 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module,)):
             if any(map(unmasked.is_given, masks)) and isinstance(first, Tensor) and isinstance(first.meta, Making):
                 self._masked.add(first.meta)
 
-    def left(self, run: Run, _: Module, call: Call, result: Value) -> None:
-        """A model as a whole has answered: what its scores are made of."""
+    def left(self, run: Run, module: Module, call: Call, result: Value) -> None:
+        """A model has answered: what the scores of a whole one are made of, and whether labels for its own loss were moved."""
+        if language_models.has_loss(run, result) and language_models.loss_of(module) == NEXT:
+            self._labelled(run, call, result)
         forward = written_forwards.last(run)
         if run.modules_called or forward is None or forward.site != run.site(call.node):
             return
@@ -68,8 +70,6 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module,)):
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """Write how far a loss looks ahead."""
         name = func.layer if isinstance(func, Module) else canonical(func.name) if isinstance(func, Lib) else ""
-        if language_models.loss_of(func) == NEXT:
-            self._labelled(run, call)
         if name not in _LOSSES:
             return
         scores, target = call.argument(0, "input"), call.argument(1, "target")
@@ -95,15 +95,15 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module,)):
             given_at=given_at,
         )
 
-    def _labelled(self, run: Run, call: Call) -> None:
+    def _labelled(self, run: Run, call: Call, answer: Value) -> None:
         """Write how far a model looks ahead that moves its labels by itself, and gets labels that had been moved."""
-        tokens, labels = call.argument(0, "input_ids"), call.keywords.get("labels")
-        if tokens is None or labels is None:
+        tokens, labels = call.argument(0, "input_ids"), call.keywords["labels"]
+        if tokens is None:
             return
         own, target = (shifting.line(each, self._masked, through=False) for each in (tokens, labels))
         found = None if own is None or target is None else shifting.ahead(own, target, self._touched)
         if found is not None and found[0] > 0:
-            run.emit(
+            event: TokensCompared = run.emit(
                 TokensCompared,
                 call.node,
                 name=call.name,
@@ -111,7 +111,9 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module,)):
                 ahead=found[0] + 1,
                 model=call.name,
                 itself=True,
+                used=False,
             )
+            language_models.speaks(run, answer, event)
 
     def _scored(self, scores: Tensor) -> Line | None:
         """What scores are made of, behind the border of the model that gave them."""

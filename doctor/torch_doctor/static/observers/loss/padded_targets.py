@@ -68,8 +68,6 @@ class PaddedTargeting(Observer, invoked=(Module, Lib), called=(Method,)):
         if name == _EMBEDDING and module is not None and (given := call.argument(0, "input")) is not None:
             found = padding.behind(run, given)
             self._is_index(None if found is None else found.fill)
-        if module is not None and language_models.loss_of(module):
-            self._labelled(run, call, call.keywords.get("labels"))
         if name not in _LOSSES or (name in losses.CLASSES) is not (module is not None):
             return
         scores, target = call.argument(0, "input"), call.argument(1, "target")
@@ -92,6 +90,13 @@ class PaddedTargeting(Observer, invoked=(Module, Lib), called=(Method,)):
             settings_at=run.site(call.node) if module is None else module.born,
         )
 
+    def left(self, run: Run, module: Module, call: Call, result: Value) -> None:
+        """Write what a model does with the padding of its labels, once its loss of them is used."""
+        if language_models.loss_of(module) and language_models.has_loss(run, result):
+            event = self._labelled(run, call, call.keywords["labels"], used=False)
+            if event is not None:
+                language_models.speaks(run, result, event)
+
     def called(self, run: Run, func: Method, call: Call, _: Value) -> None:
         """Write what the model of a library's trainer does with the padding of its labels."""
         trainer = func.of
@@ -103,20 +108,23 @@ class PaddedTargeting(Observer, invoked=(Module, Lib), called=(Method,)):
         if isinstance(trainer, Tool) and parameters is not None and _trains_on_tokens(trainer):
             self._labelled(run, call, mapped_rows.labels(run, trainer, parameters, transformers.LABEL_COLLATORS))
 
-    def _labelled(self, run: Run, call: Call, labels: Value | None) -> None:
+    def _labelled(self, run: Run, call: Call, labels: Value | None, *, used: bool = True) -> PaddedTargets | None:
         """Write what a model's own loss does with the padding of its labels."""
         found = None if labels is None else padding.behind(run, labels)
-        if found is not None:
-            run.emit(
-                PaddedTargets,
-                call.node,
-                name=call.name,
-                target=run.text_of_argument(call.node, len(call.args), "labels"),
-                counted=self._counts(found.fill, Const(IGNORED)),
-                padded_at=found.site,
-                within=True,
-                trains=run.grad is not False,
-            )
+        if found is None:
+            return None
+        event: PaddedTargets = run.emit(
+            PaddedTargets,
+            call.node,
+            name=call.name,
+            target=run.text_of_argument(call.node, len(call.args), "labels"),
+            counted=self._counts(found.fill, Const(IGNORED)),
+            padded_at=found.site,
+            within=True,
+            trains=run.grad is not False,
+            used=used,
+        )
+        return event
 
     def _is_index(self, value: Value | None) -> None:
         if isinstance(value, (Plain, Unknown)):

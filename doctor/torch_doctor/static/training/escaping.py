@@ -15,6 +15,7 @@ from torch_doctor.static.training import (
     keeping,
     modes,
     module_parts,
+    padding,
     pixels,
     places,
     presence,
@@ -81,6 +82,7 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
         keeping.stored(run, value, node)
         pixels.disturbed(run, places.disturbed(run, value))
         command_lines.escaped(run, value)
+        padding.touched(run, value)
         if isinstance(value, (Mapping, Sequence)):
             emptying.open_table(run, value, beside=beside if beside.forwards else UNSEEN)
     emptying.escaped(run, holders)

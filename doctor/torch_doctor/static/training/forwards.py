@@ -136,9 +136,7 @@ def _placed(run: Run, output: Value, module: Module, given: Args) -> Value:
         if own is NOWHERE and module.cls is None and not module.layer and given:
             own = places.of(given[0])
         if places.is_away(run, own):
-            if isinstance(output, Tensor):
-                return output.at(own)
-            return language_models.same(run, output, Unknown(output.flow, output.holds, origin=own))
+            return output.at(own)
     return output
 
 

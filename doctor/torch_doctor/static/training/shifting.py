@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from torch_doctor.static.values import Symbol
+    from torch_doctor.trace import Tri
 
 Tokens: TypeAlias = "Making | Value | tuple[Making | Value, Symbol]"
 """What a tensor of tokens is known again by: how it was made, else itself; and the place in it, not known, where it begins."""
@@ -29,7 +30,9 @@ _EACH_PLACE: Final = unmasked.EACH_PLACE - {"nn.TransformerDecoder", "nn.Transfo
 _MOVES_PLACES: Final = frozenset(
     words("view reshape flatten ravel transpose permute t T swapaxes swapdims movedim moveaxis view_as reshape_as")
 )
+_OF_PATHS: Final = "either"
 _FAR: Final = 80
+_DEEP: Final = 4
 
 
 class Line(Struct, frozen=True, eq=False):
@@ -43,10 +46,11 @@ class Line(Struct, frozen=True, eq=False):
     cut: bool
 
 
-def line(value: Value, masked: AbstractSet[Making], *, through: bool = True) -> Line | None:
+def line(value: Value, masked: AbstractSet[Making], *, through: bool = True, deep: int = 0) -> Line | None:
     """What the places of a value are made of; None where that cannot be told. `masked` is how attention was made that got a mask.
 
-    Not `through`: only what has the same numbers, arranged in another way.
+    Not `through`: only what has the same numbers, arranged in another way. Of values that come of several paths it is what
+    is true of all; `deep` counts those that are inside each other.
     """
     starts: dict[Tokens, tuple[int, int]] = {}
     waiting: list[tuple[Value, int, int]] = [(value, 0, 0)]
@@ -61,6 +65,8 @@ def line(value: Value, masked: AbstractSet[Making], *, through: bool = True) -> 
                 starts.setdefault(each, (start, cuts))
             continue
         if made in starts:
+            if starts[made][0] != start:
+                return None  # neighbours are mixed there
             continue
         starts[made] = (start, cuts)
         if made.name == "[]":
@@ -80,20 +86,41 @@ def line(value: Value, masked: AbstractSet[Making], *, through: bool = True) -> 
             return None  # the places were counted in another order
         if padding.arranges(made):
             waiting.append((made.args[0], start, cuts))
+        elif made.name == _OF_PATHS and deep < _DEEP and (through or not cut):
+            common = _common([line(part, masked, through=through, deep=deep + 1) for part in made.args])
+            if common is None:
+                return None
+            for tokens, (first, many) in common.starts.items():
+                starts.setdefault(tokens, (start + first, cuts + many))
+            causal, cut = causal or common.causal, cut or common.cut
         elif through and made.name == SCORES:
             causal = True
             waiting.append((made.args[0], start, cuts))
         elif through and made.name in _EACH_PLACE:
-            if made.name in unmasked.RECURRENT:
-                if not _forward_only(made):
-                    return None
-                causal = True
-            elif made.name in _MIXING:
-                if made not in masked:
-                    return None
-                causal = True
+            forward = _goes_forward(made, masked)
+            if forward is None:
+                return None
+            causal = causal or forward
             waiting += [(part, start, cuts) for part in made.args if isinstance(part, (Tensor, Unknown))]
     return None
+
+
+def _goes_forward(made: Making, masked: AbstractSet[Making]) -> Tri:
+    """Whether something tells later places of the ones before them, and none of a later one; None where one is."""
+    if made.name in unmasked.RECURRENT:
+        return True if _forward_only(made) else None
+    if made.name in _MIXING:
+        return True if made in masked else None
+    return False
+
+
+def _common(lines: list[Line | None]) -> Line | None:
+    """What is true of all paths; what goes forward only on one of them looks ahead on none."""
+    known = [each for each in lines if each is not None]
+    if len(known) < len(lines) or not known:
+        return None
+    same = set(known[0].starts.items()).intersection(*(each.starts.items() for each in known))
+    return Line(dict(same), any(each.causal for each in known), any(each.cut for each in known))
 
 
 def ahead(scores: Line, target: Line, touched: AbstractSet[Tokens]) -> tuple[int, int] | None:

@@ -6,6 +6,7 @@ given these numbers; `NEVER` stands where the claim contradicts the verdict.
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -389,7 +390,12 @@ CLAIMS: dict[str, list[Claim]] = {
             lambda mean, std, its, spread: (
                 abs(mean - its) < 0.1 * max(std, spread) and max(std, spread) < 1.1 * min(std, spread)
             ),
-        )
+        ),
+        Claim(
+            "the channels have the means {}, {} and {} in training, {}, {} and {} in the evaluation",
+            lambda *means: math.dist(means[:3], means[:2:-1]) < math.dist(means[:3], means[3:]),
+            lambda *means: math.dist(means[:3], means[:2:-1]) > math.dist(means[:3], means[3:]),
+        ),
     ],
     "TDR714": [
         Claim("other numbers in {} places? of padding change an output from {} to {}", some, never),

@@ -4,7 +4,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from torch_doctor.trace import BatchReworked, BatchTaken, DatasetBuilt, LoaderBuilt, RowsScaled, Source, TensorFact
+from torch_doctor.trace import (
+    CHANNELS,
+    BatchReworked,
+    BatchTaken,
+    DatasetBuilt,
+    Forward,
+    InputPrepared,
+    LoaderBuilt,
+    RowsScaled,
+    Source,
+    TensorFact,
+)
 from torch_doctor_rules.data.transforms_differ import TransformsDiffer
 
 if TYPE_CHECKING:
@@ -23,14 +34,28 @@ def data(script: Script, loader: int, text: str, *, mean: tuple[float, ...] = ()
     script.add(RowsScaled, f"DataLoader({text})", dataset=loader + 10, **scaled)
 
 
-def train_and_test(script: Script, *, other: bool = False) -> None:
+def given(script: Script, forward: Forward, how: str | None) -> Forward:
+    """What a forward gets has its channels in such an order; None: that is not known."""
+    if how is not None:
+        fields = {"forward": forward.index, "loader": forward.inputs.loader, "prepared_at": script.at(f"read {how}")}
+        script.add(InputPrepared, "model(x)", sort=CHANNELS, how=how, **fields)
+    return forward
+
+
+def train_and_test(
+    script: Script,
+    *,
+    other: bool = False,
+    orders: tuple[tuple[str | None, str | None], str | None] = ((None, None), None),
+) -> None:
     """One model is trained on a loader, and it, or another one, is evaluated on the other."""
     model = script.model()
     optimizer = script.optimizer(model)
-    for _ in script.loop("for x, y in train_loader"):
+    ours, theirs = orders
+    for number in script.loop("for x, y in train_loader"):
         script.add(BatchTaken, "for x, y in train_loader", loader=1, name="train_loader")
-        given = TensorFact(name="x", source=Source.LOADER, loader=1)
-        forward = script.forward(model, inputs=given)
+        batch = TensorFact(name="x", source=Source.LOADER, loader=1)
+        forward = given(script, script.forward(model, inputs=batch), ours[number - 1])
         script.backward(model, of=[forward])
         script.step(optimizer)
     tested = script.model("wrapper") if other else model
@@ -38,8 +63,9 @@ def train_and_test(script: Script, *, other: bool = False) -> None:
         script.backward(tested, of=[script.forward(tested, "wrapper(x)")])
     for _ in script.loop("for x, y in test_loader"):
         script.add(BatchTaken, "for x, y in test_loader", loader=2, name="test_loader")
-        given = TensorFact(name="x", source=Source.LOADER, loader=2)
-        script.loss(script.forward(tested, "model(x) in the test", inputs=given, grad=False, training=False))
+        batch = TensorFact(name="x", source=Source.LOADER, loader=2)
+        forward = script.forward(tested, "model(x) in the test", inputs=batch, grad=False, training=False)
+        script.loss(given(script, forward, theirs))
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [((0.1,), ()), ((), (0.1,)), ((0.1,), (0.5,))])
@@ -75,3 +101,24 @@ def test_another_model_may_want_other_pictures(script: Script) -> None:
     data(script, 2, TEST_SET)
     train_and_test(script, other=True)
     assert script.found(TransformsDiffer) == []
+
+
+@pytest.mark.parametrize("other", [False, True])
+@pytest.mark.parametrize(
+    ("ours", "theirs", "found"),
+    [
+        (("RGB", "RGB"), "BGR", True),
+        (("BGR", "BGR"), "RGB", True),
+        (("RGB", "RGB"), "RGB", False),
+        (("RGB", "BGR"), "BGR", False),
+        (("RGB", None), "BGR", False),
+        (("RGB", "RGB"), None, False),
+    ],
+)
+def test_the_channels_come_in_one_order_in_all_of_training_and_in_the_test(
+    script: Script, ours: tuple[str | None, str | None], theirs: str | None, *, found: bool, other: bool
+) -> None:
+    data(script, 1, "train_set = MNIST()")
+    data(script, 2, TEST_SET)
+    train_and_test(script, other=other, orders=(ours, theirs))
+    assert script.found(TransformsDiffer) == [TEST_SET] * (found and not other)

@@ -1,4 +1,4 @@
-"""TDR713: pictures that are scaled otherwise for the evaluation than for training."""
+"""TDR713: pictures that are prepared otherwise for the evaluation than for training."""
 
 from __future__ import annotations
 
@@ -9,27 +9,31 @@ from torch_doctor.trace import BatchMeasured
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import fact
 from torch_doctor_rules.judging.loaders import Loaders
-from torch_doctor_rules.judging.picture_scaling import NEAR, Pair, differs, pairs, statistics
+from torch_doctor_rules.judging.picture_channels import both, told, turned
+from torch_doctor_rules.judging.picture_scaling import NEAR, Pair, differs, pairs, statistics, unlike_words
+from torch_doctor_rules.judging.preparation import Unlike, unlike
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import Site, Trace
+    from torch_doctor.trace import Trace
 
-_MISSING = "`{name}` evaluates pictures that are not normalised, as those are that it is trained on"
-_ONLY = "`{name}` evaluates normalised pictures, and those that it is trained on are not"
-_OTHERS = "`{name}` evaluates pictures that are normalised by other numbers than in training"
+_TURNED = "`{name}` is evaluated on pictures with {theirs} first, and trained on pictures with {ours} first"
+_ALIKE = "give both datasets the same `Normalize`; only random transforms belong to training alone"
+_CONVERTED = "read the pictures of both alike, or turn round the channels of one"
 
 
 class TransformsDiffer(Rule):
-    """The pictures of the evaluation are scaled otherwise than those in training: normalised in one only, or by other numbers.
+    """The pictures of the evaluation are prepared otherwise than those in training: scaled, or in another order of channels.
 
     ## Why is this bad?
     A model that is trained on numbers around 0 with a deviation of 1 gets numbers between 0 and 1 in the evaluation, or the
     other way round. Its first layer has never seen such inputs: the score is far below what the model can do, and may be that
-    of guessing. Random flips and crops belong to training alone; what scales the numbers belongs to both.
+    of guessing. Random flips and crops belong to training alone; what scales the numbers belongs to both. So does the order
+    of the channels: OpenCV reads blue first, Pillow and most others read red first, and a model that gets the one for the
+    other sees blue leaves.
 
     ## Example
     ```python
@@ -77,17 +81,22 @@ class TransformsDiffer(Rule):
     ```
 
     ## How the probe confirms it
-    The mean or the deviation of the first batches of both loaders differs. Where both are alike, it is refuted.
+    The mean or the deviation of the first batches of both loaders differs. Where both are alike, it is refuted. So for the
+    order of the channels: their means in the evaluation are those in training, turned round, or they are not. Pictures of
+    one colour, and those that no loader gives, leave it undecided.
 
     ## When it stays silent
     For random transforms, sizes and crops, which may differ; where one of the transforms is not known (a function, one of the
     project's classes, one that is applied now and then), the datasets are of different classes, or the pictures become tensors
     in other ways; where the batch is changed before the model gets it; where the model that is evaluated is another one; and for
-    numbers that are nearly the same.
+    numbers that are nearly the same. The order of the channels is known of pictures that OpenCV, Pillow, imageio or
+    scikit-image reads, and of what slices, conversions and known transforms make of them; where something else changes
+    them, or the training has both orders, it is silent.
 
     ## References
     - https://docs.pytorch.org/vision/stable/transforms.html
     - https://docs.pytorch.org/tutorials/beginner/transfer_learning_tutorial.html
+    - https://docs.pytorch.org/vision/stable/generated/torchvision.io.decode_image.html
     """
 
     code = "TDR713"
@@ -97,8 +106,13 @@ class TransformsDiffer(Rule):
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every dataset that is evaluated by a model whose training scales the same pictures otherwise."""
-        yield from first_per_site(self._measured(trace) if trace.observed else self._found(trace))
+        """Every dataset that is evaluated by a model whose training prepares its inputs otherwise."""
+        if trace.observed:
+            yield from self._measured(trace)
+            return
+        loaders = trace.view(Loaders)
+        yield from first_per_site(map(self._of_scaling, self._scaled(loaders)))
+        yield from first_per_site(self._of_channels(each) for each in unlike(trace, loaders))
 
     def _measured(self, trace: Trace) -> Iterator[Finding]:
         loaders = trace.view(Loaders)
@@ -106,70 +120,73 @@ class TransformsDiffer(Rule):
             for trained, _ in loaders.training():
                 theirs, ours = statistics(trace, evaluated), statistics(trace, trained)
                 if theirs and ours and differs(theirs, ours):
-                    yield self.finding(
-                        evaluated.site, "its numbers are others than in training", help="scale both alike"
-                    )
+                    yield self.finding(evaluated.site, "its numbers are others than in training", help=_ALIKE)
+                if turned(trace, evaluated, trained) is True:
+                    yield self.finding(evaluated.site, "its channels are turned round", help=_CONVERTED)
 
-    def _found(self, trace: Trace) -> Iterator[Finding]:
-        loaders = trace.view(Loaders)
-        for pair in pairs(trace, loaders):
-            text = _text(pair)
-            if not text:
-                continue
-            sites = (pair.ours.normalised_at, pair.theirs.normalised_at)
-            yield self.finding(
-                pair.built.site,
-                message(text, name=loaders.name(pair.evaluated)),
-                help="give both datasets the same `Normalize`; only random transforms belong to training alone",
-                trail=[
-                    Step(pair.evaluated.site, "this loader is evaluated"),
-                    Step(pair.trained.site, "this one is trained on"),
-                    *(Step(site, "pictures are normalised here") for site in dict.fromkeys(sites) if site is not None),
-                ],
-                cause=place(pair.built.site),
-            )
+    def _scaled(self, loaders: Loaders) -> Iterator[tuple[str, Pair]]:
+        for pair in pairs(loaders.trace, loaders):
+            text = unlike_words(pair)
+            if text:
+                yield message(text, name=loaders.name(pair.evaluated)), pair
+
+    def _of_scaling(self, found: tuple[str, Pair]) -> Finding:
+        text, pair = found
+        sites = (pair.ours.normalised_at, pair.theirs.normalised_at)
+        return self.finding(
+            pair.built.site,
+            text,
+            help=_ALIKE,
+            trail=[
+                Step(pair.evaluated.site, "this loader is evaluated"),
+                Step(pair.trained.site, "this one is trained on"),
+                *(Step(site, "pictures are normalised here") for site in dict.fromkeys(sites) if site is not None),
+            ],
+            cause=place(pair.built.site),
+        )
+
+    def _of_channels(self, found: Unlike) -> Finding:
+        first = {"RGB": "red", "BGR": "blue"}
+        return self.finding(
+            found.site,
+            message(_TURNED, name=found.forward.name, theirs=first[found.theirs.how], ours=first[found.ours.how]),
+            help=_CONVERTED,
+            trail=[
+                Step((found.evaluated or found.theirs).site, "this is evaluated"),
+                Step((found.trained or found.ours).site, "this is trained on"),
+                Step(found.ours.prepared_at, "pictures to train on are read here"),
+                Step(found.theirs.prepared_at, "those to evaluate here"),
+            ],
+            cause=place(found.site),
+        )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the batches of both loaders were measured, and are alike."""
-        theirs, ours = _both(trace, finding)
+        theirs, ours = both(trace, finding)
         if theirs is None or ours is None:
             return False
-        return True if not differs(theirs, ours, NEAR) else "the first batches do not tell whether they differ"
+        if finding.help == _CONVERTED:
+            return turned(trace, theirs, ours) is False or "the channels do not tell which comes first"
+        numbers, its = statistics(trace, theirs), statistics(trace, ours)
+        if numbers is None or its is None:
+            return False
+        return True if not differs(numbers, its, NEAR) else "the first batches do not tell whether they differ"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """The mean and the deviation of both."""
-        theirs, ours = _both(trace, finding)
-        if theirs is not None and ours is not None:
+        """The mean and the deviation of both, or the means of their channels."""
+        theirs, ours = both(trace, finding)
+        if theirs is None or ours is None:
+            return
+        measured = next(iter(trace.of(BatchMeasured)))
+        if finding.help == _CONVERTED:
+            if text := told(trace, theirs, ours):
+                yield fact(text, 3, "channels", measured)
+            return
+        numbers, its = statistics(trace, theirs), statistics(trace, ours)
+        if numbers is not None and its is not None:
             text = "mean {:.3g} and deviation {:.3g} in training, {:.3g} and {:.3g} in the evaluation"
-            measured = next(iter(trace.of(BatchMeasured)))
-            yield fact(text.format(*ours, *theirs), abs(theirs[0] - ours[0]), "", measured)
+            yield fact(text.format(*its, *numbers), abs(numbers[0] - its[0]), "", measured)
 
     def same(self, finding: Finding, seen: Finding) -> bool:
-        """Whether the loader that was measured is the one that the finding is about."""
-        return any(same_place(step.site, seen.site) for step in finding.trail[:1])
-
-
-def _text(pair: Pair) -> str:
-    """What is wrong with a pair; "" where nothing is, or nobody knows."""
-    theirs, ours = pair.theirs, pair.ours
-    if theirs.dataset == ours.dataset or theirs.converted != ours.converted:
-        return ""
-    if (theirs.normalised_at is None) != (ours.normalised_at is None):
-        return _MISSING if theirs.normalised_at is None else _ONLY
-    channels = zip(theirs.mean, theirs.std, ours.mean, ours.std, strict=False)
-    others = len(theirs.mean) == len(ours.mean) and any(differs((m, s), (n, t)) for m, s, n, t in channels)
-    return _OTHERS if others else ""
-
-
-def _both(trace: Trace, finding: Finding) -> tuple[tuple[float, float] | None, tuple[float, float] | None]:
-    """The statistics of the loader that evaluates and of the one that trains, as they were seen in a run."""
-    loaders = trace.view(Loaders)
-    sites: list[Site] = [step.site for step in finding.trail[:2]] or [finding.site]
-    theirs = next(
-        filter(
-            None, (statistics(trace, each) for each, _ in loaders.never_training() if same_place(sites[0], each.site))
-        ),
-        None,
-    )
-    trained = [each for each, _ in loaders.training() if len(sites) == 1 or same_place(sites[1], each.site)]
-    return theirs, next(filter(None, (statistics(trace, each) for each in trained)), None)
+        """Whether the loader that was measured is the one that the finding is about, and it differs in the same."""
+        return finding.help == seen.help and any(same_place(step.site, seen.site) for step in finding.trail[:1])

@@ -17,6 +17,10 @@ _SHIFT, _RATIO = 0.2, 1.3
 NEAR = 0.25
 """The part of that up to which they are alike."""
 
+_MISSING = "`{name}` evaluates pictures that are not normalised, as those are that it is trained on"
+_ONLY = "`{name}` evaluates normalised pictures, and those that it is trained on are not"
+_OTHERS = "`{name}` evaluates pictures that are normalised by other numbers than in training"
+
 
 class Pair(NamedTuple):
     """A loader that evaluates a model, one that trains it, and how both scale their pictures."""
@@ -50,6 +54,18 @@ def _scaling(
     """How the pictures of a loader are scaled, with the dataset that does so."""
     whole = loaders.whole(loaders.dataset(loader))
     return next(((each, scaled[each.dataset]) for each in whole if each.dataset in scaled), None)
+
+
+def unlike_words(pair: Pair) -> str:
+    """What is wrong with a pair, in words about a loader; "" where nothing is, or nobody knows."""
+    theirs, ours = pair.theirs, pair.ours
+    if theirs.dataset == ours.dataset or theirs.converted != ours.converted:
+        return ""
+    if (theirs.normalised_at is None) != (ours.normalised_at is None):
+        return _MISSING if theirs.normalised_at is None else _ONLY
+    channels = zip(theirs.mean, theirs.std, ours.mean, ours.std, strict=False)
+    others = len(theirs.mean) == len(ours.mean) and any(differs((m, s), (n, t)) for m, s, n, t in channels)
+    return _OTHERS if others else ""
 
 
 def differs(one: tuple[float, float], other: tuple[float, float], part: float = 1.0) -> bool:

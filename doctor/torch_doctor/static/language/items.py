@@ -12,6 +12,7 @@ from torch_doctor.static.tables import models
 from torch_doctor.static.tables.functions import LOG_OF
 from torch_doctor.static.training import (
     arrays,
+    channels,
     language_models,
     loader_roles,
     module_parts,
@@ -137,6 +138,7 @@ def _of_plain(run: Run, value: Plain, key: Value, node: p.Index) -> Value:
     symbol = compound("[]", value.symbol, symbol_of(key))
     if (known := defaults.setting(run, symbol)) is not None:
         return known
+    symbol = channels.item(value, key) or symbol
     plain = plain_from((value,), symbol, size=arrays.item(value, key, node) or containers.size_in(value, key))
     if value.size is not None and arrays.tensor_of(value) is None:
         return plain

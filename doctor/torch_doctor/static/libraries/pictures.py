@@ -16,5 +16,8 @@ LIBRARY = Library(
         "cv2.imread cv2.imdecode imageio.imread imageio.v2.imread imageio.v3.imread skimage.io.imread"
     ),
     pictures=("PIL.Image.open",),
-    picture_functions=members("cv2", "resize cvtColor flip rotate copyMakeBorder transpose warpAffine"),
+    picture_functions=(
+        *members("cv2", "resize cvtColor flip rotate copyMakeBorder transpose warpAffine"),
+        "PIL.Image.fromarray",
+    ),
 )

@@ -13,7 +13,7 @@ from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.language import invocation
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import datasets
-from torch_doctor.static.training import arrays, collating, mapped_rows, padding, pixels, places, shifting
+from torch_doctor.static.training import arrays, channels, collating, mapped_rows, padding, pixels, places, shifting
 from torch_doctor.static.values import (
     CPU,
     NAMED,
@@ -203,12 +203,15 @@ def _copied(run: Run, value: Value) -> Value:
     if array is not None:
         kind = array.kind if array.kind is Kind.LABELS else Kind.UNKNOWN
         return Tensor(kind=kind, meta=_lasting(run, array)).at(ON_CPU)
+    if channels.of(value) is not None:
+        return Tensor(meta=making("from_numpy", (value,))).at(ON_CPU)
     return value if isinstance(value, Const) or number_dtype(value) else Unknown()
 
 
 def _lasting(run: Run, value: Tensor) -> Meta | Making | None:
-    """How a tensor was made, where that tells what was filled up, or which stretch of something it is; else its dtype and shape."""
-    return value.meta if padding.behind(run, value) is not None or shifting.is_stretch(value) else measured(value)
+    """How a tensor was made, where that tells of pictures, of padding, or which stretch it is; else its dtype and shape."""
+    tells = padding.behind(run, value) is not None or shifting.is_stretch(value) or channels.of(value) is not None
+    return value.meta if tells else measured(value)
 
 
 def _batched(run: Run, item: Value | None, size: Size, flow: Flow, place: Origin) -> Value:

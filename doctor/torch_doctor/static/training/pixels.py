@@ -13,21 +13,24 @@ from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import pixels as table
 from torch_doctor.static.tables import torch_functions
 from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training import channels
+from torch_doctor.static.training.channels import PICTURE, PIXELS, UNTOLD
 from torch_doctor.static.values import (
     NOWHERE,
     Call,
     Const,
     Fact,
     Lib,
+    Making,
+    Mapping,
     Meta,
     Module,
     Plain,
     Sequence,
-    Symbol,
     Tensor,
     Tool,
+    Unknown,
     Value,
-    fresh_symbol,
     leaves,
     plain_from,
 )
@@ -36,6 +39,7 @@ from torch_doctor.trace import Kind, PixelsGiven, Source
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Args
     from torch_doctor.trace import Site
 
 
@@ -44,14 +48,6 @@ class Pictures(Knowledge):
 
     def __init__(self) -> None:
         self.read_at: Site | None = None  # where the last one was read, while a module is called
-
-
-PIXELS = "pixels"
-"""Begins the symbol of an array of bytes, or of a picture of which one can be made; then comes where it was read."""
-
-
-def _symbol(site: Site) -> Symbol:
-    return (PIXELS, site, fresh_symbol())
 
 
 def place_of(value: Value) -> Site | None:
@@ -84,22 +80,31 @@ def _draws_bytes(call: Call) -> bool:
 def of_library(run: Run, name: str, call: Call) -> Value | None:
     """What reads a picture, or leaves one as it is; None for anything else."""
     if name in table.READERS or name in table.PICTURES:
-        return Plain(_symbol(run.site(call.node)))
+        return Plain(channels.symbol(run.site(call.node), channels.read(name, call)))
     if name in table.TENSOR_READERS:
         return tensor(run.site(call.node))
     if name in table.DRAWS and _draws_bytes(call):
-        return Plain(_symbol(run.site(call.node)))
-    place = place_of(call.args[0]) if call.args and name in table.KEEPING else None
-    return plain_from(call.args[:1], _symbol(place)) if place is not None else None
+        return Plain(channels.symbol(run.site(call.node)))
+    return _kept(call.args[0], name, call, call.args[:1]) if call.args and name in table.KEEPING else None
 
 
-def method(func: Plain, name: str) -> Value | None:
+def _kept(of: Value, name: str, call: Call, values: Args) -> Value | None:
+    """What is made of a picture that leaves its range, or the order of its channels; None for anything else."""
+    place, picture = place_of(of), channels.of(of)
+    if place is None and picture is None:
+        return None
+    site = place or picture.site  # type: ignore[union-attr]  # one of both is there
+    return plain_from(
+        values, channels.symbol(site, channels.after(of, name, call), PICTURE if place is None else PIXELS)
+    )
+
+
+def method(func: Plain, call: Call) -> Value | None:
     """A method of an array or a picture that leaves its range; None for anything else."""
     symbol = func.symbol
-    if symbol[0] != "." or name not in table.KEEPING_METHODS:
+    if symbol[0] != "." or call.method not in table.KEEPING_METHODS:
         return None
-    place = place_of(Plain(symbol[1]))
-    return plain_from((func,), _symbol(place)) if place is not None else None
+    return _kept(Plain(symbol[1]), f".{call.method}", call, (func,))
 
 
 def tensor(site: Site, dtype: str = "uint8") -> Tensor:
@@ -122,7 +127,7 @@ def held(run: Run, of: Tool, name: str, node: p.Node) -> Value | None:
     sort = table.HELD.get(canonical(of.name)) if name == "data" else None
     if sort is None:
         return None
-    return tensor(run.site(node)) if sort == "tensor" else Plain(_symbol(run.site(node)))
+    return tensor(run.site(node)) if sort == "tensor" else Plain(channels.symbol(run.site(node)))
 
 
 def of_transform(run: Run, value: Value | None) -> Site | None:
@@ -149,14 +154,41 @@ def of_transform(run: Run, value: Value | None) -> Site | None:
 
 def transformed(run: Run, transform: Tool, call: Call) -> Value | None:
     """What a transform makes of a picture: a tensor, or another picture; None for anything else."""
-    place = place_of(call.args[0]) if call.args else None
-    if place is None:
+    given = call.argument(0)
+    if given is None:
+        return _augmented(run, transform, call)
+    place, picture = place_of(given), channels.of(given)
+    if place is None and picture is None:
         return None
     steps = _steps(run, transform)
-    if not table.TO_BYTES.isdisjoint(steps) or not table.TO_FLOATS.isdisjoint(steps):
-        bytes_at = of_transform(run, transform)
-        return Tensor(Flow(source=Source.DATA)) if bytes_at is None else tensor(bytes_at)
-    return Plain(_symbol(place)) if table.SPATIAL.issuperset(steps) else None
+    to_tensor = not table.TO_BYTES.isdisjoint(steps) or not table.TO_FLOATS.isdisjoint(steps)
+    known = None if picture is None else channels.transformed(picture, given, steps, tensor=to_tensor)
+    if to_tensor:
+        bytes_at = of_transform(run, transform) if place is not None else None
+        made = Tensor(Flow(source=Source.DATA)) if bytes_at is None else tensor(bytes_at)
+        return made.with_meta(known) if isinstance(known, Making) else made if place is not None else None
+    if place is not None and table.SPATIAL.issuperset(steps):
+        return Plain(channels.symbol(place, UNTOLD if picture is None else picture.channels))
+    return Plain(known) if isinstance(known, tuple) else None
+
+
+def _augmented(run: Run, transform: Tool, call: Call) -> Value | None:
+    """What albumentations makes of a picture beside other things; None where that is not known."""
+    given = call.keywords.get("image")
+    picture = channels.of(given)
+    if given is None or picture is None or not canonical(transform.name).startswith("albumentations."):
+        return None
+    steps = _steps(run, transform)
+    tensor = any(step.endswith(".ToTensorV2") for step in steps)
+    known = channels.transformed(picture, given, steps, tensor=tensor)
+    if known is None:
+        return None
+    mapping: Mapping = run.own(Mapping(run.site(call.node), run.frame.what))
+    mapping.fields["rest"] = Unknown()
+    mapping.fields["key", "image"] = (
+        Tensor(Flow(source=Source.DATA), meta=known) if isinstance(known, Making) else Plain(known)
+    )
+    return mapping
 
 
 def _steps(run: Run, transform: Value, depth: int = 3) -> list[str]:
@@ -166,7 +198,7 @@ def _steps(run: Run, transform: Value, depth: int = 3) -> list[str]:
         return [""]
     name = canonical(transform.name)
     inside = transform.args[0] if transform.args else None
-    if name not in table.COMPOSED or not isinstance(inside, Sequence) or not depth:
+    if name not in table.JOINING or not isinstance(inside, Sequence) or not depth:
         return [name]
     return [step for each in inside.content.all() for step in _steps(run, each, depth - 1)]
 

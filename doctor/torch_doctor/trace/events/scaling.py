@@ -31,6 +31,27 @@ class RowsScaled(Event, frozen=True, kw_only=True):
         return f"pictures of {short(self.source)} are {f'normalised {how}' if self.normalised_at else 'not normalised'}"
 
 
+class InputPrepared(Event, frozen=True, kw_only=True):
+    """What the forward number `forward` gets was prepared at `prepared_at`, in `how` a way of this `sort` (`CHANNELS`).
+
+    The ways of one sort exclude each other: what was prepared in two of them, or in one that is not known, has no event.
+    `loader` is the one that gave it, 0 where there is none.
+    """
+
+    forward: int
+    sort: str
+    how: str
+    prepared_at: Site
+    loader: int = 0
+
+    def words(self, _: Names, /) -> str:
+        return f"a model gets what was prepared with {self.sort} {self.how}"
+
+
+CHANNELS = "channels"
+"""The sort of the order in which the channels of pictures come: RGB or BGR."""
+
+
 class BatchReworked(Event, frozen=True, kw_only=True):
     """Something is computed of what `loader` gave before a model got it, the first time that this may be so."""
 
@@ -43,12 +64,13 @@ class BatchReworked(Event, frozen=True, kw_only=True):
 class BatchMeasured(Event, frozen=True, kw_only=True):
     """The first tensor of numbers with a fraction in a batch of `loader` has this mean and standard deviation.
 
-    Only the probe writes it, of the first batches.
+    `channels` are the means of the three channels of a batch of pictures. Only the probe writes it, of the first batches.
     """
 
     loader: int
     mean: float
     std: float
+    channels: tuple[float, ...] = ()
 
     def words(self, _: Names, /) -> str:
         return f"a batch with the mean {self.mean:.4g} and the deviation {self.std:.4g}"

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 BATCHES = 2  # of each loader that are measured
 DEEPEST = 3
 LARGEST = 10_000_000  # numbers in a tensor that is looked at
+PICTURES, COLOURS = 4, 3  # the dimensions of a batch of pictures, and the channels of each
 
 
 class Watcher:
@@ -49,8 +50,9 @@ class Watcher:
         with self._watch.unwatched(), self._watch.torch.no_grad():
             numbers = tensor.detach().float()
             mean, std = float(numbers.mean()), float(numbers.std())
+            channels = _channels(numbers)
         if math.isfinite(mean) and math.isfinite(std):
-            self._recorder.event("BatchMeasured", here, loader=loader, mean=mean, std=std)
+            self._recorder.event("BatchMeasured", here, loader=loader, mean=mean, std=std, channels=channels)
 
     def _first(self, value: Any, depth: int) -> Any:
         """The first tensor with floating numbers in rows."""
@@ -61,3 +63,11 @@ class Watcher:
         if not depth or not isinstance(inner, (list, tuple)):
             return None
         return next((found for each in inner if (found := self._first(each, depth - 1)) is not None), None)
+
+
+def _channels(numbers: Any) -> list[float]:
+    """The means of the three channels of a batch of pictures, wherever its shape has them; nothing for any other."""
+    where = [place for place in (1, 3) if numbers.dim() == PICTURES and numbers.shape[place] == COLOURS]
+    if len(where) != 1:
+        return []
+    return [float(mean) for mean in numbers.transpose(where[0], 0).flatten(1).mean(1)]

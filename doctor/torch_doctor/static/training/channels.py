@@ -1,0 +1,190 @@
+"""In which order the channels of pictures come: red first, as most libraries read them, or blue first, as OpenCV does.
+
+An array is told by its symbol, a tensor by how it was made. What may have changed the order, or is not known to leave it, gives
+something of which nothing is known.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from torch_doctor.static.tables import channels as table
+from torch_doctor.static.training import padding
+from torch_doctor.static.values import (
+    Call,
+    Const,
+    Either,
+    Lib,
+    Making,
+    Plain,
+    Sequence,
+    Symbol,
+    Tensor,
+    Value,
+    fresh_symbol,
+    leaves,
+)
+from torch_doctor.static.values.shapes import UNKNOWN_META
+from torch_doctor.static.values.symbols import SLICE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from torch_doctor.trace import Site
+
+PIXELS: Final = "pixels"
+"""Begins the symbol of an array of bytes, or of a picture of which one can be made; then comes where it was read."""
+PICTURE: Final = "picture"
+"""The same of an array that has the numbers of a picture in another range."""
+TRANSFORMED: Final = "transformed"
+"""Names how the tensor is made that a library's transform makes of a picture."""
+PICTURE_AXES: Final = 3
+DEEPEST: Final = 40
+
+
+class Channels(NamedTuple):
+    """The order of a picture's channels, "" where it is not known, and whether they are its third and last dimension."""
+
+    order: str = ""
+    third: bool = True
+
+    def swapped(self) -> Channels:
+        """The same with the first channel in the place of the last."""
+        return self._replace(order={"RGB": "BGR", "BGR": "RGB"}.get(self.order, ""))
+
+
+class Picture(NamedTuple):
+    """A picture, or what was made of it: where it was read, and how its channels come."""
+
+    site: Site
+    channels: Channels
+
+
+UNTOLD: Final = Channels()
+
+
+def symbol(site: Site, channels: Channels = UNTOLD, word: str = PIXELS) -> Symbol:
+    """The symbol of a picture that was read at a place."""
+    return (word, site, fresh_symbol(), *channels)
+
+
+def read(name: str, call: Call) -> Channels:
+    """How the channels come of what a function reads."""
+    if name in table.BLUE_FIRST:
+        flags = call.argument(1, "flags")
+        named = flags.name if isinstance(flags, Lib) else None
+        if flags is None or named in table.COLOURED or (isinstance(flags, Const) and flags.value == 1):
+            return Channels("BGR")
+        return Channels("RGB") if named in table.COLOURED_RED_FIRST else UNTOLD
+    return Channels("RGB") if name in table.RED_FIRST else UNTOLD
+
+
+def of(value: Value | None, depth: int = DEEPEST) -> Picture | None:
+    """The picture that a value was made of, whose channels come in a known order; None for any other."""
+    if not depth or value is None:
+        return None
+    if isinstance(value, Either):
+        return _alike(of(option, depth - 1) for _, option in value.options)
+    if isinstance(value, Sequence):
+        return _alike(of(item, depth - 1) for item in leaves(value))
+    if isinstance(value, Plain):
+        return _of_symbol(value.symbol)
+    made = value.meta if isinstance(value, Tensor) else None
+    if not isinstance(made, Making) or not made.args:
+        return None
+    if made.name in table.ARITHMETIC:
+        return _only(of(each, depth - 1) for each in made.args)
+    if made.name in table.TENSORS or (made.name != "[]" and padding.arranges(made)):
+        return of(made.args[0], depth - 1)
+    return None
+
+
+def _of_symbol(symbol: Symbol, depth: int = DEEPEST) -> Picture | None:
+    if symbol[0] in (PIXELS, PICTURE):
+        channels = Channels(*symbol[3:])
+        return Picture(symbol[1], channels) if channels.order else None
+    if symbol[0] in ("+", "-", "*", "/") and depth:
+        return _only(_of_symbol(part, depth - 1) for part in symbol[1:] if isinstance(part, tuple) and part)
+    return None
+
+
+def _only(found: Iterable[Picture | None]) -> Picture | None:
+    """The picture that something is computed of; None where there are several, or none."""
+    pictures = [each for each in found if each is not None]
+    return pictures[0] if len(pictures) == 1 else None
+
+
+def _alike(found: Iterable[Picture | None]) -> Picture | None:
+    """The first of several pictures whose channels come alike."""
+    pictures = list(found)
+    first = pictures[0] if pictures else None
+    alike = first is not None and all(each is not None and each.channels == first.channels for each in pictures)
+    return first if alike else None
+
+
+def after(value: Value, name: str, call: Call) -> Channels:
+    """How the channels come of what a function, or a method with a dot before its name, makes of a picture."""
+    picture = of(value)
+    channels = UNTOLD if picture is None else picture.channels
+    if name in table.CONVERTING:
+        code = call.argument(1, "code")
+        return channels.swapped() if isinstance(code, Lib) and code.name in table.SWAPPING else UNTOLD
+    if name == ".convert":
+        mode = call.argument(0, "mode")
+        return channels if isinstance(mode, Const) and mode.value == "RGB" else UNTOLD
+    if name in table.FLIPPING:
+        return channels if channels.third and name in table.FLIPPING_ROWS else UNTOLD
+    return channels if name in table.KEEPING_THE_LAST else channels._replace(third=False)
+
+
+def item(value: Plain, key: Value) -> Symbol | None:
+    """The symbol of a part of a picture, or of it with its channels turned round; None where that is not known."""
+    picture = _of_symbol(value.symbol)
+    if picture is None or value.symbol[0] not in (PIXELS, PICTURE):
+        return None
+    channels = _after_item(picture.channels, list(key.content.all()) if isinstance(key, Sequence) else [key])
+    return symbol(picture.site, channels, value.symbol[0])
+
+
+def _after_item(channels: Channels, keys: list[Value]) -> Channels:
+    """How the channels come of what one key for each dimension picks."""
+    if all(isinstance(key, Const) and key.value in (None, ...) for key in keys):
+        return channels._replace(third=False)  # a dimension more
+    if not channels.third:
+        return UNTOLD
+    if isinstance(keys[0], Const) and keys[0].value is ...:
+        keys = [Plain((SLICE, None, None, None))] * (PICTURE_AXES - len(keys) + 1) + keys[1:]
+    if len(keys) > PICTURE_AXES or not all(map(_slices, keys[: PICTURE_AXES - 1])):
+        return UNTOLD
+    last = keys[PICTURE_AXES - 1] if len(keys) == PICTURE_AXES else None
+    if last is None or _bounds(last) in _ALL:
+        return channels
+    return channels.swapped() if _bounds(last) in _TURNED else UNTOLD
+
+
+def _slices(key: Value) -> bool:
+    return isinstance(key, Plain) and key.symbol[0] == SLICE
+
+
+def _bounds(key: Value) -> tuple[object, ...]:
+    """The constants that a key consists of."""
+    if isinstance(key, Sequence):
+        return tuple(item.value if isinstance(item, Const) else ... for item in key.content.all())
+    parts = key.symbol[1:] if isinstance(key, Plain) and key.symbol[0] == SLICE else (...,)
+    return (SLICE, *(part[1] if isinstance(part, tuple) and part[0] == "const" else part for part in parts))
+
+
+_ALL: Final = ((SLICE, None, None, None), (SLICE, None, 3, None), (SLICE, 0, 3, None), (0, 1, 2))
+_TURNED: Final = ((SLICE, None, None, -1), (2, 1, 0))
+
+
+def transformed(picture: Picture, given: Value, steps: list[str], *, tensor: bool) -> Making | Symbol | None:
+    """What these transforms make of a picture: how a tensor is made, or the symbol of an array; None where one is not known."""
+    known = all(step.startswith(table.FAMILIES) and step.rpartition(".")[2] not in table.MIXING for step in steps)
+    if not known:
+        return None
+    if not tensor:
+        return symbol(picture.site, picture.channels, PICTURE)
+    made = Making(TRANSFORMED, (given,))
+    made.answer = UNKNOWN_META
+    return made

@@ -1,4 +1,4 @@
-"""TDR316: an input of a model has no influence on what it gives."""
+"""TDR316: an input of a model, or a slice of one, has no influence on what it gives."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ ENOUGH = 2
 
 
 class InputIgnored(Rule):
-    """An input of a model has no influence on what it gives.
+    """An input of a model, or a slice of one, has no influence on what it gives.
 
     ## Why is this bad?
-    A mask that `forward` takes and never passes on, a second encoder that gets the first one's input, columns that are read
-    and then overwritten: the model trains without what it was meant to learn from. Nothing fails, and its score is merely
-    lower than it could be.
+    A mask that `forward` takes and never passes on, a product with it that is not kept, a second encoder that gets the first
+    one's input, a slice of the features whose name is never used: the model trains without what it was meant to learn
+    from. Nothing fails, and its score is merely lower than it could be.
 
     ## Example
     ```python
@@ -74,15 +74,16 @@ class InputIgnored(Rule):
     ```
 
     ## How the probe confirms it
-    A copy of the model, whose weights are moved a little so that none is zero, gets other rows in one input, with the same
-    random numbers: in another order, and one row for all. Nothing that it returns or keeps changes, although it does with
-    another input. It looks at two calls, some updates apart.
+    A copy of the model, whose weights are moved a little so that none is zero, gets other rows in one input, or in one slice,
+    with the same random numbers: in another order, and one row for all. Nothing that it returns or keeps changes, although it
+    does with another input. It looks at two calls, some updates apart.
 
     ## When it stays silent
     For parameters that have a default or begin with an underscore; where a base class, or another class of the file, has a
-    `forward` with the same parameter, so that one call may be of either; for what is not a tensor of a loader's batch. By
-    the source alone it reports a parameter that `forward` never names; what is named and comes to nothing, only a run shows.
-    TDR310 reports a layer that is never reached.
+    `forward` with the same parameter, so that one call may be of either; for what is not a tensor of a loader's batch; for
+    what decides, is kept, changes something in place or goes to a function that may keep it. Of a slice it tells where it has
+    a name and nothing else reads the same features (`a, b = x[:, :4], x[:, 4:]`); features that no line takes may be left
+    out on purpose. TDR310 reports a layer that is never reached.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.forward
@@ -96,14 +97,14 @@ class InputIgnored(Rule):
     voided_by = frozenset({"inside"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every input that a `forward` never reads, or that changed nothing whenever it was tried."""
+        """Every input that goes into nothing, or that changed nothing whenever it was tried."""
         tried = [event for event in trace.of(InputTried) if event.changed is None or _comes_to_nothing(trace, event)]
         for event in first_per_site(tried):
             text = "`{name}` has no influence on what `{module}` gives: it learns nothing from it"
             yield self.finding(
                 event.site,
                 message(text, name=event.name, module=event.module),
-                help=f"use `{event.name}` in `forward`, or take it out of its parameters",
+                help=f"use `{event.name}` in `forward`, or leave it out",
                 trail=[] if event.used_at is None else [Step(event.used_at, "it is given here")],
                 cause=f"{event.module}.{event.name}",
             )

@@ -34,6 +34,7 @@ PARTS = {
         "spectral",
         "rates",
         "weightless",
+        "written_inputs",
     )
 }
 NEEDS = sorted({module.name for module in pkgutil.iter_modules([f"{ROOT}/probe/agent/instruments"])} - PARTS)

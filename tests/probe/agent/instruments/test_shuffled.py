@@ -20,7 +20,7 @@ class Net(nn.Module):
     def __init__(self):
         super().__init__()
         self.a, self.b, self.gate = nn.Linear(4, 2), nn.Linear(3, 2), nn.Parameter(torch.zeros(()))
-        self.drop, self.kept = nn.Dropout(0.5), None
+        self.drop, self.kept, self.two = nn.Dropout(0.5), None, 2
         self.register_buffer("calls", torch.zeros(()))
     def forward(self, x, y):
         self.calls += 1
@@ -52,6 +52,50 @@ def test_results_change_by_what_is_read(seen: Callable[..., list[Any]], line: st
     events = seen(script(line), InputTried, "shuffled")
     assert {each.name: each.changed for each in events} == changed
     assert all(each.module == "Net" and each.site.row == 12 for each in events)
+
+
+@pytest.mark.parametrize(
+    ("line", "changed"),
+    [
+        ("low, high = x[:, :2], x[:, 2:]; return self.a(low.repeat(1, 2))", {"low": True, "high": False}),
+        ("low = x[:, : self.two]; return self.a(x[:, 2:].repeat(1, 2))", {"low": False}),
+        ("low = x[:, : self.two]; low = low + 1; return self.a(x)", {"low": True}),
+        ("low = x[:, : int(y.sum())]; x = x * 2; return self.a(x)", {}),
+        ("one = x[0]; return self.a(x)", {}),
+        ("_low = x[:, :2]; return self.a(x[:, 2:].repeat(1, 2))", {}),
+    ],
+)
+@pytest.mark.parametrize("part", [False, True])
+def test_slices_are_tried_in_the_model_and_in_its_parts(
+    seen: Callable[..., list[Any]], line: str, changed: dict[str, bool], *, part: bool
+) -> None:
+    text = script(line)
+    if part:
+        whole = "class Whole(Net):\n    def __init__(self):\n        super().__init__()\n        self.net = Net()\n"
+        whole += (
+            "    def forward(self, x, y):\n        self.calls += 1\n        return self.net(x + 0.5, y)\nnet = Whole()"
+        )
+        text = text.replace("net = Net()", whole)
+    found = {each.name: each.changed for each in seen(text, InputTried, "shuffled") if each.name not in {"x", "y"}}
+    assert found == changed
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "seen.append(y); return self.a(x)",
+        "z = y * 2; print(z.sum() > 1e9); return self.a(x)",
+    ],
+)
+def test_what_goes_to_others_is_left_alone(seen: Callable[..., list[Any]], line: str) -> None:
+    found = seen("seen = []\n" + script(line).lstrip(), InputTried, "shuffled")
+    assert {each.name for each in found} == {"x"}
+
+
+def test_a_parameter_may_be_there_for_another_class(seen: Callable[..., list[Any]]) -> None:
+    other = "class Other(nn.Module):\n    def forward(self, x, y):\n        return x + y\nnet = Net()"
+    found = seen(script("return self.a(x)").replace("net = Net()", other), InputTried, "shuffled")
+    assert found == []
 
 
 def test_two_calls_of_one_place_are_looked_at(seen: Callable[..., list[Any]]) -> None:

@@ -1,51 +1,126 @@
-"""Tensors of a batch that a `forward` takes and never reads."""
+"""Tensors of a batch that a `forward` takes, or slices of them, and that go into nothing."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer
-from torch_doctor.static.program.walking import walk
-from torch_doctor.static.values import ClassValue, FunctionValue, Module, Tensor
+from torch_doctor.static.program import influence
+from torch_doctor.static.tables.functions import METHODS
+from torch_doctor.static.values import (
+    Bound,
+    ClassValue,
+    FunctionValue,
+    Lib,
+    Method,
+    Module,
+    Sequence,
+    Tensor,
+)
 from torch_doctor.trace import InputTried, Source
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Value
 
 _LOOKS = frozenset(("locals", "vars", "eval", "exec"))
 """What may read a parameter without naming it."""
+_HOOKS = frozenset(("register_forward_hook", "register_forward_pre_hook"))
+"""What may read the input of a part, or what it gives."""
+_KEPT = frozenset(("register_hook", "register_post_accumulate_grad_hook", "retain_grad", "storage", "untyped_storage"))
 
 
-class IgnoredInputs(Observer):
-    """Compares what a `forward` is given with what its body names."""
+class IgnoredInputs(Observer, called=(Lib, Method, Module, Bound, FunctionValue), read=(Module,)):
+    """Compares what a `forward` is given with what of it goes into something."""
 
     writes = (InputTried,)
+
+    def __init__(self) -> None:
+        self._pure: dict[p.Node, bool] = {}
+        self._functions: defaultdict[p.Node, set[p.Function]] = defaultdict(set)  # which calls were of which functions
+        self._hooked = False
+        self._seen: set[tuple[p.Function, frozenset[str]]] = set()
+
+    def read(self, _: Run, __: Module, name: str, ___: p.Node) -> None:
+        """An attribute of a module is taken."""
+        self._hooked = self._hooked or name in _HOOKS
+
+    def called(self, _: Run, func: Value, call: Call, result: Value) -> None:
+        """A call has returned: did it do anything else?"""
+        function = _function_of(func)
+        if function is not None and not function.node.decorators and not function.contexts:
+            self._functions[call.node].add(function.node)
+        elif function is not None or not _only_returns(func, call, result):
+            self._pure[call.node] = False
+        else:
+            self._pure.setdefault(call.node, True)
 
     def left(self, run: Run, module: Module, call: Call, _: Value) -> None:
         """A module was called."""
         found = module.cls.find("forward") if module.cls is not None else None
-        if found is None or not isinstance(found[0], FunctionValue):
+        if found is None or not isinstance(found[0], FunctionValue) or self._hooked:
             return
         function, owner = found[0], found[1]
         if function.node.decorators or function.contexts or _is_an_interface(owner, function):
             return
-        named: set[str] | None = None
-        for number, parameter in enumerate(function.node.parameters[1:]):
-            given = call.argument(number, parameter.name)
-            if not _may_be_told(parameter) or not isinstance(given, Tensor) or given.flow.source is not Source.LOADER:
-                continue
-            if named is None:
-                named = {node.id for node in walk(function.node.body) if isinstance(node, p.Name)}
-            if parameter.name not in named and not named & _LOOKS and not _takes(run, owner, function, parameter.name):
-                run.emit(
-                    InputTried,
-                    function.unit.site(parameter.at),
-                    module=owner.name,
-                    name=parameter.name,
-                    used_at=run.site(call.node),
-                )
+        given = frozenset(_given(function, call))
+        if not given or (function.node, given) in self._seen:
+            return
+        self._seen.add((function.node, given))
+        if _LOOKS & influence.names_in(function.node.body):
+            return
+        counts = influence.influential(function.node, self._is_pure) - set(influence.overwritten(function.node))
+        used_at = run.site(call.node)
+        for parameter in function.node.parameters[1:]:
+            if parameter.name in given - counts and not _takes(run, owner, function, parameter.name):
+                site = function.unit.site(parameter.at)
+                run.emit(InputTried, site, module=owner.name, name=parameter.name, used_at=used_at)
+        for kept in influence.kept_slices(function.node):
+            if kept.parameter in given & counts and kept.name not in counts:
+                site = function.unit.site(kept.taken.at)
+                run.emit(InputTried, site, module=owner.name, name=kept.name, used_at=used_at)
+
+    def _is_pure(self, call: p.Call, within: frozenset[p.Function] = frozenset()) -> bool:
+        """Whether all that a call did, whenever it was executed, was to return something."""
+        functions = self._functions.get(call, set())
+        if functions & within or not self._pure.get(call, bool(functions)):
+            return False
+        inside = within | functions
+        return all(influence.alone(each, lambda call: self._is_pure(call, inside)) for each in functions)
+
+
+def _function_of(func: Value) -> FunctionValue | None:
+    """The function of the project that a call of something runs."""
+    if isinstance(func, Module):
+        found = func.cls.find("forward") if func.cls is not None else None
+        func = found[0] if found is not None else func
+    if isinstance(func, Bound):
+        return func.function
+    return func if isinstance(func, FunctionValue) else None
+
+
+def _only_returns(func: Value, call: Call, result: Value) -> bool:
+    """Whether something of torch's computes a result, and no more."""
+    if isinstance(func, Lib):
+        last = func.name.rpartition(".")[2]
+        gives = isinstance(result, (Tensor, Sequence)) and func.name.startswith("torch.")
+        return gives and not last.endswith("_") and "out" not in call.keywords
+    if isinstance(func, Method):
+        known = METHODS.get(func.name)
+        return isinstance(func.of, Tensor) and known is not None and not known.in_place and func.name not in _KEPT
+    return isinstance(func, Module) and func.cls is None and func.layer.startswith("torch.nn.")
+
+
+def _given(function: FunctionValue, call: Call) -> Iterator[str]:
+    """The parameters that have to be read, and are given a tensor of a batch."""
+    for number, parameter in enumerate(function.node.parameters[1:]):
+        given = call.argument(number, parameter.name)
+        if _may_be_told(parameter) and isinstance(given, Tensor) and given.flow.source is Source.LOADER:
+            yield parameter.name
 
 
 def _may_be_told(parameter: p.Parameter) -> bool:

@@ -183,9 +183,9 @@ class RowsMixed(Event, frozen=True, kw_only=True):
 class InputTried(Event, frozen=True, kw_only=True):
     """A `forward` of class `module` gets a batch's tensor as its parameter `name`: `site` is that parameter.
 
-    The static witness writes it where the body never names the parameter. The probe writes it each time that it gave the
-    rows of the parameter in another order to a copy: `changed` tells whether the results did, `others` counts the other
-    parameters by which they did. `used_at` is the call.
+    Or it keeps a slice of one as `name`: `site` is that slice. The static witness writes it where the body lets it go into
+    nothing. The probe writes it each time that it gave a copy other rows in its place: `changed` tells whether the results
+    changed, `others` counts the other parameters by which they did. `used_at` is the call.
     """
 
     module: str
@@ -196,5 +196,5 @@ class InputTried(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         if self.changed is None:
-            return f"{quoted(self.module)} never reads {quoted(self.name)}"
+            return f"{quoted(self.module)} puts {quoted(self.name)} into nothing"
         return f"other rows in {quoted(self.name)} {'change' if self.changed else 'do not change'} what {quoted(self.module)} gives"

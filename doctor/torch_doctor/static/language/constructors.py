@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.language import invocation
+from torch_doctor.static.training import trainers
 from torch_doctor.static.values import Call, ClassValue, Fact, FunctionValue, Instance, Module, Unknown
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ def initialise(run: Run, thing: Instance | Module, cls: ClassValue, call: Call) 
     if found is not None and isinstance(found[0], FunctionValue):
         invocation.enter(run, found[0], call.with_first(thing))
         return
+    if isinstance(thing, Instance):
+        trainers.told(run, thing, call)
     if any(isinstance(base, ClassValue) and base.fact(Fact.DATACLASS) for base in cls.mro()):
         _fill_dataclass(run, thing, cls, call)
         after = cls.find("__post_init__")

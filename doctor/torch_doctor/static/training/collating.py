@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.knowledge import Lasting
-from torch_doctor.static.training import padding
+from torch_doctor.static.training import padding, shifting
 from torch_doctor.static.values import (
     Bound,
     Call,
@@ -58,6 +58,13 @@ def collated(run: Run, loader: Loader, item: Value | None, flow: Flow) -> Value 
     return None if batch is None else _fresh(run, batch, flow)
 
 
+def of_function(run: Run, function: Value, item: Value, flow: Flow) -> Value | None:
+    """The batch that such a function makes of rows like this one; None where nothing in it is padded."""
+    node = _node(function)
+    batch = None if node is None else _made(run, function, node, item)
+    return None if batch is None else _fresh(run, batch, flow)
+
+
 def _node(function: Value) -> p.Node | None:
     """The definition of a function of the project that is called; None for what nobody can look into."""
     if isinstance(function, Partial):
@@ -98,7 +105,7 @@ def _kept(run: Run, value: Value) -> Value:
             if isinstance(each, Value):
                 mapping.fields[key] = _kept(run, each)
         return mapping
-    if isinstance(value, Tensor) and padding.behind(run, value) is not None:
+    if isinstance(value, Tensor) and (padding.behind(run, value) is not None or shifting.is_stretch(value)):
         return value
     return value if isinstance(value, (Const, Plain)) else Unknown()
 

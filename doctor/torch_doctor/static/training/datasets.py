@@ -69,7 +69,7 @@ def batch_of(run: Run, loader: Loader) -> Value:
     whole = _whole(run, data)
     known = not opaque and not _keeps_moved(run, whole)
     place = Origin(how="batch", since=loader.born, loaders=_sorts(whole, loader)) if known else NOWHERE
-    item = _item(run, data) if isinstance(data, Value) else None
+    item = item_of(run, data) if isinstance(data, Value) else None
     if size is None or "collate_fn" in loader.fields or "**" in loader.fields:
         known_batch = collating.collated(run, loader, item, flow)
         return known_batch or Unknown(flow, origin=NOWHERE if _elsewhere(item) else place)
@@ -114,12 +114,12 @@ def _batch_size(loader: Loader) -> Size:
     return shapes.BATCH
 
 
-def _item(run: Run, data: Value) -> Value | None:
+def item_of(run: Run, data: Value) -> Value | None:
     """One item of a data set; None where it is not known."""
     data = run.resolve(data)
     if isinstance(data, Tool):
         if data.name in datasets.PARTS and data.args:
-            return _item(run, data.args[0])
+            return item_of(run, data.args[0])
         if data.name == datasets.TENSORS:
             rows = [_row(value) for value in data.args]
             return Sequence("tuple", Content(tuple(rows)))
@@ -212,6 +212,11 @@ def _lasting(run: Run, value: Tensor) -> Meta | Making | None:
     """How a tensor was made, where that tells of pictures, of padding, or which stretch it is; else its dtype and shape."""
     tells = padding.behind(run, value) is not None or shifting.is_stretch(value) or channels.of(value) is not None
     return value.meta if tells else measured(value)
+
+
+def batched(run: Run, item: Value, flow: Flow) -> Value:
+    """What a trainer of a library makes of items, of which nobody says how many there are."""
+    return _batched(run, item, shapes.BATCH, flow, NOWHERE)
 
 
 def _batched(run: Run, item: Value | None, size: Size, flow: Flow, place: Origin) -> Value:

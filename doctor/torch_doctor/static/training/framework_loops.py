@@ -9,7 +9,7 @@ from torch_doctor.static.iteration import PASSES, Course
 from torch_doctor.static.language import loops
 from torch_doctor.static.libraries import lightning
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import forwards, gradients, modes, module_parts, roles
+from torch_doctor.static.training import forwards, gradients, modes, module_parts, roles, trainers
 from torch_doctor.static.values import (
     NOTHING,
     Bound,
@@ -154,20 +154,31 @@ def _hook(run: Run, module: Module, name: str, call: Call) -> Value | None:
     return run.call(Bound(found[0], module), Call(call.args[: max(wanted, 0)], {}, call.node))
 
 
-def drive_trainer(run: Run, thing: Instance, node: p.Node) -> None:
-    """What transformers' Trainer does with an overridden `compute_loss`."""
+def train(run: Run, thing: Instance, node: p.Node) -> None:
+    """What a trainer does that derives from one of transformers, and computes its loss itself; once for each."""
+    known = trainers.given(thing)
+    if known is not None and trainers.loss_of(thing) is not None and thing.id not in run.state.fact(Fact.DRIVEN):
+        run.heap.set(run.state.facts, Fact.DRIVEN, run.state.fact(Fact.DRIVEN) | {thing.id})
+        drive_trainer(run, thing, node, known)
+
+
+def drive_trainer(run: Run, thing: Instance, node: p.Node, known: dict[str, Value] | None = None) -> None:
+    """What transformers' Trainer does with an overridden `compute_loss`; `known` is what it was given."""
     found = thing.cls.find("compute_loss")
     if found is None or not isinstance(found[0], FunctionValue):
         return
-    function = found[0]
+    function, given = found[0], known or {}
     run.emit(Owned, node, framework="transformers")
-    model = roles.module_by_role(run, "model")
+    model = run.resolve(given.get("model", Unknown()))
+    if not isinstance(model, Module):
+        model = roles.module_by_role(run, "model")
     optimizer: Optimizer = run.own(Optimizer(None, "", module_parts.parts_of(run, model).owners, whole=True))
 
     def step(batch: Value) -> Value:
         modes.set_mode(run, model, training_=True, node=node, name="model")
         run.emit(ZeroGrad, node, target=optimizer.id, name="optimizer", modules=optimizer.modules, whole=True)
-        loss = run.call(Bound(function, thing), Call((model, batch), {}, node))
+        inputs = trainers.batch_of(run, given, batch.flow)
+        loss = run.call(Bound(function, thing), Call((model, inputs), {}, node))
         gradients.backward(run, loss, Call((), {}, node, "loss"), through="transformers")
         gradients.stepped(run, optimizer, node, "optimizer")
         return loss

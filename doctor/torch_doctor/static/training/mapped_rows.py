@@ -20,7 +20,6 @@ from torch_doctor.static.values import (
     Plain,
     Sequence,
     Tensor,
-    Tool,
     Unknown,
     Value,
 )
@@ -66,21 +65,6 @@ def row_of(run: Run, data: Value) -> Mapping | None:
     while symbol is not None and symbol not in rows:
         symbol = symbol[1] if symbol[0] in ("[]", ".", ".()") and isinstance(symbol[1], tuple) else None
     return None if symbol is None else rows[symbol]
-
-
-def labels(run: Run, trainer: Tool, parameters: tuple[str, ...], collators: frozenset[str]) -> Value | None:
-    """The labels that a trainer gives its model, where they come with padded rows; None where that is not known.
-
-    `parameters` are those of its constructor, `collators` the functions and classes that leave labels what they are.
-    """
-    given = {**dict(zip(parameters, trainer.args, strict=False)), **trainer.keywords}
-    collator = given.get("data_collator")
-    if "**" in given or (collator is not None and getattr(run.resolve(collator), "name", "") not in collators):
-        return None
-    data = given.get("train_dataset")
-    row = None if data is None else row_of(run, run.resolve(data))
-    found = None if row is None else row.fields.get(("key", "labels"))
-    return found if isinstance(found, Value) else None
 
 
 def _made(run: Run, function: Value, before: Mapping | None, call: Call) -> Mapping | None:

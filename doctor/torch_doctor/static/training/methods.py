@@ -12,12 +12,14 @@ from torch_doctor.static.training import (
     container_methods,
     distributions,
     drawing,
+    framework_loops,
     gradients,
     module_methods,
     optimizer_methods,
     parameter_methods,
     pixels,
     tensor_methods,
+    trainers,
 )
 from torch_doctor.static.values import (
     NOTHING,
@@ -127,7 +129,10 @@ def _may_be_set(run: Run, thing: Tool, depth: int = 3) -> None:
 
 def _inherited(run: Run, of: Instance, name: str, call: Call) -> Value:
     if name == "__init__":
+        trainers.told(run, of, call)
         return NOTHING
+    if name == "train" and not run.modules_called:
+        framework_loops.train(run, of, call.node)
     bases = map(canonical, of.cls.libraries())
     return library.inherited(run, bases, name, call) or opaque_calls.opaque(run, Method(of, name), call)
 

@@ -131,6 +131,8 @@ class Fact(Enum):
     """It ran where autograd may record, or was read: gradients of what is computed may go to its weights."""
     TOLD_AS_DRAWN = "told as drawn", False, _both
     """The trace says that it is trained from the weights that it was built with, or that it never gets gradients."""
+    GIVEN_TO_BASE = "given to base", None, _agreed
+    """The call of the constructor of a base class that is a library's trainer."""
     OPTIMIZERS = "optimizers", None, None
     """What `configure_optimizers` returned to the framework that drives the module."""
     DOUBTFUL = "doubtful", None, _first

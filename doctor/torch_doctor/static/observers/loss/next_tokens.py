@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Final
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.language import NEXT
-from torch_doctor.static.training import cross_device, language_models, shifting, unmasked, written_forwards
-from torch_doctor.static.values import Lib, Making, Module, Sequence, Tensor, Unknown, Value
+from torch_doctor.static.training import (
+    cross_device,
+    language_models,
+    shifting,
+    trainers,
+    unmasked,
+    written_forwards,
+)
+from torch_doctor.static.values import Lib, Making, Method, Module, Sequence, Tensor, Unknown, Value
 from torch_doctor.trace import TokensCompared
 
 if TYPE_CHECKING:
@@ -25,7 +32,7 @@ _MASKS: Final = {"torch.nn.MultiheadAttention": ((5, "attn_mask"), (7, "is_causa
 _ENCODER_MASKS: Final = ((1, "mask"), (1, "src_mask"), (3, "is_causal"))
 
 
-class NextTokens(Observer, invoked=(Module, Lib), called=(Module,)):
+class NextTokens(Observer, invoked=(Module, Lib), called=(Module, Method)):
     """By how many places targets are ahead of the tokens that a model was given, where nothing in it looks ahead."""
 
     writes = (TokensCompared,)
@@ -44,8 +51,13 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module,)):
         if name.endswith("_") and call.args:
             self._touch(call.args[0])
 
-    def called(self, _: Run, func: Value, call: Call, result: Value) -> None:
-        """Attention has got a mask."""
+    def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
+        """Attention has got a mask, or a trainer trains a model that moves its labels by itself."""
+        if isinstance(func, Method) and func.name == "train":
+            given = trainers.labelled(run, func.of)
+            if given is not None and given.model == NEXT and given.tokens is not None:
+                self._labelled(run, call, given.tokens, given.labels)
+            return
         name = func.layer if isinstance(func, Module) else ""
         if name in _SEQUENCES and "**" not in call.keywords:
             masks = (call.argument(*mask) for mask in _MASKS.get(name, _ENCODER_MASKS))
@@ -55,8 +67,14 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module,)):
 
     def left(self, run: Run, module: Module, call: Call, result: Value) -> None:
         """A model has answered: what the scores of a whole one are made of, and whether labels for its own loss were moved."""
-        if language_models.has_loss(run, result) and language_models.loss_of(module) == NEXT:
-            self._labelled(run, call, result)
+        tokens = call.argument(0, "input_ids")
+        if (
+            language_models.has_loss(run, result)
+            and language_models.loss_of(module) == NEXT
+            and tokens is not None
+            and (event := self._labelled(run, call, tokens, call.keywords["labels"], used=False)) is not None
+        ):
+            language_models.speaks(run, result, event)
         forward = written_forwards.last(run)
         if run.modules_called or forward is None or forward.site != run.site(call.node):
             return
@@ -95,25 +113,25 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module,)):
             given_at=given_at,
         )
 
-    def _labelled(self, run: Run, call: Call, answer: Value) -> None:
+    def _labelled(
+        self, run: Run, call: Call, tokens: Value, labels: Value, *, used: bool = True
+    ) -> TokensCompared | None:
         """Write how far a model looks ahead that moves its labels by itself, and gets labels that had been moved."""
-        tokens, labels = call.argument(0, "input_ids"), call.keywords["labels"]
-        if tokens is None:
-            return
         own, target = (shifting.line(each, self._masked, through=False) for each in (tokens, labels))
         found = None if own is None or target is None else shifting.ahead(own, target, self._touched)
-        if found is not None and found[0] > 0:
-            event: TokensCompared = run.emit(
-                TokensCompared,
-                call.node,
-                name=call.name,
-                target=run.text_of_argument(call.node, len(call.args), "labels"),
-                ahead=found[0] + 1,
-                model=call.name,
-                itself=True,
-                used=False,
-            )
-            language_models.speaks(run, answer, event)
+        if found is None or found[0] <= 0:
+            return None
+        event: TokensCompared = run.emit(
+            TokensCompared,
+            call.node,
+            name=call.name,
+            target=run.text_of_argument(call.node, len(call.args), "labels"),
+            ahead=found[0] + 1,
+            model=call.name,
+            itself=True,
+            used=used,
+        )
+        return event
 
     def _scored(self, scores: Tensor) -> Line | None:
         """What scores are made of, behind the border of the model that gave them."""

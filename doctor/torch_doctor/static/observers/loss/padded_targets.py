@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.libraries import transformers
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.tables import losses
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.language import IGNORED
-from torch_doctor.static.training import filling, language_models, mapped_rows, padding, tokenizing
+from torch_doctor.static.training import filling, language_models, padding, tokenizing, trainers
 from torch_doctor.static.training.reductions import reduction_of
-from torch_doctor.static.values import Const, Lib, Method, Module, Plain, Tensor, Tool, Unknown, Value, symbol_of
+from torch_doctor.static.values import Const, Lib, Method, Module, Plain, Tensor, Unknown, Value, symbol_of
 from torch_doctor.trace import PaddedTargets
 
 if TYPE_CHECKING:
@@ -99,14 +98,9 @@ class PaddedTargeting(Observer, invoked=(Module, Lib), called=(Method,)):
 
     def called(self, run: Run, func: Method, call: Call, _: Value) -> None:
         """Write what the model of a library's trainer does with the padding of its labels."""
-        trainer = func.of
-        parameters = (
-            transformers.LABEL_TRAINERS.get(trainer.name)
-            if isinstance(trainer, Tool) and func.name == "train"
-            else None
-        )
-        if isinstance(trainer, Tool) and parameters is not None and _trains_on_tokens(trainer):
-            self._labelled(run, call, mapped_rows.labels(run, trainer, parameters, transformers.LABEL_COLLATORS))
+        given = trainers.labelled(run, func.of) if func.name == "train" else None
+        if given is not None:
+            self._labelled(run, call, given.labels)
 
     def _labelled(self, run: Run, call: Call, labels: Value | None, *, used: bool = True) -> PaddedTargets | None:
         """Write what a model's own loss does with the padding of its labels."""
@@ -153,12 +147,6 @@ class PaddedTargeting(Observer, invoked=(Module, Lib), called=(Method,)):
             negative = isinstance(ignored.value, int) and ignored.value < 0
             return True if negative and (symbol_of(fill) in self._indices or tokenizing.fills(fill)) else None
         return False if symbol_of(fill) == symbol_of(ignored) else None
-
-
-def _trains_on_tokens(trainer: Tool) -> bool:
-    """Whether the model of a trainer computes a loss of tokens."""
-    model = trainer.keywords.get("model", trainer.args[0] if trainer.args else None)
-    return model is not None and bool(language_models.loss_of(model))
 
 
 def _is_none(value: object) -> bool:

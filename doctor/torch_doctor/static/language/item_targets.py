@@ -94,8 +94,9 @@ def _of_sequence(run: Run, holder: Sequence, key: Value, new: Value, _: p.Index,
 
 
 def _perhaps(item: Value, new: Value, node: p.Node) -> Value:
-    """An item that may have been replaced by one without its graph, which no test of the path tells."""
-    if item.flow.graph is not True or new.flow.graph is True:
+    """An item that may have been replaced by one without its graph, which no test of the path tells, nor a backward pass."""
+    had = item.flow.graph is True or (item.flow.graph is None and item.flow.graph_forwards)
+    if not had or new.flow.graph is True:
         return item
     return Unknown(alternatives(item.flow, new.flow).part(node), held((item, new)))
 
@@ -116,8 +117,12 @@ def _of_settings(run: Run, holder: Plain | Settings, key: Value, new: Value, _: 
     settings.keep(run, holder, settings.key_of(key), new, node)
 
 
-def _of_unknown(run: Run, holder: Unknown, _: Value, new: Value, __: p.Index, node: p.Node) -> None:
-    places.disturbed(run, holder)
+def _of_unknown(run: Run, holder: Unknown, key: Value, new: Value, target: p.Index, node: p.Node) -> None:
+    moved = places.disturbed(run, holder)
+    whole = not isinstance(key, Tensor) and not isinstance(target.key, (p.Slice, p.Display))  # and no part of a tensor
+    other = _perhaps(moved, new, node) if whole and moved.flow.graph is None else moved
+    if other is not moved and isinstance(moved, Unknown):
+        run.heap.change(moved, Unknown(other.flow, moved.holds, moved.symbol, moved.origin))
     if run.modules_called:
         plain_tensors.left(run, new, node)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch_doctor.static
 from tests.said import said
 from torch_doctor.static.heap import Heap
-from torch_doctor.static.values import MISSING, Fact, Object, joined
+from torch_doctor.static.values import MISSING, NOWHERE, Fact, Object, Origin, joined
 
 STATIC = Path(torch_doctor.static.__file__).parent
 
@@ -49,6 +49,12 @@ def test_a_fact_that_one_way_sets_joins_with_what_holds_where_nothing_is_known()
     assert joined(Fact.COMPLETE, holds, not holds, None) is False
     assert joined(Fact.MODE, (3, False), MISSING, None) == (3, None)
     assert joined(Fact.TAKEN, frozenset({1}), frozenset({2}), None) == {1, 2}
+
+
+def test_where_a_module_is_that_one_way_moves_is_not_known_behind_it() -> None:
+    moved = Origin(device="cuda", how="parameter")
+    behind = joined(Fact.ORIGIN, moved, MISSING, ("flag",))
+    assert {place for _, place in behind.options} == {moved, NOWHERE}
 
 
 def test_facts_are_undone_with_the_attributes() -> None:

@@ -41,12 +41,14 @@ MAX_OPTIONS = 4
 
 def joined(key: object, left: Any, right: Any, symbol: Symbol | None) -> Any:  # noqa: ANN401 - fields hold values of any type
     """What is known of a field that is `left` where `symbol` holds and `right` where it does not."""
-    if not isinstance(key, Fact) or key.joined is None:
+    if not isinstance(key, Fact):
         return join(left, right, symbol)
     if left is right:
         return left
+    if key.joined is None and key.unset is None:
+        return join(left, right, symbol)
     left, right = (key.unset if side is MISSING else side for side in (left, right))
-    return key.joined(left, right)
+    return join(left, right, symbol) if key.joined is None else key.joined(left, right)
 
 
 def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: ANN401, C901, PLR0911 - fields hold plain flags beside values

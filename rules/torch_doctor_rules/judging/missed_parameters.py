@@ -175,7 +175,10 @@ def _of_another(gradients: Gradients, built: OptimizerBuilt, left: frozenset[int
     if not all(event.whole and event.modules for event in filling):
         return None
     if any(
-        gradients.may_concern(event, built.modules) or _has_unknown_parts(gradients.trace, event) for event in filling
+        gradients.may_concern(event, built.modules)
+        or _has_unknown_parts(gradients.trace, event)
+        or _may_be_given_back(gradients.trace, event, built)
+        for event in filling
     ):
         return None
     beside = (
@@ -193,6 +196,16 @@ def _has_unknown_parts(trace: Trace, backward: Backward) -> bool:
     return any(isinstance(event, Forward) and event.named for event in behind) or any(
         event.input.graph is None and not event.input.forwards and trace.same_iteration(event, backward)
         for event in trace.of(LossCalled)
+    )
+
+
+def _may_be_given_back(trace: Trace, backward: Backward, built: OptimizerBuilt) -> bool:
+    """Whether something in the loss that nobody knows may be what code out of sight made of the optimizer's modules."""
+    got = [event.index for event in trace.of(Escaped) if event.modules & built.modules]
+    behind = trace.at(*sorted(backward.loss.graph_forwards))
+    return any(
+        isinstance(event, Forward) and not event.class_name and any(index < event.index for index in got)
+        for event in behind
     )
 
 

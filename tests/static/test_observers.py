@@ -112,3 +112,23 @@ def test_a_list_of_layers_that_begins_empty_is_told_to_all() -> None:
         "gradients",
     )
     assert len(events) == 1
+
+
+def test_attention_that_got_its_rate_before_the_call_is_not_looked_at() -> None:
+    script = """
+import functools
+import torch.nn.functional as F
+from torch import nn
+
+
+class Attention(nn.Module):
+    def forward(self, q, k, v):
+        return {attend}
+
+
+Attention()(q, k, v)
+"""
+    told = "whatever its mode is"
+    assert said(script.format(attend="F.scaled_dot_product_attention(q, k, v, dropout_p=0.1)"), told)
+    early = "functools.partial(F.scaled_dot_product_attention, dropout_p=0.1)(q, k, v)"
+    assert not said(script.format(attend=early), told)

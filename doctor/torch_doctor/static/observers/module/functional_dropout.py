@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Module
+    from torch_doctor.static.values import Module, Value
+    from torch_doctor.trace import Site
 
 
 ALWAYS_ON = frozenset(f"torch.nn.functional.{name}" for name in ("dropout", "dropout1d", "dropout2d", "dropout3d"))
@@ -114,17 +115,7 @@ def called(run: Run, name: str, call: Call) -> None:
         or any(_switches(run, part) for part in _parts(computed))
     ):
         return
-    rate = call.argument(1, "p")
-    owner = run.modules_called[-1]
-    run.emit(
-        FunctionalDropout,
-        call.node,
-        function=name,
-        owner=owner.id,
-        owner_class=owner.class_name,
-        training=None,
-        off=(isinstance(rate, Const) and not rate.value) or elsewhere.chosen(rate),
-    )
+    _write(run, name, call, off=_is_off(call.argument(1, "p")))
 
 
 @library_family(ATTENTION, stage=Stage.NOTE)
@@ -143,9 +134,20 @@ def attended(run: Run, name: str, call: Call) -> None:
         or not isinstance(call.node, p.Call)
     ):
         return
-    given = dict(call.node.keywords).get(keyword) or call.node.args[place]
+    given = dict(call.node.keywords).get(keyword) or next(iter(call.node.args[place:]), None)
+    if given is None:  # it was given before the call, as `functools.partial` does
+        return
     if any(_mode(part) or _switches(run, part) or _is_told(run, part) for part in _parts(given)):
         return
+    _write(run, name, call, off=not isinstance(rate, (Const, Plain)) or _is_off(rate), rate_site=run.site(given))
+
+
+def _is_off(rate: Value | None) -> bool:
+    """Whether a rate drops nothing, or is a setting that the user may leave at that."""
+    return (isinstance(rate, Const) and not rate.value) or elsewhere.chosen(rate)
+
+
+def _write(run: Run, name: str, call: Call, *, off: bool, rate_site: Site | None = None) -> None:
     owner = run.modules_called[-1]
     run.emit(
         FunctionalDropout,
@@ -154,10 +156,8 @@ def attended(run: Run, name: str, call: Call) -> None:
         owner=owner.id,
         owner_class=owner.class_name,
         training=None,
-        off=not isinstance(rate, (Const, Plain))
-        or (isinstance(rate, Const) and not rate.value)
-        or elsewhere.chosen(rate),
-        rate_site=run.site(given),
+        off=off,
+        rate_site=rate_site,
     )
 
 

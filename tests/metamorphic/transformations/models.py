@@ -266,9 +266,8 @@ class ClassAsSequential(ModuleTransformation):
         if [method.name.value for method in methods] != ["__init__", "forward"]:
             return None
         made = [entry for entry in body_of(methods[0].body) or [] if not m.findall(entry, m.Call(func=m.Name("super")))]
-        run = [
-            entry for entry in body_of(methods[1].body) or [] if not m.matches(entry, m.SimpleStatementLine([m.Expr()]))
-        ]
+        page = m.SimpleStatementLine([m.Expr(m.SimpleString() | m.ConcatenatedString())])
+        run = [entry for entry in body_of(methods[1].body) or [] if not m.matches(entry, page)]
         assign = is_simple(made[0], cst.Assign) if len(made) == 1 else None
         returned = is_simple(run[0], cst.Return) if len(run) == 1 else None
         if assign is None or returned is None or not name_of_call(assign.value).endswith("nn.Sequential"):

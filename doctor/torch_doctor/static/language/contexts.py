@@ -174,7 +174,7 @@ def _with_generator(run: Run, node: p.With, context: Suspended) -> bool:
         run.position.frame = inner
         return NOTHING
 
-    invocation.enter(run, context.function, Call(context.args, context.keywords, node), on_yield=inside)
+    invocation.enter(run, context.func, Call(context.args, context.keywords, node), on_yield=inside)
     return alive[0]
 
 

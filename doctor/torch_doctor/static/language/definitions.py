@@ -19,6 +19,7 @@ from torch_doctor.static.values import (
     FunctionValue,
     Lib,
     Method,
+    Suspended,
     Tool,
     Unknown,
     Value,
@@ -128,7 +129,7 @@ def _is_opaque(run: Run, applied: Value, decorator: p.Expr) -> bool:
         applied = func
     if isinstance(applied, (Unknown, Lib)):
         return not escaping.neutral(applied)
-    return isinstance(applied, Method) and not escaping.neutral(applied)
+    return isinstance(applied, (Method, Suspended)) and not escaping.neutral(applied)
 
 
 def _styled(function: FunctionValue, style: str = "", context: Value | None = None) -> FunctionValue:

@@ -39,6 +39,7 @@ from torch_doctor.static.values import (
     Partial,
     Sequence,
     Stream,
+    Suspended,
     Tensor,
     Tool,
     Unknown,
@@ -141,13 +142,15 @@ def neutral(value: Value) -> bool:
         return libraries.neutral(name) or name in frameworks.OWNERS
     if isinstance(value, Instance):
         return not (value.cls.opaque_base() or value.cls.libraries())
-    return not isinstance(value, (Context, Autocast)) and not (isinstance(value, Unknown) and not value.neutral)
+    if isinstance(value, Unknown):
+        return value.neutral
+    return not isinstance(value, (Context, Autocast, Suspended))
 
 
 def passed(run: Run, context: Value, values: Args, to: str, node: p.Node) -> None:
     """A context manager or decorator begins or ends that nobody can follow; who made it may have given it any model."""
     hand_over(run, to, (context, *values), (), node)
-    if isinstance(context, Unknown) and not context.confined:
+    if isinstance(context, Suspended) or (isinstance(context, Unknown) and not context.confined):
         modes.lost_sight(run, [each.id for each in run.objects.of(Module) if not each.fact(Fact.REGISTERED)])
 
 

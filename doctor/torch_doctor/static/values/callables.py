@@ -60,9 +60,9 @@ class Raising(Value):
 class Suspended(Value):
     """A call of a generator function that is used as a context manager: it runs when the block is entered."""
 
-    __slots__ = ("args", "function", "keywords")
+    __slots__ = ("args", "func", "keywords")
 
-    def __init__(self, function: FunctionValue, args: tuple[Value, ...], keywords: dict[str, Value]) -> None:
-        self.function = function
+    def __init__(self, func: FunctionValue, args: tuple[Value, ...], keywords: dict[str, Value]) -> None:
+        self.func = func
         self.args = args
         self.keywords = keywords

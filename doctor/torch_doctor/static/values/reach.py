@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch_doctor.static.values.callables import Bound, Method, Partial
+from torch_doctor.static.values.callables import Bound, Method, Partial, Suspended
 from torch_doctor.static.values.containers import Mapping, Sequence, Stream
 from torch_doctor.static.values.modules import Instance, Module, ParameterValue, Settings
 from torch_doctor.static.values.objects import Optimizer, Tool
@@ -54,7 +54,7 @@ def _reach(value: Any, found: set[int], depth: int) -> None:  # noqa: ANN401 - f
         for item in (value.item, *(value.content.all() if value.content is not None else ())):
             if item.__class__ not in _NOTHING:
                 _reach(item, found, depth - 1)
-    elif isinstance(value, Partial):
+    elif isinstance(value, (Partial, Suspended)):
         for item in (value.func, *value.args, *value.keywords.values()):
             if item.__class__ not in _NOTHING:
                 _reach(item, found, depth - 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.values.callables import Bound, Method, Partial
+from torch_doctor.static.values.callables import Bound, Method, Partial, Suspended
 from torch_doctor.static.values.containers import Content, Mapping, Sequence
 from torch_doctor.static.values.joining import either
 from torch_doctor.static.values.modules import Instance, Module, Settings
@@ -88,7 +88,7 @@ def _in_options(value: Either) -> tuple[Value, ...]:
     return tuple(option for _, option in value.options)
 
 
-def _in_partial(value: Partial) -> tuple[Value, ...]:
+def _in_partial(value: Partial | Suspended) -> tuple[Value, ...]:
     return (value.func, *value.args, *value.keywords.values())
 
 
@@ -104,6 +104,7 @@ _CONTAINERS: Final[dict[type[Value], Callable[[Any], tuple[Value, ...]]]] = {
 _HOLDERS: Final[dict[type[Value], Callable[[Any], tuple[Value, ...]]]] = {
     **_CONTAINERS,
     Partial: _in_partial,
+    Suspended: _in_partial,
     Instance: _in_fields,
     Module: _in_fields,
     Settings: _in_fields,

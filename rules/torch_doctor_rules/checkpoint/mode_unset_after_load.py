@@ -10,6 +10,7 @@ from torch_doctor.trace import Escaped, Forward, Loaded, ModeSet, ModuleBuilt, O
 from torch_doctor_rules.evaluation.missing_eval_mode import MissingEvalMode
 from torch_doctor_rules.judging.evidence import at
 from torch_doctor_rules.judging.forward_evidence import answers
+from torch_doctor_rules.judging.frozen_parts import changed_norms
 from torch_doctor_rules.judging.passes import Passes
 from torch_doctor_rules.judging.precedence import uncalled
 from torch_doctor_rules.judging.sites import first_per_site
@@ -65,7 +66,8 @@ class ModeUnsetAfterLoad(Rule):
     ## When it stays silent
     When the model is trained, passed to code out of sight or switched by anybody, when its output may go backward, for models
     without dropout or batch norm (also where the mode decides how many outputs are returned), for a `forward` that passes by
-    them, and for forwards on random input.
+    them, and for forwards on random input. Of the batch norm of a frozen teacher TDR125 speaks, and of an answer that is a
+    pass over evaluation data TDR401.
 
     ## References
     - https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html#save-load-state-dict-recommended
@@ -76,6 +78,7 @@ class ModeUnsetAfterLoad(Rule):
     name = "mode-unset-after-load"
     level = Level.ERROR
     witness = "SP"
+    needs_end = True
     shown_by = "answer of what was loaded here"
     fix = Fix.UNSAFE
 
@@ -84,6 +87,9 @@ class ModeUnsetAfterLoad(Rule):
         passes = trace.view(Passes)
         found = [(load, wrong) for load in trace.of(Loaded) if (wrong := _answers(passes, load))]
         reported = {each.site for each in MissingEvalMode().check(trace)} if found else set()
+        reported |= (
+            {each.site for each, _, _ in changed_norms(trace)} if found else set()
+        )  # TDR125 says what is spoiled
         yield from first_per_site(
             self._report(load, wrong[0]) for load, wrong in found if not any(each.site in reported for each in wrong)
         )

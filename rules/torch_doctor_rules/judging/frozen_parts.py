@@ -47,9 +47,14 @@ def _trains(trace: Trace, forward: Forward) -> bool:
         event
         for event in losses
         if forward.index in event.forwards | event.loss.forwards
-        or (trace.observed and forward.index < event.index and trace.common_loop(event, forward) is not None)
+        or (trace.observed and forward.index < event.index and _in_one_loop(trace, event, forward))
     ]
     return bool(behind) and any(step.index > behind[0].index for step in trace.of(Stepped))
+
+
+def _in_one_loop(trace: Trace, event: Backward, forward: Forward) -> bool:
+    """Whether both belong to the same batches: a loop beside, in the same epoch, evaluates."""
+    return trace.common_loop(event, forward) is not None and trace.same_loop(event, forward)
 
 
 def _parts_evaluate(trace: Trace, forward: Forward, mode: ModeSet | None) -> bool:

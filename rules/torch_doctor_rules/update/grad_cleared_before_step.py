@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Move
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Stepped, Trace, ZeroGrad
-from torch_doctor_rules.judging.evidence import applied, at, gradients_at
+from torch_doctor.trace import Stepped, Trace, ZeroGrad, claims
+from torch_doctor_rules.judging.evidence import applied, at, count, fact, gradients_at, numbers
 from torch_doctor_rules.judging.frames import seen_from
 from torch_doctor_rules.judging.gradients import Gradients, Wasted
 from torch_doctor_rules.judging.sites import first_per_site
@@ -92,8 +92,13 @@ class GradClearedBeforeStep(Rule):
         return bool(had) if all(had) else "a step that follows had nothing to apply, but perhaps not for this clearing"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How many parameters had a gradient when they were to be updated."""
-        yield from gradients_at(trace, self._next_steps(trace, finding), "the step that follows")
+        """How many parameters had a gradient when they were to be updated, at a step that the bug shows at."""
+        wasted = [each.step for each in trace.view(Gradients).wasted() if each.cleared.site == finding.site]
+        looked_at = [step for step, _ in numbers(trace, claims.STEPPED_PARAMETERS, *wasted)]
+        if wasted and not looked_at:
+            yield fact(f"cleared before the step {count(len(wasted), 'time')}", len(wasted), "times", wasted[0])
+            return
+        yield from gradients_at(trace, looked_at or self._next_steps(trace, finding), "the step that follows")
 
     def _next_steps(self, trace: Trace, finding: Finding) -> list[Stepped]:
         """The step that comes next after each clearing at the finding's place, of the same optimizer if it is one's."""

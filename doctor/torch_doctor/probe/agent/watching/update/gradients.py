@@ -60,7 +60,7 @@ class Watcher:
         for key, state in list(self._states.items()):
             tensor = state.ref()
             gradient = None if tensor is None else tensor.grad
-            state.present, state.empty = gradient is not None and _is_nonzero(gradient), False
+            state.present, state.empty = gradient is not None and is_nonzero(gradient), False
             if gradient is not None:
                 state.gradient, state.version = id(gradient), gradient._version
                 state.zero_version = -1 if state.present else gradient._version
@@ -96,7 +96,7 @@ class Watcher:
         state = self.state(tensor)
         if state.zero_version == gradient._version and not state.present:
             return False
-        return _is_nonzero(gradient)
+        return is_nonzero(gradient)
 
     def filled(self, tensors: list[Any], here: Here) -> None:
         """These tensors got gradients."""
@@ -105,7 +105,7 @@ class Watcher:
         for tensor in tensors:
             number = id(tensor)
             state = self.state(tensor)
-            state.present, state.empty = True, not _is_nonzero(tensor.grad)
+            state.present, state.empty = True, not is_nonzero(tensor.grad)
             state.gradient, state.version = id(tensor.grad), tensor.grad._version
             self._present.add(number)
             if (number not in optimized or (state.waited and number not in moved)) and tensor.numel() <= LARGEST:
@@ -200,7 +200,7 @@ class Watcher:
 
     def _is_cleared(self, gradient: Any, state: State, thoroughly: bool) -> bool:  # noqa: FBT001 - as `_changes` knows it
         looks = thoroughly or gradient._version != state.version
-        return looks and not state.empty and not _is_nonzero(gradient)
+        return looks and not state.empty and not is_nonzero(gradient)
 
     def _assigned(self, tensors: Iterable[Any]) -> list[Any]:
         """The tensors that have a gradient which no backward pass put there."""
@@ -210,7 +210,7 @@ class Watcher:
             if gradient is not None and id(tensor) not in self._present:
                 state = self.state(tensor)
                 known = id(gradient) == state.gradient and gradient._version == state.zero_version
-                if not known and _is_nonzero(gradient):
+                if not known and is_nonzero(gradient):
                     found.append(tensor)
                     state.present, state.empty = True, False
                     state.gradient, state.version = id(gradient), gradient._version
@@ -267,7 +267,8 @@ def _training(here: Here) -> Here:
     return here._replace(loops=watched) if watched else here
 
 
-def _is_nonzero(gradient: Any) -> bool:
+def is_nonzero(gradient: Any) -> bool:
+    """Whether anything in it is not zero."""
     if gradient.is_sparse:
         gradient = gradient.coalesce().values()
     return bool(gradient.detach().any())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ... import claims
 from ...identities import IdentitySet
 from ..naming import class_name
-from .gradients import PROOFS
+from .gradients import PROOFS, is_nonzero
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -201,7 +201,7 @@ class Watcher:
         self._watch.gradients.next_round()
         if self._measured.get(here.site, 0) < PROOFS:
             self._measured[here.site] = self._measured.get(here.site, 0) + 1
-            filled = sum(each.grad is not None for each in parameters)
+            filled = sum(each.grad is not None and is_nonzero(each.grad) for each in parameters)
             recorder.measured(claims.STEPPED_PARAMETERS, filled, "tensors", site=here.site, about=[event])
             recorder.measured(claims.OWNED_PARAMETERS, len(parameters), "tensors", site=here.site, about=[event])
         self._watch.tell("on_step", optimizer, here, event)

@@ -34,11 +34,11 @@ def data(script: Script, loader: int, text: str, *, mean: tuple[float, ...] = ()
     script.add(RowsScaled, f"DataLoader({text})", dataset=loader + 10, **scaled)
 
 
-def given(script: Script, forward: Forward, how: str | None) -> Forward:
-    """What a forward gets has its channels in such an order; None: that is not known."""
+def given(script: Script, forward: Forward, how: str | None, sort: str) -> Forward:
+    """What a forward gets was prepared in such a way of this sort; None: that is not known."""
     if how is not None:
         fields = {"forward": forward.index, "loader": forward.inputs.loader, "prepared_at": script.at(f"read {how}")}
-        script.add(InputPrepared, "model(x)", sort=CHANNELS, how=how, **fields)
+        script.add(InputPrepared, "model(x)", sort=sort, how=how, name=sort, **fields)
     return forward
 
 
@@ -47,6 +47,7 @@ def train_and_test(
     *,
     other: bool = False,
     orders: tuple[tuple[str | None, str | None], str | None] = ((None, None), None),
+    sort: str = CHANNELS,
 ) -> None:
     """One model is trained on a loader, and it, or another one, is evaluated on the other."""
     model = script.model()
@@ -55,7 +56,7 @@ def train_and_test(
     for number in script.loop("for x, y in train_loader"):
         script.add(BatchTaken, "for x, y in train_loader", loader=1, name="train_loader")
         batch = TensorFact(name="x", source=Source.LOADER, loader=1)
-        forward = given(script, script.forward(model, inputs=batch), ours[number - 1])
+        forward = given(script, script.forward(model, inputs=batch), ours[number - 1], sort)
         script.backward(model, of=[forward])
         script.step(optimizer)
     tested = script.model("wrapper") if other else model
@@ -65,7 +66,7 @@ def train_and_test(
         script.add(BatchTaken, "for x, y in test_loader", loader=2, name="test_loader")
         batch = TensorFact(name="x", source=Source.LOADER, loader=2)
         forward = script.forward(tested, "model(x) in the test", inputs=batch, grad=False, training=False)
-        script.loss(given(script, forward, theirs))
+        script.loss(given(script, forward, theirs, sort))
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [((0.1,), ()), ((), (0.1,)), ((0.1,), (0.5,))])
@@ -122,3 +123,24 @@ def test_the_channels_come_in_one_order_in_all_of_training_and_in_the_test(
     data(script, 2, TEST_SET)
     train_and_test(script, other=other, orders=(ours, theirs))
     assert script.found(TransformsDiffer) == [TEST_SET] * (found and not other)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "found"),
+    [
+        (("a", "a"), "b", True),
+        (("a", "c"), "b", True),
+        (("a", "b"), "b", False),
+        (("a; c", "a; c"), "b; d", True),
+        (("a; c", "a; c"), "a; d", False),
+        (("a", None), "b", False),
+        (("a", "a"), None, False),
+    ],
+)
+def test_what_is_fitted_on_rows_is_that_of_the_training(
+    script: Script, ours: tuple[str | None, str | None], theirs: str | None, *, found: bool
+) -> None:
+    data(script, 1, "train_set = MNIST()")
+    data(script, 2, TEST_SET)
+    train_and_test(script, orders=(ours, theirs), sort="fitted Scaler")
+    assert script.found(TransformsDiffer) == [TEST_SET] * found

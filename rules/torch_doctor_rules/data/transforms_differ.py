@@ -1,4 +1,4 @@
-"""TDR713: pictures that are prepared otherwise for the evaluation than for training."""
+"""TDR713: rows that are prepared otherwise for the evaluation than for training."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch_doctor_rules.judging.evidence import fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.picture_channels import both, told, turned
 from torch_doctor_rules.judging.picture_scaling import NEAR, Pair, differs, pairs, statistics, unlike_words
-from torch_doctor_rules.judging.preparation import Unlike, unlike
+from torch_doctor_rules.judging.preparation import CONVERTED, REUSED, Unlike, in_words, unlike
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
 
@@ -20,20 +20,19 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Trace
 
-_TURNED = "`{name}` is evaluated on pictures with {theirs} first, and trained on pictures with {ours} first"
 _ALIKE = "give both datasets the same `Normalize`; only random transforms belong to training alone"
-_CONVERTED = "read the pictures of both alike, or turn round the channels of one"
 
 
 class TransformsDiffer(Rule):
-    """The pictures of the evaluation are prepared otherwise than those in training: scaled, or in another order of channels.
+    """Rows of the evaluation are prepared otherwise than in training: scaled, in another order of channels, or by a new fit.
 
     ## Why is this bad?
     A model that is trained on numbers around 0 with a deviation of 1 gets numbers between 0 and 1 in the evaluation, or the
     other way round. Its first layer has never seen such inputs: the score is far below what the model can do, and may be that
     of guessing. Random flips and crops belong to training alone; what scales the numbers belongs to both. So does the order
     of the channels: OpenCV reads blue first, Pillow and most others read red first, and a model that gets the one for the
-    other sees blue leaves.
+    other sees blue leaves. What is fitted on rows, a scaler or the words of a vectorizer, is fitted on those of the training, and
+    transforms the others: fitted anew, it gives the same column another meaning.
 
     ## Example
     ```python
@@ -83,7 +82,7 @@ class TransformsDiffer(Rule):
     ## How the probe confirms it
     The mean or the deviation of the first batches of both loaders differs. Where both are alike, it is refuted. So for the
     order of the channels: their means in the evaluation are those in training, turned round, or they are not. Pictures of
-    one colour, and those that no loader gives, leave it undecided.
+    one colour, and those that no loader gives, leave it undecided. A run does not tell on which rows something was fitted.
 
     ## When it stays silent
     For random transforms, sizes and crops, which may differ; where one of the transforms is not known (a function, one of the
@@ -91,12 +90,15 @@ class TransformsDiffer(Rule):
     in other ways; where the batch is changed before the model gets it; where the model that is evaluated is another one; and for
     numbers that are nearly the same. The order of the channels is known of pictures that OpenCV, Pillow, imageio or
     scikit-image reads, and of what slices, conversions and known transforms make of them; where something else changes
-    them, or the training has both orders, it is silent.
+    them, or the training has both orders, it is silent. So it is for what is fitted in a loop, which may be meant for one fold
+    or one recording, for what encodes classes, for statistics that are computed by hand, and where the model is trained on
+    rows of both fits.
 
     ## References
     - https://docs.pytorch.org/vision/stable/transforms.html
     - https://docs.pytorch.org/tutorials/beginner/transfer_learning_tutorial.html
     - https://docs.pytorch.org/vision/stable/generated/torchvision.io.decode_image.html
+    - https://scikit-learn.org/stable/common_pitfalls.html#inconsistent-preprocessing
     """
 
     code = "TDR713"
@@ -112,7 +114,7 @@ class TransformsDiffer(Rule):
             return
         loaders = trace.view(Loaders)
         yield from first_per_site(map(self._of_scaling, self._scaled(loaders)))
-        yield from first_per_site(self._of_channels(each) for each in unlike(trace, loaders))
+        yield from first_per_site(map(self._of_inputs, unlike(trace, loaders)))
 
     def _measured(self, trace: Trace) -> Iterator[Finding]:
         loaders = trace.view(Loaders)
@@ -122,7 +124,7 @@ class TransformsDiffer(Rule):
                 if theirs and ours and differs(theirs, ours):
                     yield self.finding(evaluated.site, "its numbers are others than in training", help=_ALIKE)
                 if turned(trace, evaluated, trained) is True:
-                    yield self.finding(evaluated.site, "its channels are turned round", help=_CONVERTED)
+                    yield self.finding(evaluated.site, "its channels are turned round", help=CONVERTED)
 
     def _scaled(self, loaders: Loaders) -> Iterator[tuple[str, Pair]]:
         for pair in pairs(loaders.trace, loaders):
@@ -145,17 +147,17 @@ class TransformsDiffer(Rule):
             cause=place(pair.built.site),
         )
 
-    def _of_channels(self, found: Unlike) -> Finding:
-        first = {"RGB": "red", "BGR": "blue"}
+    def _of_inputs(self, found: Unlike) -> Finding:
+        words, theirs, ours = in_words(found), found.theirs, found.ours
         return self.finding(
             found.site,
-            message(_TURNED, name=found.forward.name, theirs=first[found.theirs.how], ours=first[found.ours.how]),
-            help=_CONVERTED,
+            words.text,
+            help=words.remedy,
             trail=[
-                Step((found.evaluated or found.theirs).site, "this is evaluated"),
-                Step((found.trained or found.ours).site, "this is trained on"),
-                Step(found.ours.prepared_at, "pictures to train on are read here"),
-                Step(found.theirs.prepared_at, "those to evaluate here"),
+                Step((found.evaluated or theirs).site, "this is evaluated"),
+                Step((found.trained or ours).site, "this is trained on"),
+                Step(ours.prepared_at, words.trained),
+                Step(theirs.prepared_at, words.evaluated),
             ],
             cause=place(found.site),
         )
@@ -163,9 +165,11 @@ class TransformsDiffer(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the batches of both loaders were measured, and are alike."""
         theirs, ours = both(trace, finding)
+        if finding.help == REUSED:
+            return "a run does not tell on which rows something was fitted"
         if theirs is None or ours is None:
             return False
-        if finding.help == _CONVERTED:
+        if finding.help == CONVERTED:
             return turned(trace, theirs, ours) is False or "the channels do not tell which comes first"
         numbers, its = statistics(trace, theirs), statistics(trace, ours)
         if numbers is None or its is None:
@@ -175,10 +179,10 @@ class TransformsDiffer(Rule):
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """The mean and the deviation of both, or the means of their channels."""
         theirs, ours = both(trace, finding)
-        if theirs is None or ours is None:
+        if theirs is None or ours is None or finding.help == REUSED:
             return
         measured = next(iter(trace.of(BatchMeasured)))
-        if finding.help == _CONVERTED:
+        if finding.help == CONVERTED:
             if text := told(trace, theirs, ours):
                 yield fact(text, 3, "channels", measured)
             return

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.trace import Forward, InputPrepared
+from torch_doctor.trace import CHANNELS, WAYS, Forward, InputPrepared
+from torch_doctor_rules.judging.testing import in_a_test
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.trace import LoaderBuilt, Site, Trace
     from torch_doctor_rules.judging.loaders import Loaders
+
+_ANEW = "`{name}` is evaluated on rows of a `{by}` that is fitted anew, not as in training"
+REUSED = "fit it on the rows of the training alone, and transform those of the evaluation by it"
+_TURNED = "`{name}` is evaluated on pictures with {theirs} first, and trained on pictures with {ours} first"
+CONVERTED = "read the pictures of both alike, or turn round the channels of one"
 
 
 class Unlike(NamedTuple):
@@ -24,35 +31,63 @@ class Unlike(NamedTuple):
     site: Site
 
 
+class Words(NamedTuple):
+    """What is wrong with such inputs, the remedy, and what happens where those to train on and those to evaluate are prepared."""
+
+    text: str
+    remedy: str
+    trained: str
+    evaluated: str
+
+
+def in_words(found: Unlike) -> Words:
+    """What is wrong, in words."""
+    name, theirs, ours = found.forward.name, found.theirs, found.ours
+    if theirs.sort == CHANNELS:
+        first = {"RGB": "red", "BGR": "blue"}
+        text = message(_TURNED, name=name, theirs=first[theirs.how], ours=first[ours.how])
+        return Words(text, CONVERTED, "pictures to train on are read here", "those to evaluate here")
+    text = message(_ANEW, name=name, by=theirs.name)
+    return Words(text, REUSED, "it is fitted here for the training", "and here for the evaluation")
+
+
 def unlike(trace: Trace, loaders: Loaders) -> Iterator[Unlike]:
     """The inputs of evaluations that were prepared otherwise than all that the same model is trained on."""
     known = {(event.forward, event.sort): event for event in trace.of(InputPrepared)}
-    sorts = sorted({sort for _, sort in known})
     if not known:
         return
-    passes = loaders.passes
-    trained = [event for event in trace.of(Forward) if passes.surely_trains(event)]
-    for forward in _evaluated(loaders):
+    sorts = sorted({sort for _, sort in known})
+    trained = [event for event in trace.of(Forward) if loaders.passes.surely_trains(event)]
+    for forward in _evaluated(loaders, {number for number, _ in known}):
         same = [event.index for event in trained if event.module == forward.module]
         for sort in sorts:
             theirs, ours = known.get((forward.index, sort)), [known.get((index, sort)) for index in same]
             first = ours[0] if ours else None
-            if theirs is None or first is None or theirs.how in {each.how if each else theirs.how for each in ours}:
+            if theirs is None or first is None or not all(each and _excludes(theirs, each) for each in ours):
                 continue
-            evaluated = loaders.built.get(theirs.loader)
-            yield Unlike(theirs, first, evaluated, loaders.built.get(first.loader), forward, _site(loaders, theirs))
+            site = _site(loaders, theirs)
+            if site is not None:
+                built = loaders.built.get(theirs.loader), loaders.built.get(first.loader)
+                yield Unlike(theirs, first, *built, forward, site)
 
 
-def _evaluated(loaders: Loaders) -> Iterator[Forward]:
+def _excludes(one: InputPrepared, other: InputPrepared) -> bool:
+    """Whether two inputs have no way in common in which they were prepared."""
+    return not set(one.how.split(WAYS)) & set(other.how.split(WAYS))
+
+
+def _evaluated(loaders: Loaders, known: set[int]) -> Iterator[Forward]:
     """The forwards that surely evaluate: of loaders whose batches nothing trains on, and of what no loader gives."""
     yield from (forward for _, forward in loaders.never_training())
-    for forward in loaders.passes.evaluations():
-        if not forward.inputs.loader and forward.grad is False:
+    passes = loaders.passes
+    for forward in loaders.trace.of(Forward):
+        alone = forward.index in known and not forward.inputs.loader and forward.grad is False
+        if alone and not passes.goes_backward(forward) and passes.training_of(forward) and not in_a_test(forward):
             yield forward
 
 
-def _site(loaders: Loaders, given: InputPrepared) -> Site:
-    """Where the data set is built whose rows these are; else where they are prepared."""
+def _site(loaders: Loaders, given: InputPrepared) -> Site | None:
+    """Where the data set is built whose rows these are, if that is known; else where they are prepared, without a loader."""
     loader = loaders.built.get(given.loader)
     whole = [] if loader is None else list(loaders.whole(loaders.dataset(loader)))
-    return whole[-1].site if whole else given.prepared_at
+    return whole[-1].site if whole else None if given.loader else given.prepared_at

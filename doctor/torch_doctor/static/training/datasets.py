@@ -8,12 +8,22 @@ from msgspec.structs import replace
 
 from torch_doctor.static import dispatch
 from torch_doctor.static.budget import OutOfBudget
-from torch_doctor.static.flow import Flow
+from torch_doctor.static.flow import NONE, Flow
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.language import invocation
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import datasets
-from torch_doctor.static.training import arrays, channels, collating, mapped_rows, padding, pixels, places, shifting
+from torch_doctor.static.training import (
+    arrays,
+    channels,
+    collating,
+    mapped_rows,
+    padding,
+    pixels,
+    places,
+    preparers,
+    shifting,
+)
 from torch_doctor.static.values import (
     CPU,
     NAMED,
@@ -60,9 +70,9 @@ STEPS = 300
 
 def batch_of(run: Run, loader: Loader) -> Value:
     """What one pass over a loader gets."""
-    flow = Flow(source=Source.LOADER, loader=loader.id)
-    size = _batch_size(loader)
     data = loader.fields.get("dataset")
+    flow = Flow(source=Source.LOADER, loader=loader.id, rows=_prepared(run, _whole(run, data)))
+    size = _batch_size(loader)
     opaque = loader.fact(Fact.ELSEWHERE) or {"collate_fn", "**"} & set(
         loader.fields
     )  # who puts items together may move them
@@ -82,6 +92,11 @@ def _whole(run: Run, data: object) -> Value | None:
     while isinstance(data, Tool) and data.name in datasets.PARTS and data.args:
         data = run.resolve(data.args[0])
     return data
+
+
+def _prepared(run: Run, data: Value | None) -> frozenset[int]:
+    """What has prepared the rows of a data set of the project, or of what nobody knows more of: all that it holds."""
+    return preparers.within(run, data) if isinstance(data, (Instance, Unknown)) else NONE
 
 
 def _keeps_moved(run: Run, data: Value | None) -> bool:
@@ -121,7 +136,7 @@ def item_of(run: Run, data: Value) -> Value | None:
         if data.name in datasets.PARTS and data.args:
             return item_of(run, data.args[0])
         if data.name == datasets.TENSORS:
-            rows = [_row(value) for value in data.args]
+            rows = [_row(run, value) for value in data.args]
             return Sequence("tuple", Content(tuple(rows)))
         if data.name in datasets.LABELLED and not any(name in data.keywords for name in datasets.TARGETS_CHANGED):
             stays = all(map(_stays, (*data.args, *data.keywords.values())))
@@ -158,11 +173,12 @@ def _as_it_was(data: Instance, then: dict[object, object]) -> bool:
     return len(then) == len(data.fields) and all(data.fields.get(name) is value for name, value in then.items())
 
 
-def _row(value: Value) -> Value:
+def _row(run: Run, value: Value) -> Value:
+    flow = Flow(rows=preparers.within(run, value))
     if not isinstance(value, Tensor):
         place = places.of(value)
-        return Unknown(origin=place if place.known else Origin(device=NAMED))  # nobody knows where
-    return pixels.like(value, Tensor(meta=making("unbind", (value,)))).at(places.of(value))
+        return Unknown(flow, origin=place if place.known else Origin(device=NAMED))  # nobody knows where
+    return pixels.like(value, Tensor(flow, meta=making("unbind", (value,)))).at(places.of(value))
 
 
 def _item_of_project(run: Run, data: Instance) -> Value:
@@ -225,6 +241,8 @@ def _batched(run: Run, item: Value | None, size: Size, flow: Flow, place: Origin
     A tensor stays where its data set has put it; `place` is where it is if nobody knows of that.
     """
     part = places.part(place)
+    if isinstance(item, (Tensor, Unknown)) and item.flow.rows:
+        flow = replace(flow, rows=flow.rows | item.flow.rows)
     if isinstance(item, Sequence) and item.kind in ("tuple", "list"):
         parts = tuple(_batched(run, each, size, flow, place) for each in item.content.items)
         return run.own(Sequence("tuple", Content(parts)))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.flow import PART
+from torch_doctor.static.flow import NONE, PART
 from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import fitting
-from torch_doctor.static.training import pixels, splitting
+from torch_doctor.static.training import pixels, preparers, splitting
 from torch_doctor.static.values import (
     Call,
     Const,
@@ -70,24 +70,30 @@ def _estimated(run: Run, of: Symbol, name: str, call: Call) -> Value | None:
     state = run.state.fields
     if name in ("fit", "fit_transform"):
         fit = _fitted(run, of[2], rows, call.node)
+        by = preparers.fitted(run, of[2], rows, call.node)
         run.heap.set(state, ("fitted", of), fit)
+        run.heap.set(state, ("prepares", of), by)
         if name == "fit":
             return Plain(of)
-        return splitting.with_rows(plain_from((rows,)), rows.flow.rows | ({fit.index} if fit is not None else set()))
+        return splitting.with_rows(
+            plain_from((rows,)), rows.flow.rows | by | ({fit.index} if fit is not None else set())
+        )
     if name == "transform":
-        fit = state.get(("fitted", of))
-        return _transformed(run, fit, rows) if isinstance(fit, Fitted) else None
+        fit, by = state.get(("fitted", of)), state.get(("prepares", of)) or NONE
+        if isinstance(fit, Fitted):
+            return _transformed(run, fit, rows, by)
+        return splitting.with_rows(plain_from((rows,)), rows.flow.rows | by) if by else None
     return None
 
 
-def _transformed(run: Run, fit: Fitted, rows: Value) -> Value:
+def _transformed(run: Run, fit: Fitted, rows: Value, by: frozenset[int]) -> Value:
     """What an estimator makes of rows: what it was fitted on is in it, and known to the split that they are a part of."""
     for event in run.trace.at(*rows.flow.rows):
         if isinstance(event, RowsSplit) and run.of(splitting.Rows).fits.get(fit.index) in run.of(
             splitting.Rows
         ).splits.get(event.index, ()):
             run.trace.replace(event, fits=event.fits | {fit.index})
-    return splitting.with_rows(plain_from((rows,)), rows.flow.rows | {fit.index})
+    return splitting.with_rows(plain_from((rows,)), rows.flow.rows | by | {fit.index})
 
 
 def _fitted(run: Run, function: str, rows: Value, node: p.Node | Site, name: str = "") -> Fitted | None:

@@ -31,10 +31,25 @@ class RowsScaled(Event, frozen=True, kw_only=True):
         return f"pictures of {short(self.source)} are {f'normalised {how}' if self.normalised_at else 'not normalised'}"
 
 
-class InputPrepared(Event, frozen=True, kw_only=True):
-    """What the forward number `forward` gets was prepared at `prepared_at`, in `how` a way of this `sort` (`CHANNELS`).
+class PreparerBuilt(Event, frozen=True, kw_only=True):
+    """Something that prepares rows is there, called `name`: of two of one `sort`, those that are `how` alike prepare them alike.
 
-    The ways of one sort exclude each other: what was prepared in two of them, or in one that is not known, has no event.
+    `sort` is `FITTED` for what was fitted on some rows just now.
+    """
+
+    sort: str
+    name: str
+    how: str
+
+    def words(self, _: Names, /) -> str:
+        return f"rows may be prepared by {self.name} ({self.sort})"
+
+
+class InputPrepared(Event, frozen=True, kw_only=True):
+    """What the forward number `forward` gets was prepared at `prepared_at`, in `how` a way of this `sort`, by `name` if it has one.
+
+    Of two ways of one sort, one is not the other; an input may have been prepared in several, with `WAYS` between them. What was
+    prepared in one that is not known has no event.
     `loader` is the one that gave it, 0 where there is none.
     """
 
@@ -43,13 +58,18 @@ class InputPrepared(Event, frozen=True, kw_only=True):
     how: str
     prepared_at: Site
     loader: int = 0
+    name: str = ""
 
     def words(self, _: Names, /) -> str:
-        return f"a model gets what was prepared with {self.sort} {self.how}"
+        return f"a model gets what was prepared: {self.sort} {self.name or self.how}"
 
 
+WAYS = "; "
+"""Stands between several ways in which one input was prepared."""
 CHANNELS = "channels"
 """The sort of the order in which the channels of pictures come: RGB or BGR."""
+FITTED = "fitted"
+"""The sort of what an estimator, or a statistic, of such a name makes of rows: by the rows that it was fitted on."""
 
 
 class BatchReworked(Event, frozen=True, kw_only=True):

@@ -1,0 +1,56 @@
+"""How the inputs of models were prepared: the order of channels in pictures, and what was fitted on which rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import blend
+from torch_doctor.static.observer import Observer
+from torch_doctor.static.training import channels, preparers, written_forwards
+from torch_doctor.trace import CHANNELS, WAYS, InputPrepared
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Call, Module
+    from torch_doctor.trace import PreparerBuilt
+
+
+class Preparations(Observer):
+    """How what a whole model gets was prepared, as far as that is known."""
+
+    writes = (InputPrepared,)
+
+    def entered(self, run: Run, _: Module, call: Call) -> None:
+        """Look at the arguments of a module that no other calls."""
+        forward = None if run.modules_called else written_forwards.last(run)
+        if forward is None:
+            return
+        for value in call.values:
+            picture = channels.of(value)
+            if picture is not None:
+                run.emit(
+                    InputPrepared,
+                    call.node,
+                    forward=forward.index,
+                    sort=CHANNELS,
+                    how=picture.channels.order,
+                    prepared_at=picture.site,
+                    loader=value.flow.loader,
+                )
+        given = blend(value.flow for value in call.values)
+        found: dict[str, list[PreparerBuilt]] = {}
+        for event in preparers.of(run, given.rows):
+            found.setdefault(event.sort, []).append(event)
+        for sort, events in found.items():
+            ways = sorted({event.how for event in events})
+            names = sorted(event.name for event in events)
+            run.emit(
+                InputPrepared,
+                call.node,
+                forward=forward.index,
+                sort=f"{sort} {' '.join(names)}",
+                how=WAYS.join(ways),
+                name=events[-1].name,
+                prepared_at=events[-1].site,
+                loader=given.loader,
+            )

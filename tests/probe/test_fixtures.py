@@ -148,6 +148,7 @@ ENDS_EARLY = {
     "TDR707/ok_fitted_on_training_rows.py": "what was never read has no `backward`",
     "TDR713/ok_fitted_for_each_model.py": "what was never read has no `parameters`",
     "TDR713/ok_fitted_in_folds.py": "data that was never read does not fit",
+    "TDR815/bad_sharded.fixed.py": "FSDP needs a non-CPU accelerator device",
     "whole/lightning_clean.py": "No module named 'pytorch_lightning'",
 }
 

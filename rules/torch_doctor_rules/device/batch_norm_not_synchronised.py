@@ -79,9 +79,10 @@ class BatchNormNotSynchronised(Rule):
     It does not: how good the statistics are shows in the result of a training on several GPUs.
 
     ## When it stays silent
-    With 16 rows or more for each process, or where their number is not known, comes from an option or out of sight. Where
-    batch norm was converted, perhaps only by a setting; where it is frozen or a part of the model is put into evaluation
-    mode; where any module was out of sight; for `DataParallel`, groups of one process, and frameworks that convert themselves.
+    With 16 rows or more for each process, or where their number is not known, comes from an option or out of sight. Of
+    libraries' models it knows those of torchvision with batch norm, unless `norm_layer=` chooses another. Where batch norm was
+    converted, perhaps only by a setting; where it is frozen or a part of the model is put into evaluation mode; where any
+    module was out of sight; for `DataParallel`, groups of one process, and frameworks that convert themselves.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.SyncBatchNorm.html

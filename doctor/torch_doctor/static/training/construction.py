@@ -51,7 +51,7 @@ _OURS = frozenset(("torch", "builtins")) | sys.stdlib_module_names
 _DDP = "torch.nn.parallel.DistributedDataParallel"
 _IN_PLACE = frozenset(("torch.nn.DataParallel", _DDP, "torch.compile", "torch.jit.script"))
 """Wrappers that leave a module where it is."""
-_CONVERTS = "torch.nn.SyncBatchNorm.convert_sync_batchnorm"
+_CONVERTS = frozenset(("torch.nn.SyncBatchNorm.convert_sync_batchnorm", "apex.parallel.convert_syncbn_model"))
 _BATCH_NORMS = frozenset(f"torch.nn.BatchNorm{size}d" for size in (1, 2, 3))
 _SURE = 5
 """Its first arguments, which are the same in all versions and say nothing of unused parameters."""
@@ -140,7 +140,7 @@ def _in_wrapper(run: Run, name: str, position: Position, value: Value | None, ca
         norms = _batch_norms(run, value)
         run.emit(Wrapped, call.node, module=value.id, name=text, wrapper=name, awaited=awaited, batch_norms=norms)
         return value.within(name)
-    if isinstance(value, Module) and name == _CONVERTS:
+    if isinstance(value, Module) and name in _CONVERTS:
         for part in module_parts.parts_of(run, value).parts:
             run.heap.set(part.facts, Fact.SYNCHRONISED, value=True)
     if isinstance(value, Module) and name not in _IN_PLACE:
@@ -165,8 +165,9 @@ def _awaited(run: Run, module: Module, call: Call) -> frozenset[tuple[int, str]]
 
 
 def _batch_norms(run: Run, module: Module) -> int:
-    """How many layers of a module normalise by the rows of its own process."""
-    parts = [part for part in module_parts.parts_of(run, module).parts if part.layer in _BATCH_NORMS]
+    """How many layers of a module normalise by the rows of its own process; those of a library's model count as one."""
+    inside = module_parts.parts_of(run, module).parts
+    parts = [part for part in inside if part.layer in _BATCH_NORMS or library_models.normalises(part)]
     own = [part for part in parts if part.fact(Fact.FROZEN) is False and not part.fact(Fact.SYNCHRONISED)]
     return sum(modes.own_mode(run, part)[1] is True for part in own)
 

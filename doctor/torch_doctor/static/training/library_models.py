@@ -8,11 +8,12 @@ from msgspec.structs import replace
 
 from torch_doctor.static.installed.answers import Answer, Care
 from torch_doctor.static.libraries.library import LibraryModel
-from torch_doctor.static.tables import models
-from torch_doctor.static.values import Call, Const, Default, Lib, Spread, Value, constant
+from torch_doctor.static.tables import models, pixels
+from torch_doctor.static.values import Call, Const, Default, Lib, Spread, UnknownName, Value, constant
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Module
     from torch_doctor.trace import Tri
 
 
@@ -94,3 +95,14 @@ def _cares(care: Care, call: Call | None) -> Tri:
 def _given(call: Call, name: str, position: int) -> Value | None:
     by_name = call.keywords.get(name)
     return call.args[position] if by_name is None and 0 <= position < len(call.args) else by_name
+
+
+def normalises(part: Module) -> bool:
+    """Whether it is a library's model of pictures with batch norm: nothing else in those parts cares about the mode.
+
+    The script may choose another norm, and may put any other into parts of which it does not spell the names.
+    """
+    chosen = not part.settings.keys().isdisjoint(("norm_layer", "**"))
+    replaced = any(isinstance(name, UnknownName) for name in part.fields)
+    of_library = part.cls is None and part.layer.startswith(pixels.MODELS)
+    return of_library and not chosen and not replaced and True in models.parts(part.layer).values()

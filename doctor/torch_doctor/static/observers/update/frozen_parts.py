@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.observer import Observer
-from torch_doctor.static.tables import layers, models, pixels
-from torch_doctor.static.training import modes, module_parts, written_forwards
+from torch_doctor.static.tables import layers, models
+from torch_doctor.static.training import library_models, modes, module_parts, written_forwards
 from torch_doctor.static.values import ANY_NAME, Const, Fact, Method, Module, Optimizer, Value
 from torch_doctor.trace import FrozenMoved, FrozenNormsRan
 
@@ -125,7 +125,7 @@ def _frozen_norms(run: Run, module: Module) -> list[Module]:
     if any(_told_otherwise(run, part) for part in inside if part.fact(Fact.BY_NAME)):
         return []
     parts = [part for part in inside if _frozen(run, frozenset((part.id,)))]
-    models_ = [part for part in parts if _is_normalised_model(part)]
+    models_ = [part for part in parts if library_models.normalises(part)]
     norms = [part for part in parts if _gathers(part)]
     others = {part.fact(Fact.FLAGGED) for part in parts if part.table is not None and part.layer not in _NORMS}
     norms = [part for part in norms if part.fact(Fact.FLAGGED) in others]
@@ -153,11 +153,6 @@ def _told_otherwise(run: Run, part: Module) -> bool:
         return False  # it has no batch norm
     told = part.name == ANY_NAME or part.fact(Fact.FROZEN) is None or part.fact(Fact.FLAGGED) is not None
     return (told and not _frozen(run, frozenset((part.id,)))) or modes.own_mode(run, part)[1] is not True
-
-
-def _is_normalised_model(part: Module) -> bool:
-    """Whether it is a library's model of pictures that has batch norm: nothing else in those parts cares about the mode."""
-    return part.cls is None and part.layer.startswith(pixels.MODELS) and True in models.parts(part.layer).values()
 
 
 def _trains(run: Run, part: Module, root: Module) -> bool:

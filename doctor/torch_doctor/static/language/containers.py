@@ -31,12 +31,14 @@ from torch_doctor.static.values import (
     UnknownAttribute,
     Value,
     Zero,
+    fresh_symbol,
     held,
     join,
     plain_from,
     summary,
     symbol_of,
 )
+from torch_doctor.static.values.symbols import LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,7 +139,7 @@ def size_of(call: Call) -> Plain:
     """`tensor.size()` and `tensor.size(dim)`."""
     shape = Plain(size=Making("shape", call.args[:1]) if isinstance(call.args[0], Tensor) else None)
     dim = call.argument(1, "dim")
-    return shape if dim is None else Plain(size=size_in(shape, dim))
+    return shape if dim is None else Plain(fresh_symbol(LENGTH), size_in(shape, dim))
 
 
 def size_in(shape: Plain, key: Value) -> Making | None:

@@ -13,6 +13,7 @@ from torch_doctor.static.tables.functions import LOG_OF
 from torch_doctor.static.training import (
     arrays,
     channels,
+    filling,
     language_models,
     loader_roles,
     module_parts,
@@ -50,6 +51,7 @@ from torch_doctor.static.values import (
     summary,
     symbol_of,
 )
+from torch_doctor.static.values.symbols import LENGTH
 from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
@@ -84,7 +86,8 @@ def _of_sequence(run: Run, value: Sequence, key: Value, node: p.Index) -> Value:
     content = value.content
     if isinstance(node.key, p.Slice):
         part = Content((), summary(content.all()) if content.all() else None)
-        return stretches.sliced(run, value, node, run.own(Sequence(value.kind, part, value.born, run.frame.what)))
+        cut = filling.cut(value, key, run.own(Sequence(value.kind, part, value.born, run.frame.what)))
+        return stretches.sliced(run, value, node, cut)
     return _in_content(run, content, key)
 
 
@@ -136,6 +139,8 @@ def _of_tensor(run: Run, value: Tensor, key: Value, node: p.Index) -> Value:
 
 def _of_plain(run: Run, value: Plain, key: Value, node: p.Index) -> Value:
     symbol = compound("[]", value.symbol, symbol_of(key))
+    if value.size is not None and value.size.name == "shape":
+        symbol = (LENGTH, symbol)
     if (known := defaults.setting(run, symbol)) is not None:
         return known
     symbol = channels.item(value, key) or symbol

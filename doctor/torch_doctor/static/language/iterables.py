@@ -20,9 +20,11 @@ from torch_doctor.static.values import (
     Tensor,
     Unknown,
     Value,
+    compound,
     latest,
     plain_from,
     summary,
+    symbol_of,
 )
 
 if TYPE_CHECKING:
@@ -78,7 +80,7 @@ def reduced(run: Run, name: str, call: Call) -> Value:
         stream = streams.stream_of(run, call.args[0]) if call.args else Stream(Plain())
         values = stream.content.all() if stream.content is not None else (stream.item,)
     if not values or all(isinstance(value, (Const, Plain)) for value in values):
-        made = plain_from(values)
+        made = plain_from(values, None if name == "sum" else compound(name, *map(symbol_of, values)))
         return sums.summed_up(run, call.args[0], values, made, call.node) if name == "sum" and values else made
     result: Value = values[0]
     for value in values[1:]:

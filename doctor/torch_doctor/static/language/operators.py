@@ -33,7 +33,6 @@ from torch_doctor.static.values import (
     Content,
     Default,
     Either,
-    Fact,
     Grads,
     Number,
     ParameterValue,
@@ -182,11 +181,11 @@ def _interpolated(operands: tuple[Value, ...]) -> Value | None:
 
 def _on_sequence(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Value | None:
     first, *others = operands if isinstance(operands[0], Sequence) or op != "*" else operands[::-1]
-    filled = filling.joined(run, operands, node) if op == "+" else None
-    if filled is not None:
+    filled = filling.joined(run, operands, node) if op == "+" else {}
+    if filled:
         parts = [each.content.all() if isinstance(each, Sequence) else (Unknown(),) for each in operands]
         row: Sequence = run.own(Sequence("list", Content((), summary(sum(parts, ()))), run.site(node), run.frame.what))
-        row.facts[Fact.FILLED_UP] = filled
+        row.facts.update(filled)
         return row
     if not isinstance(first, Sequence) or not others:
         return None

@@ -8,7 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.dispatch import handles
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import containers
-from torch_doctor.static.training import emptying, keeping, written_out
+from torch_doctor.static.training import emptying, filling, keeping, written_out
 from torch_doctor.static.values import (
     NOTHING,
     Call,
@@ -124,6 +124,7 @@ def clear_sequence(run: Run, sequence: Sequence) -> None:
 
 def extend_sequence(run: Run, sequence: Sequence, value: Value, node: p.Node, name: str) -> None:
     """Put the items of a value at a sequence's end."""
+    filling.extended(run, sequence, value, node)
     content = containers.content_of(run, value)
     given = node.value if isinstance(node, p.Augment) else node.args[0] if isinstance(node, p.Call) else node
     for item, called in zip(content.items[:64], written_out.names(run, given, len(content.items)), strict=False):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import words
-from torch_doctor.static.training.padding import FILLED
+from torch_doctor.static.training.padding import FILLED, is_missing
 from torch_doctor.static.values import ARRAY, Const, Fact, Making, Plain, Sequence, Tensor, Value, symbol_of
 from torch_doctor.static.values.symbols import LENGTH, SLICE
 
@@ -25,17 +25,44 @@ _FILLING: Final = {"full": 1, "new_full": 2, "full_like": 1}
 
 def repeated(made: Sequence, times: Value) -> Sequence:
     """A list that repeats what another has; as often as a row is too short, it is there to fill that up."""
-    symbol = times.symbol if isinstance(times, Plain) else ("",)
-    if symbol[0] == "-" and len(symbol) == 3 and symbol[2][0] == LENGTH and len(made.content.items) == 1:  # noqa: PLR2004 - a sign and two numbers
-        made.facts[Fact.FILLING] = made.content.items[0]
+    if len(made.content.all()) and all(each is made.content.all()[0] for each in made.content.all()):
+        made.facts[Fact.FILLING] = made.content.all()[0], symbol_of(times)
     return made
 
 
-def joined(run: Run, operands: tuple[Value, ...], node: p.Node) -> Making | None:
-    """How a row is made that was filled up; None where neither part of the sum is there for that."""
-    fills = [each.fact(Fact.FILLING) for each in operands if isinstance(each, Sequence)]
-    fill = next((each for each in fills if each is not None), None)
-    return None if fill is None else making(FILLED, (), of=fill, site=run.site(node))
+def joined(run: Run, operands: tuple[Value, ...], node: p.Node) -> dict[Fact, object]:
+    """What is known of a row that is added up of these: it is filled up, or will be where it is cut; nothing of any other sum."""
+    for each in operands:
+        filling = each.fact(Fact.FILLING) if isinstance(each, Sequence) else None
+        others = [other for other in operands if other is not each]
+        if filling is not None and not any(map(_is_whole, others)):
+            filled = making(FILLED, (), of=filling[0], site=run.site(node))
+            if is_missing(filling[1]):
+                return {Fact.FILLED_UP: filled}
+            return {Fact.TOO_LONG: (filled, filling[1])} if each is operands[-1] else {}
+    return {}
+
+
+def extended(run: Run, row: Sequence, by: Value, node: p.Node) -> None:
+    """A row gets the items of another at its end."""
+    for fact, known in joined(run, (row, by), node).items():
+        run.heap.set(row.facts, fact, known)
+
+
+def cut(row: Sequence, stretch: Value, part: Sequence) -> Sequence:
+    """The beginning of a row; one to which as many numbers were added as it is to have is filled up."""
+    symbol = stretch.symbol if isinstance(stretch, Plain) else ("",)
+    if symbol[0] == SLICE and symbol[1] == symbol_of(Const(None)):
+        long = row.fact(Fact.TOO_LONG)
+        filled = long[0] if long is not None and long[1] == symbol[2] else row.fact(Fact.FILLED_UP)
+        if filled is not None:
+            part.facts[Fact.FILLED_UP] = filled
+    return part
+
+
+def _is_whole(row: Value) -> bool:
+    """Whether all items of a list are in sight."""
+    return isinstance(row, Sequence) and row.content.rest is None
 
 
 def part_filled(run: Run, holder: Value, key: Value, node: p.Node) -> tuple[Making, Making] | None:

@@ -10,6 +10,7 @@ from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.values import (
     Content,
     Either,
+    Fact,
     Mapping,
     Sequence,
     Tensor,
@@ -149,7 +150,10 @@ def keep_item(  # noqa: PLR0913 - what is kept, and where
         return keep(run, value, Retention.APPENDED, receiver, carries, node, name, bounded=bounded)
     if isinstance(value, Sequence) and value.flow.graph is not False:
         items = tuple(keep_item(run, item, carries, node, receiver, bounded=bounded) for item in value.content.items)
-        return run.own(Sequence(value.kind, Content(items, value.content.rest), value.born, value.function))
+        copy: Sequence = run.own(Sequence(value.kind, Content(items, value.content.rest), value.born, value.function))
+        if (filled := value.fact(Fact.FILLED_UP)) is not None:
+            copy.facts[Fact.FILLED_UP] = filled
+        return copy
     if isinstance(value, Mapping) and value.flow.graph is not False:
         for key, item in list(value.fields.items()):
             if isinstance(item, (Tensor, Unknown)):

@@ -11,17 +11,23 @@ from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.values import ARRAY, Const, Either, Fact, Making, Plain, Sequence, Tensor, Value, number_dtype
+from torch_doctor.static.values.symbols import LENGTH
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Symbol
     from torch_doctor.trace import Site
 
 TOKENIZED: Final = "tokenized"
 """Names how the tokens are made that a tokenizer has padded; `of` is what with."""
 FILLED: Final = "filled up"
 """Names how a row is made that the script itself has filled up to a length; `of` is what with."""
+PADDED: Final = "pad"
+"""Names how a tensor is made that `torch.nn.functional.pad` makes longer."""
 PADS: Final = frozenset(("pad_sequence", TOKENIZED, FILLED))
 """Functions that put sequences side by side, the shorter ones padded, and names of what does the same."""
+FUNCTIONS: Final = PADS | {PADDED}
+"""Functions that pad, where and how much their arguments say."""
 _ARRANGING: Final = frozenset(
     (
         *MOVES,
@@ -69,7 +75,7 @@ def behind(run: Run, value: Value) -> Padding | None:
         )
     made = _making(value)
     filled = run.of(Touched).filled
-    while isinstance(made, Making) and made.name not in PADS:
+    while isinstance(made, Making) and made.name not in PADS and not _pads_row(made):
         if made in filled:
             made = filled[made]
             break
@@ -79,13 +85,42 @@ def behind(run: Run, value: Value) -> Padding | None:
     return Padding(made, made.site, _fill(made))
 
 
+def _pads_row(made: Making) -> bool:
+    """Whether this is `pad` by as much as a row is too short."""
+    given = (made.args[1] if len(made.args) > 1 else made.keywords.get("pad")) if made.name == PADDED else None
+    amounts = given.content.items if isinstance(given, Sequence) else ()
+    return any(isinstance(each, Plain) and is_missing(each.symbol) for each in amounts)
+
+
+def is_missing(symbol: Symbol) -> bool:
+    """Whether a number says by how much a row is too short: one less its length, or 0."""
+    if symbol[0] == "max":
+        return any(isinstance(part, tuple) and is_missing(part) for part in symbol[1:])
+    return symbol[0] == "-" and len(symbol) == 3 and symbol[2][0] == LENGTH  # noqa: PLR2004 - a sign and two numbers
+
+
 def _making(value: Value) -> object:
     """How a tensor was made, or an array; a list of rows as one of them, where all are alike."""
+    if isinstance(value, Either):
+        return _of_lengths(value)
     if isinstance(value, Sequence):
         return value.fact(Fact.FILLED_UP) or _alike([_making(each) for each in value.content.all()])
     if isinstance(value, Plain) and value.size is not None and value.size.name == ARRAY:
         value = value.size.args[0]
     return value.meta if isinstance(value, Tensor) else None
+
+
+def _of_lengths(value: Either) -> object:
+    """How a row was made that is filled up where a test of lengths says that it is too short."""
+    made = [_making(option) for _, option in value.options]
+    filled = [each for each in made if isinstance(each, Making) and (each.name == FILLED or _pads_row(each))]
+    tests = [symbol for conditions, _ in value.options for symbol, _ in conditions]
+    return filled[0] if len(filled) == 1 and tests and all(map(_of_length, tests)) else None
+
+
+def _of_length(symbol: Symbol) -> bool:
+    """Whether the length of something is in a test."""
+    return symbol[0] == LENGTH or any(isinstance(part, tuple) and bool(part) and _of_length(part) for part in symbol)
 
 
 def _alike(made: list[object]) -> object:
@@ -143,5 +178,6 @@ def _fill(made: Making) -> Value | None:
         return made.of if isinstance(made.of, Value) else None
     if "**" in made.keywords:
         return None
-    given = made.args[2] if len(made.args) > 2 else made.keywords.get("padding_value")  # noqa: PLR2004 - the third
+    place, name = (3, "value") if made.name == PADDED else (2, "padding_value")
+    given = made.args[place] if len(made.args) > place else made.keywords.get(name)
     return Const(0) if given is None else given

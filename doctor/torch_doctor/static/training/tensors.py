@@ -90,7 +90,7 @@ def computed(run: Run, name: str, known: Function, call: Call, *, dims: int) -> 
     place = cross_device.of_computed(run, name, call, made=known.source is not None, scalar=bool(scalar))
     kind, operation, site, still = _meaning(run, name, known, leading, call)
     vague = kind in (Kind.UNKNOWN, Kind.BATCH)
-    unseen = isinstance(first, Unknown) and leading is None and short not in padding.PADS
+    unseen = isinstance(first, Unknown) and leading is None and short not in padding.FUNCTIONS
     if isinstance(first, Unknown) and unseen and vague and known.selects and not reduced:
         return Unknown(flow, first.holds, origin=place)
     origin = (place if made is None else made).by(operation, site)
@@ -233,7 +233,7 @@ def _noted(run: Run, short: str, first: Value, call: Call, made: Tensor) -> None
 
 def _made(run: Run, short: str, call: Call) -> Making | None:
     """How the result of a function is made; of a difference, and of what was padded, also where and in which words."""
-    if short in functions.DIFFERENCES or short in padding.PADS:
+    if short in functions.DIFFERENCES or short in padding.FUNCTIONS:
         return making(short, call.args, call.keywords, run.text(call.node), run.site(call.node))
     return making(short, call.args, call.keywords)
 

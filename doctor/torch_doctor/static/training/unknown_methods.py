@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from torch_doctor.static.dispatch import handles
 from torch_doctor.static.flow import Flow, blend
-from torch_doctor.static.language import opaque_calls
+from torch_doctor.static.language import opaque_calls, operators
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.methods import MOVES
@@ -28,6 +28,7 @@ from torch_doctor.static.values import (
     Fact,
     Module,
     Plain,
+    Sequence,
     Tensor,
     Unknown,
     UnknownAttribute,
@@ -105,6 +106,16 @@ def _detach(run: Run, of: UnknownAttribute, _: Call) -> Value:
 def _append(run: Run, _: UnknownAttribute, call: Call) -> None:
     if call.args and call.args[0].flow.graph is True:  # where it goes is out of sight
         keeping.keep_item(run, call.args[0], frozenset(), call.node, call.receiver, bounded=True)
+
+
+@handles(_METHODS, "extend")
+def _extend(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
+    """A row is filled up in place; anything else may be extended by anything."""
+    more = call.args[0] if call.args else None
+    if not isinstance(more, Sequence) or more.fact(Fact.FILLING) is None:
+        return None
+    run.heap.change(of.of, operators.operate(run, "+", (of.of, more), call.node))
+    return NOTHING
 
 
 @handles(_METHODS, *tokenizing.METHODS)

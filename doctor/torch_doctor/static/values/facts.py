@@ -198,7 +198,9 @@ class Fact(Enum):
     FILLED = "filled", (), _in_order
     """Where something was put into a container after it was made."""
     FILLING = "filling", None, _agreed
-    """What a list repeats as often as a row is too short, as a value."""
+    """What a list repeats, as a value, and the symbol of how often."""
+    TOO_LONG = "too long", None, _agreed
+    """How a list was made to which the same was added as often as a symbol says: cut at that length, it is filled up."""
     FILLED_UP = "filled up", None, _agreed
     """How a list was made that was filled up to a length."""
     MADE = "made", None, _agreed

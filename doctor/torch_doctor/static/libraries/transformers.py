@@ -122,8 +122,11 @@ def token_loss(name: str, given: str) -> str:
     return ANYWHERE if name.endswith((*ends, "MarianMTModel")) else ""
 
 
+PREPARING_TRAINERS = frozenset(members("trl", "SFTTrainer"))
+"""Trainers of causal models, or of their names, that make rows of texts themselves, and mask what they fill up."""
 LABEL_TRAINERS = dict.fromkeys(
-    members("transformers", "Trainer Seq2SeqTrainer"), words("model args data_collator train_dataset")
+    (*members("transformers", "Trainer Seq2SeqTrainer"), *PREPARING_TRAINERS),
+    words("model args data_collator train_dataset"),
 )
 """Trainers that give their rows to the model with its labels, and the positional parameters of each."""
 LABEL_COLLATORS = frozenset(

@@ -33,8 +33,8 @@ _MARK: Final = "tokenizer"
 """The last part of the symbols of tokenizers."""
 _LONGEST: Final = (True, "longest")
 """Settings that pad to the longest of several texts; of one text they do nothing."""
-METHODS: Final = frozenset(("__call__", "encode_plus", "batch_encode_plus", "encode"))
-"""Methods that turn texts into numbers."""
+METHODS: Final = frozenset(("__call__", "encode_plus", "batch_encode_plus", "encode", "pad"))
+"""Methods that turn texts into numbers, or pad these."""
 
 
 @library_family(transformers.is_tokenizer)
@@ -46,7 +46,7 @@ def built(run: Run, name: str, call: Call) -> Value:
 
 def encoded(run: Run, of: Value, name: str, call: Call) -> Value | None:
     """What a tokenizer makes of texts that it pads; None where it surely pads none, or this is no tokenizer."""
-    if not isinstance(of, Unknown) or of.symbol[-1] != _MARK or name not in METHODS or not _pads(call):
+    if not isinstance(of, Unknown) or of.symbol[-1] != _MARK or name not in METHODS or not _pads(name, call):
         return None
     kind = call.keywords.get("return_tensors")
     wanted = kind.value if isinstance(kind, Const) else "" if kind is not None else None
@@ -72,9 +72,11 @@ def fills(value: Value) -> bool:
     return isinstance(value, UnknownAttribute) and value.name == "pad_token_id" and value.of.symbol[-1] == _MARK
 
 
-def _pads(call: Call) -> bool:
+def _pads(name: str, call: Call) -> bool:
     """Whether shorter texts are filled up."""
-    asked = call.keywords.get("padding")
+    asked = call.argument(1, "padding") if name == "pad" else call.keywords.get("padding")
+    if name == "pad":
+        return asked is None or (isinstance(asked, Const) and asked.value in (*_LONGEST, "max_length"))
     if asked is None:
         return call.flag("pad_to_max_length", default=False) is True
     if not isinstance(asked, Const):

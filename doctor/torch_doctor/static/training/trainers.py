@@ -9,9 +9,11 @@ from msgspec import Struct
 from torch_doctor.static.flow import EMPTY
 from torch_doctor.static.libraries import transformers
 from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.tables.language import NEXT
 from torch_doctor.static.training import collating, datasets, language_models
 from torch_doctor.static.values import (
     Bound,
+    Const,
     Fact,
     FunctionValue,
     Instance,
@@ -49,7 +51,12 @@ def given(trainer: Value) -> dict[str, Value] | None:
     else:
         return None
     parameters = transformers.LABEL_TRAINERS.get(canonical(name))
-    return None if parameters is None or "**" in keywords else {**dict(zip(parameters, args, strict=False)), **keywords}
+    if parameters is None or "**" in keywords:
+        return None
+    known = {**dict(zip(parameters, args, strict=False)), **keywords}
+    if canonical(name) in transformers.PREPARING_TRAINERS:
+        known = {"data_collator": Unknown(), **known, "train_dataset": Unknown()}
+    return known
 
 
 def loss_of(thing: Instance) -> Bound | None:
@@ -72,7 +79,7 @@ def labelled(run: Run, trainer: Value) -> Labelled | None:
         return None
     known = given(trainer)
     model = None if known is None else known.get("model")
-    looks = "" if model is None or (known and _LOSS in known) else language_models.loss_of(run.resolve(model))
+    looks = "" if model is None or (known and _LOSS in known) else _looks(run.resolve(model))
     batch = batch_of(run, known, EMPTY) if known is not None and looks else None
     tokens, labels = (
         batch.fields.get(("key", name)) if isinstance(batch, Mapping) else None for name in ("input_ids", "labels")
@@ -89,6 +96,11 @@ def batch_of(run: Run, known: dict[str, Value], flow: Flow) -> Value:
     if isinstance(collator, (Bound, FunctionValue, Instance, Partial)):
         return collating.of_function(run, collator, item or Unknown(), flow) or Unknown(flow)
     return Unknown(flow)
+
+
+def _looks(model: Value) -> str:
+    """Where the loss of a model looks; a model that is given by its name is a causal one."""
+    return NEXT if isinstance(model, Const) and isinstance(model.value, str) else language_models.loss_of(model)
 
 
 def _base(thing: Instance) -> str:

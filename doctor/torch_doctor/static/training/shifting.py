@@ -11,7 +11,18 @@ from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import words
 from torch_doctor.static.training import padding, unmasked
 from torch_doctor.static.training.language_models import SCORES
-from torch_doctor.static.values import Const, Making, Module, Plain, Sequence, Tensor, Unknown, Value, fresh_symbol
+from torch_doctor.static.values import (
+    Const,
+    Making,
+    Module,
+    Plain,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    fresh_symbol,
+    symbol_of,
+)
 from torch_doctor.static.values.symbols import SLICE
 
 if TYPE_CHECKING:
@@ -84,8 +95,9 @@ def line(value: Value, masked: AbstractSet[Making], *, through: bool = True, dee
             continue
         if cut and not through and made.name in _MOVES_PLACES:
             return None  # the places were counted in another order
-        if padding.arranges(made):
-            waiting.append((made.args[0], start, cuts))
+        moved = None if through else _rolled(made)
+        if moved is not None or padding.arranges(made):
+            waiting.append((made.args[0], start + (moved or 0), cuts + bool(moved)))
         elif made.name == _OF_PATHS and deep < _DEEP and (through or not cut):
             common = _common([line(part, masked, through=through, deep=deep + 1) for part in made.args])
             if common is None:
@@ -103,6 +115,29 @@ def line(value: Value, masked: AbstractSet[Making], *, through: bool = True, dee
             causal = causal or forward
             waiting += [(part, start, cuts) for part in made.args if isinstance(part, (Tensor, Unknown))]
     return None
+
+
+def all_but_the_last(key: Value) -> bool:
+    """Whether an index takes all places of each row but the last one: `[:, :-1]`."""
+    parts = key.content.items if isinstance(key, Sequence) else ()
+    symbols = [part.symbol if isinstance(part, Plain) else ("",) for part in parts]
+    nothing = symbol_of(Const(None))
+    return bool(symbols) and symbols == [
+        *((SLICE, nothing, nothing, nothing) for _ in symbols[1:]),
+        (SLICE, nothing, symbol_of(Const(-1)), nothing),
+    ]
+
+
+def _rolled(made: Making) -> int | None:
+    """By how many places `roll` moves the tokens of each row forward; None for anything else."""
+    if made.name != "roll":
+        return None
+    by, dim = (
+        made.args[place] if len(made.args) > place else made.keywords.get(name)
+        for place, name in ((1, "shifts"), (2, "dims"))
+    )
+    along = isinstance(dim, Const) and dim.value in (1, -1)
+    return -by.value if along and isinstance(by, Const) and type(by.value) is int else None
 
 
 def _goes_forward(made: Making, masked: AbstractSet[Making]) -> Tri:

@@ -41,9 +41,17 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module, Method)):
         self._masked: set[Making] = set()
         self._touched: set[Tokens] = set()
         self._lines: dict[int, Line] = {}  # by the numbers of forward events
+        self._put: dict[
+            Making, Value
+        ] = {}  # what all places but the last of a tensor were overwritten with, by how it was made
 
-    def item_set(self, _: Run, holder: Value, _key: Value, _value: Value, _node: p.Node) -> None:
-        """Some tokens are overwritten."""
+    def item_set(self, _: Run, holder: Value, key: Value, value: Value, _node: p.Node) -> None:
+        """Some tokens are overwritten, perhaps with those of the next places."""
+        made = holder.meta if isinstance(holder, Tensor) else None
+        if isinstance(made, Making) and made not in self._touched and shifting.all_but_the_last(key):
+            self._put[made] = value
+        elif isinstance(made, Making):
+            self._put.pop(made, None)
         self._touch(holder)
 
     def made(self, _: Run, name: str, call: Call, _result: Value) -> None:
@@ -117,6 +125,8 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module, Method)):
         self, run: Run, call: Call, tokens: Value, labels: Value, *, used: bool = True
     ) -> TokensCompared | None:
         """Write how far a model looks ahead that moves its labels by itself, and gets labels that had been moved."""
+        made = labels.meta if isinstance(labels, Tensor) else None
+        labels = self._put.get(made, labels) if isinstance(made, Making) else labels
         own, target = (shifting.line(each, self._masked, through=False) for each in (tokens, labels))
         found = None if own is None or target is None else shifting.ahead(own, target, self._touched)
         if found is None or found[0] <= 0:
@@ -147,6 +157,10 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module, Method)):
         return shifting.Line(moved, inner.causal, inner.cut or outer.cut)
 
     def _touch(self, value: Value) -> None:
+        made = value.meta if isinstance(value, Tensor) else None
+        if isinstance(made, Making) and made.name == "clone":
+            self._touched.add(made)  # and not what it is a copy of
+            return
         found = shifting.line(value, self._masked, through=False)
         self._touched.update(found.starts if found is not None else (value,))
 

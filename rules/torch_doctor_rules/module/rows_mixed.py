@@ -28,8 +28,9 @@ class RowsMixed(Rule):
     `nn.LSTM`, `nn.GRU`, `nn.MultiheadAttention` and the transformers of torch take `[steps, batch, features]`, unless they are
     built with `batch_first=True`. Given `[batch, steps, features]` they go along the batch: each row is taken for the next
     step after the one that happens to lie before it. A `view` that puts the batch in another place, where a `transpose`
-    was meant, cuts the rows into pieces and joins pieces of several. Nothing fails, the loss falls a little, and what is
-    predicted for a row changes with the company it is in.
+    was meant, cuts the rows into pieces and joins pieces of several. What a model normalises by a mean or a norm over all
+    rows depends on all of them, in evaluation, too. Nothing fails, the loss falls a little, and what is predicted for a row
+    changes with the company it is in.
 
     ## Example
     ```python
@@ -83,12 +84,13 @@ class RowsMixed(Rule):
 
     ## How the probe confirms it
     On a copy of the model in evaluation mode one row of the batch is replaced by another: other rows of what the layer or the
-    view gives change. Where none does, it is refuted.
+    view gives change, or of what is normalised. Where none does, it is refuted.
 
     ## When it stays silent
     Where rows come in their stored order, which may be that of time; for batches of one row, and those that a `collate_fn`
-    of the script puts together; where it is not certain in which dimension the batch lies; for batch norm, similarities
-    between rows, attention between rows of a single step, and whatever else compares rows by itself.
+    of the script puts together; where it is not certain in which dimension the batch lies; for batch norm, be it
+    torch's or written by hand, similarities between rows, attention between rows of a single step, norms whose result no loss
+    compares with the batch's labels, and whatever else compares rows by itself.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.LSTM.html
@@ -104,20 +106,15 @@ class RowsMixed(Rule):
     voided_by = frozenset({"shapes", "inside"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every layer that goes along a batch of shuffled rows, and every view that cuts rows."""
+        """Every layer that goes along a batch of shuffled rows, every view that cuts rows, and every norm over them."""
         loaders = {event.loader: event for event in trace.of(LoaderBuilt)}
         for event in first_per_site(e for e in trace.of(Mixed) if _mixes(e, loaders.get(e.loader))):
             trail = [] if event.used_at is None or trace.observed else [Step(event.used_at, "it gets the batch here")]
             if event.stacked_at is not None:
                 trail.append(Step(event.stacked_at, "it is repeated here"))
-            if event.how == "view":
-                text = "`{name}` cuts the rows of a batch to pieces: each new row holds parts of several"
-                yield self.finding(
-                    event.site,
-                    message(text, name=event.name),
-                    help=_VIEW,
-                    trail=trail,
-                )
+            if event.how in _WRITTEN:
+                text, help = _WRITTEN[event.how]  # noqa: A001 - as `finding` calls it
+                yield self.finding(event.site, message(text, name=event.name), help=help, trail=trail)
                 continue
             single = len(event.shape) == SINGLE
             text = "`{name}` goes along the batch: it takes the rows for the steps of one sequence"
@@ -146,8 +143,8 @@ class RowsMixed(Rule):
             yield fact(f"with one row replaced, {event.changed:,} of {others} changed", event.changed, "rows", event)
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
-        """Whether what the model gives for other rows changed, too."""
-        return any(event.answers for event in _seen(trace, finding))
+        """Whether what the model gives for other rows changed, too; losses that compare rows want norms over them."""
+        return any(event.answers and event.how != "norm" for event in _seen(trace, finding))
 
     def same(self, finding: Finding, seen: Finding) -> bool:
         """Whether they are about one layer, or about what repeats it."""
@@ -156,7 +153,16 @@ class RowsMixed(Rule):
 
 _FIRST = "build it with batch_first=True, or give it the steps in dimension 0"
 _STEPS = "give it three dimensions, with the steps of each row in one of its own"
-_VIEW = "change the order of dimensions by transposing, and view only what lies side by side"
+_WRITTEN = {
+    "view": (
+        "`{name}` cuts the rows of a batch to pieces: each new row holds parts of several",
+        "change the order of dimensions by transposing, and view only what lies side by side",
+    ),
+    "norm": (
+        "`{name}` normalises over the rows of the batch: each depends on who else is there",
+        "normalise over the features (dim=1), or by batch norm, which keeps its statistics for evaluation",
+    ),
+}
 _UNSEEN = "the run does not tell what other rows have to do with it"
 
 
@@ -164,7 +170,7 @@ def _mixes(event: Mixed, loader: LoaderBuilt | None) -> bool:
     """Whether rows are mixed that have nothing to do with each other."""
     if loader is None or loader.batch in (0, 1) or (event.rows and not event.changed):
         return False
-    if event.how == "view":
+    if event.how in _WRITTEN:
         return True
     recurrent = event.name.rpartition(".")[2] in ("RNN", "LSTM", "GRU")
     steps = len(event.shape) > SINGLE and event.shape[1] != 1

@@ -33,6 +33,7 @@ PARTS = {
         "parts",
         "spectral",
         "rates",
+        "row_norms",
         "weightless",
         "written_inputs",
     )

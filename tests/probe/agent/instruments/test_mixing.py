@@ -43,6 +43,9 @@ def script(layer: str, forward: str, given: str = "x") -> str:
         ("nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)", "self.layer(x)", "layer", 0),
         ("nn.RNN(4, 6)", "self.layer(x.view(5, 8, 4))[0]", "view", 4),
         ("nn.RNN(4, 6, batch_first=True)", "self.layer(x)[0].reshape(8, -1)", "view", 0),
+        ("nn.Linear(4, 6)", "self.layer(x) - self.layer(x).mean(0)", "norm", 7),
+        ("nn.Linear(4, 6)", "(x - x.mean(dim=0)) / torch.sqrt(x.var(dim=(0,)) + 1e-5)", "norm", 7),
+        ("nn.Linear(4, 6)", "nn.functional.normalize(x, dim=0)", "norm", 7),
     ],
 )
 def test_other_rows_change_where_they_are_mixed(
@@ -55,6 +58,13 @@ def test_other_rows_change_where_they_are_mixed(
 
 def test_what_the_script_has_turned_around_is_not_looked_at(seen: Callable[..., list[Any]]) -> None:
     assert seen(script("nn.GRU(4, 6)", "self.layer(x)[0]", "x.transpose(0, 1)"), RowsMixed, "mixing") == []
+
+
+@pytest.mark.parametrize(
+    "forward", ["x - x.mean(1, keepdim=True) + 0 * x.sum(0).sum()", "x[0] - x[0].mean(0)", "x.std(0)"]
+)
+def test_norms_within_a_row_are_none_over_rows(seen: Callable[..., list[Any]], forward: str) -> None:
+    assert seen(script("nn.Linear(4, 6)", forward), RowsMixed, "mixing") == []
 
 
 def test_the_model_and_random_numbers_stay_as_they_are(observe: Callable[..., Any]) -> None:

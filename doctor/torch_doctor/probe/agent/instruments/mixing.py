@@ -1,4 +1,4 @@
-"""Replaces one row of a batch, on a copy of the model in evaluation mode: which layers and views change other rows?"""
+"""Replaces one row of a batch, on a copy of the model in evaluation mode: which layers, views and norms change other rows?"""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..watching.naming import class_name
+from . import row_norms
 from .copies import copied, elements
 from .instrument import Instrument as Base
 from .last_batch import LastBatch
@@ -25,7 +26,7 @@ CLOSE = 1e-5  # by the largest number: what is nearer is rounding
 
 
 class Instrument(Base):
-    """Looks at the first batch at each place that calls a model with layers for sequences."""
+    """Looks at the first batch at each place that calls a model with layers for sequences, or with norms over rows."""
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
@@ -41,6 +42,7 @@ class Instrument(Base):
         )
         self._plain: dict[int, bool] = {}  # whether a loader collates its rows as torch does, by its number
         self._batch = LastBatch(watch)
+        self._norms: dict[str, bool] = {}  # whether a file has norms over rows
         self._done: set[int] = set()
         self._before: tuple[Any, Any, Any, int, int] | None = None
 
@@ -53,7 +55,7 @@ class Instrument(Base):
     def before_forward(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], here: Here) -> None:
         """A model is about to be called: it and the batch are copied as they are now."""
         self._before = None
-        if here.site in self._done or not any(isinstance(part, self._layers) for part in module.modules()):
+        if here.site in self._done or not (self._has_layers(module) or self._has_norms()):
             return
         given = list(self.watch.marks.tensors([arguments, keywords]))
         batch = [place for place, each in enumerate(given) if self._is_batch(each)]
@@ -80,6 +82,15 @@ class Instrument(Base):
         """A loader gave a batch: only what is in it has the rows in dimension 0 for certain, not what the script makes of it."""
         self._batch.take(batch)
 
+    def _has_layers(self, module: Any) -> bool:
+        return any(isinstance(part, self._layers) for part in module.modules())
+
+    def _has_norms(self) -> bool:
+        trees = self.watch.recorder.index.trees()
+        for file in [each for each in trees if each not in self._norms]:
+            self._norms[file] = row_norms.written_in(trees[file])
+        return any(self._norms.values())
+
     def _is_batch(self, tensor: Any) -> bool:
         return self._batch.has(tensor) and self._plain.get(self.watch.marks.of(tensor).loader, False)
 
@@ -101,8 +112,8 @@ class Instrument(Base):
             return
         copy, given, other, rows, loader = before
         with self.watch.unwatched(), self.watch.torch.no_grad(), self._undisturbed():
-            first = self._run(copied(self.watch, copy), module, given)
-            second = self._run(copy, module, other)
+            first = self._run(copied(self.watch, copy), module, given, rows)
+            second = self._run(copy, module, other, rows)
         if [each[0] for each in first] != [each[0] for each in second]:
             return  # which layers it calls depends on the rows
         answers = max((self._others(*pair, rows) or 0 for pair in zip(first[-1][2], second[-1][2])), default=0)  # noqa: B905 - as many
@@ -127,7 +138,7 @@ class Instrument(Base):
                 used_at=here.site,
             )
 
-    def _run(self, copy: Any, module: Any, given: Any) -> list[Any]:
+    def _run(self, copy: Any, module: Any, given: Any, rows: int) -> list[Any]:
         """What a copy's layers and views get and give: what each is, the tensors that went in, and those that came out."""
         watch, seen = self.watch, list[Any]()
         mine = {id(one): other for one, other in zip(copy.modules(), module.modules())}  # noqa: B905 - of a copy
@@ -142,11 +153,16 @@ class Instrument(Base):
             if isinstance(part, self._layers):
                 part.register_forward_hook(called, with_kwargs=True)
         watch.torch.manual_seed(0)
-        with _views(
-            watch,
-            lambda site, text, one, other: seen.append((("view", text, site), self._kept(one), self._kept(other))),
-        ):
+        norms = row_norms.Norms(watch.torch, rows)
+
+        def viewed(site: int, text: str, one: Any, other: Any) -> None:
+            seen.append((("view", text, site), self._kept(one), self._kept(other)))
+
+        with _functions(watch, viewed if self._has_layers(copy) else None, norms):
             result = copy(*given[0], **given[1])
+        seen += [
+            (("norm", "", each.site), self._kept(each.given), self._kept(each.result)) for each in norms.found.values()
+        ]
         return [*seen, (("", "", 0), [], self._kept(result))]
 
     def _kept(self, thing: Any) -> list[Any]:
@@ -165,7 +181,7 @@ class Instrument(Base):
         one, other, first, second = given[0][0], given[1][0], results[0][0], results[1][0]
         if one.shape != other.shape or first.shape != second.shape:
             return None
-        if how == "layer":
+        if how != "view":
             alone = one.dim() > 0 and len(one) == rows and self._changed(one, other, 0) == [ROW]
             return self._others(first, second, rows) if alone else None
         if list(one.shape).count(rows) != 1 or list(first.shape).count(rows) != 1:
@@ -199,17 +215,23 @@ class Instrument(Base):
             yield
 
 
-def _views(watch: Watch, tell: Any) -> Any:
-    """A mode of torch under which a module runs: tells of each view that the script itself takes of a tensor."""
+def _functions(watch: Watch, viewed: Any, norms: row_norms.Norms) -> Any:
+    """A mode of torch under which a module runs: tells of the views and norms that the script itself takes."""
     torch, sites = watch.torch, watch.recorder.sites
 
-    class Views(torch.overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
+    def site() -> int | None:
+        frame = sites.frame()
+        return None if frame is None else sites.of_frame(frame)
+
+    class Functions(torch.overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
         def __torch_function__(self, function: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
             result = function(*args, **(kwargs or {}))
-            if getattr(function, "__name__", "") in ("view", "reshape") and isinstance(result, torch.Tensor):
+            name = getattr(function, "__name__", "")
+            if viewed is not None and name in ("view", "reshape") and isinstance(result, torch.Tensor):
                 frame = sys._getframe(1)
                 if sites.is_users(frame.f_code.co_filename) and args:
-                    tell(sites.of_frame(frame), function.__name__, args[0], result)
+                    viewed(sites.of_frame(frame), name, args[0], result)
+            norms.ran(name, args, kwargs or {}, result, site)
             return result
 
-    return Views()
+    return Functions()

@@ -42,7 +42,7 @@ class MixedRows(Observer):
         if layer is None or position is None or layer.born is None:
             return
         given = call.argument(0) or next(iter(call.keywords.values()), None)
-        shape = _rows_first(given)
+        shape = rows_first(given)
         setting = layer.given[position] if position < len(layer.given) else layer.settings.get("batch_first")
         known = setting is None or isinstance(setting, Const)
         if shape is None or not known or "**" in layer.settings:
@@ -54,7 +54,7 @@ class MixedRows(Observer):
                 layer.born,
                 how="layer",
                 name=layer.layer,
-                loader=_loader(given),
+                loader=loader_of(given),
                 shape=shape,
                 used_at=run.site(call.node),
                 stacked_at=module.born if module is not layer else None,
@@ -66,7 +66,7 @@ class MixedRows(Observer):
         if name.rpartition(".")[2] not in ("view", "reshape") or not call.args:
             return
         before, after = _whole(call.args[0]), _whole(result)
-        if before is None or after is None or not _loader(call.args[0]):
+        if before is None or after is None or not loader_of(call.args[0]):
             return
         if any(shape.count(shapes.BATCH) != 1 for shape in (before, after)):
             return
@@ -74,7 +74,9 @@ class MixedRows(Observer):
         fronts = [_product(shape[:place]) for shape, place in zip((before, after), places, strict=True)]
         if None not in fronts and fronts[0] != fronts[1]:
             site = run.site(call.node)
-            run.emit(RowsMixed, site, how="view", name=run.text(call.node), loader=_loader(call.args[0]), shape=before)
+            run.emit(
+                RowsMixed, site, how="view", name=run.text(call.node), loader=loader_of(call.args[0]), shape=before
+            )
 
 
 def _layer_of(module: Module) -> Module | None:
@@ -86,7 +88,7 @@ def _layer_of(module: Module) -> Module | None:
     return inner if isinstance(inner, Module) and inner.cls is None else None
 
 
-def _loader(value: Value | None) -> int:
+def loader_of(value: Value | None) -> int:
     """The loader whose batch a tensor was computed from; 0 where that is not certain."""
     return value.flow.loader if isinstance(value, Tensor) and value.flow.source is Source.LOADER else 0
 
@@ -104,16 +106,16 @@ def _whole(value: Value | None) -> Shape | None:
 
 def _guessed(operand: Value) -> bool:
     """Whether it is a stretch of something else, which may be as long as a batch."""
-    made = operand.meta if isinstance(operand, Tensor) and not _loader(operand) else None
+    made = operand.meta if isinstance(operand, Tensor) and not loader_of(operand) else None
     stretch = isinstance(made, Making) and made.name == "[]"
     return stretch and shapes.BATCH in (measured(operand).shape or ())
 
 
-def _rows_first(value: Value | None) -> Shape | None:
+def rows_first(value: Value | None) -> Shape | None:
     """The shape of a tensor that has the rows of a loader's batch in dimension 0, and nowhere else."""
     shape = _whole(value)
     rows = shape is not None and shape[:1] == (shapes.BATCH,) and shape.count(shapes.BATCH) == 1
-    return shape if rows and _loader(value) else None
+    return shape if rows and loader_of(value) else None
 
 
 def _product(shape: Shape) -> int | None:

@@ -153,13 +153,14 @@ class OutputConstant(Event, frozen=True, kw_only=True):
 
 
 class RowsMixed(Event, frozen=True, kw_only=True):
-    """A layer, or a view, makes what it gives for a row of `loader`'s batch from other rows of it, too.
+    """A layer, a view or a norm makes what it gives for a row of `loader`'s batch from other rows of it, too.
 
-    `how` is "layer" or "view". `site` is the layer's construction, where `batch_first` is set, or the view; `used_at` is the call
-    of a layer, `stacked_at` the construction of what repeats it. `name` is its class, or the view as it is spelled. `shape` is that
-    of what it was given, with the rows in dimension 0. `explicit`: the script itself says `batch_first`. The probe writes it for
-    those that a batch came to, with its `rows`, and how many others were `changed` in the result when one row was replaced;
-    `answers` counts those in the result of the whole module, where the rows are in sight.
+    `how` is "layer", "view" or "norm". `site` is the layer's construction, where `batch_first` is set, or the view, or where
+    a tensor is normalised by what was computed over all rows; `used_at` is the call of a layer, `stacked_at` the construction
+    of what repeats it. `name` is its class, or the rest as it is spelled. `shape` is that of what it was given, with the rows
+    in dimension 0. `explicit`: the script itself says `batch_first`. The probe writes it for those that a batch came to, with
+    its `rows`, and how many others were `changed` in the result when one row was replaced; `answers` counts those in the
+    result of the whole module, where the rows are in sight.
     """
 
     how: str

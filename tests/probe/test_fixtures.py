@@ -137,6 +137,7 @@ ENDS_EARLY = {
     "TDR207/ok_range_only_a_run_knows.py": "IndexError: Target 5 is out of bounds",
     "TDR217/ok_labels_of_tokenizer_masked.py": "list indices must be integers or slices",
     "TDR217/ok_scores_of_pretrained_alone.py": "list indices must be integers or slices",
+    "TDR218/ok_moved_by_hand.py": "'Tensor' object has no attribute 'logits'",
     "TDR218/ok_pretrained_shifts.py": "'Tensor' object has no attribute 'loss'",
     "TDR302/ok_data_module.py": "No module named 'lightning'",
     "TDR401/ok_spread_in_a_context_out_of_sight.py": "expected a non-empty list of Tensors",

@@ -118,7 +118,8 @@ def token_loss(name: str, given: str) -> str:
     if name.endswith(("ForCausalLM", "LMHeadModel")):
         in_place = name.startswith(_IN_PLACE) or any(each.lower() in given.lower() for each in _IN_PLACE)
         return ANYWHERE if in_place else NEXT
-    ends = ("ForConditionalGeneration", "ForSeq2SeqLM", "ForMaskedLM", "ForTokenClassification", "EncoderDecoderModel")
+    # The loss of taggers left out what the attention mask leaves out, too, before version 4.18.
+    ends = ("ForConditionalGeneration", "ForSeq2SeqLM", "ForMaskedLM", "EncoderDecoderModel")
     return ANYWHERE if name.endswith((*ends, "MarianMTModel")) else ""
 
 

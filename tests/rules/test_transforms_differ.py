@@ -6,6 +6,7 @@ import pytest
 
 from torch_doctor.trace import (
     CHANNELS,
+    TOKENS,
     BatchReworked,
     BatchTaken,
     DatasetBuilt,
@@ -144,3 +145,10 @@ def test_what_is_fitted_on_rows_is_that_of_the_training(
     data(script, 2, TEST_SET)
     train_and_test(script, orders=(ours, theirs), sort="fitted Scaler")
     assert script.found(TransformsDiffer) == [TEST_SET] * found
+
+
+def test_texts_are_made_into_tokens_in_one_way(script: Script) -> None:
+    data(script, 1, "train_set = MNIST()")
+    data(script, 2, TEST_SET)
+    train_and_test(script, orders=(("BERT", "BERT"), "RoBERTa"), sort=TOKENS)
+    assert script.found(TransformsDiffer) == [TEST_SET]

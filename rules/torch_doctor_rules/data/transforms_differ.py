@@ -11,7 +11,7 @@ from torch_doctor_rules.judging.evidence import fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.picture_channels import both, told, turned
 from torch_doctor_rules.judging.picture_scaling import NEAR, Pair, differs, pairs, statistics, unlike_words
-from torch_doctor_rules.judging.preparation import CONVERTED, REUSED, Unlike, in_words, unlike
+from torch_doctor_rules.judging.preparation import CONVERTED, UNSEEN, Unlike, in_words, unlike
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
 
@@ -24,7 +24,7 @@ _ALIKE = "give both datasets the same `Normalize`; only random transforms belong
 
 
 class TransformsDiffer(Rule):
-    """Rows of the evaluation are prepared otherwise than in training: scaled, in another order of channels, or by a new fit.
+    """Rows of the evaluation are prepared otherwise than in training: scaled, by other channels, tokens, or a new fit.
 
     ## Why is this bad?
     A model that is trained on numbers around 0 with a deviation of 1 gets numbers between 0 and 1 in the evaluation, or the
@@ -32,7 +32,7 @@ class TransformsDiffer(Rule):
     of guessing. Random flips and crops belong to training alone; what scales the numbers belongs to both. So does the order
     of the channels: OpenCV reads blue first, Pillow and most others read red first, and a model that gets the one for the
     other sees blue leaves. What is fitted on rows, a scaler or the words of a vectorizer, is fitted on those of the training, and
-    transforms the others: fitted anew, it gives the same column another meaning.
+    transforms the others: fitted anew, it gives the same column another meaning. So do tokens of another tokenizer.
 
     ## Example
     ```python
@@ -82,7 +82,8 @@ class TransformsDiffer(Rule):
     ## How the probe confirms it
     The mean or the deviation of the first batches of both loaders differs. Where both are alike, it is refuted. So for the
     order of the channels: their means in the evaluation are those in training, turned round, or they are not. Pictures of
-    one colour, and those that no loader gives, leave it undecided. A run does not tell on which rows something was fitted.
+    one colour, and those that no loader gives, leave it undecided. A run does not tell on which rows something was fitted,
+    nor which tokenizer made the numbers.
 
     ## When it stays silent
     For random transforms, sizes and crops, which may differ; where one of the transforms is not known (a function, one of the
@@ -92,7 +93,7 @@ class TransformsDiffer(Rule):
     scikit-image reads, and of what slices, conversions and known transforms make of them; where something else changes
     them, or the training has both orders, it is silent. So it is for what is fitted in a loop, which may be meant for one fold
     or one recording, for what encodes classes, for statistics that are computed by hand, and where the model is trained on
-    rows of both fits.
+    rows of both fits; and for tokenizers that are not loaded under one of the well-known names, or have the same words.
 
     ## References
     - https://docs.pytorch.org/vision/stable/transforms.html
@@ -165,8 +166,8 @@ class TransformsDiffer(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the batches of both loaders were measured, and are alike."""
         theirs, ours = both(trace, finding)
-        if finding.help == REUSED:
-            return "a run does not tell on which rows something was fitted"
+        if finding.help in UNSEEN:
+            return UNSEEN[finding.help]
         if theirs is None or ours is None:
             return False
         if finding.help == CONVERTED:
@@ -179,7 +180,7 @@ class TransformsDiffer(Rule):
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """The mean and the deviation of both, or the means of their channels."""
         theirs, ours = both(trace, finding)
-        if theirs is None or ours is None or finding.help == REUSED:
+        if theirs is None or ours is None or finding.help in UNSEEN:
             return
         measured = next(iter(trace.of(BatchMeasured)))
         if finding.help == CONVERTED:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.trace import CHANNELS, WAYS, Forward, InputPrepared
+from torch_doctor.trace import CHANNELS, TOKENS, WAYS, Forward, InputPrepared
 from torch_doctor_rules.judging.testing import in_a_test
 from torch_doctor_rules.judging.wording import message
 
@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 _ANEW = "`{name}` is evaluated on rows of a `{by}` that is fitted anew, not as in training"
 REUSED = "fit it on the rows of the training alone, and transform those of the evaluation by it"
 _TURNED = "`{name}` is evaluated on pictures with {theirs} first, and trained on pictures with {ours} first"
+_OTHERS = "`{name}` is trained on tokens of `{ours}`, and evaluated on those of `{theirs}`"
+_CASE = "`{name}` is evaluated on tokens of `{theirs}` with another `do_lower_case` than in training"
+SAME = "load one tokenizer, that of the model, and give it the texts of both"
+UNSEEN = {
+    REUSED: "a run does not tell on which rows something was fitted",
+    SAME: "a run does not tell which tokenizer made the numbers",
+}
+"""What a run shows nothing of, by the remedy, and why."""
 CONVERTED = "read the pictures of both alike, or turn round the channels of one"
 
 
@@ -47,6 +55,9 @@ def in_words(found: Unlike) -> Words:
         first = {"RGB": "red", "BGR": "blue"}
         text = message(_TURNED, name=name, theirs=first[theirs.how], ours=first[ours.how])
         return Words(text, CONVERTED, "pictures to train on are read here", "those to evaluate here")
+    if theirs.sort == TOKENS:
+        text = message(_OTHERS if ours.name != theirs.name else _CASE, name=name, theirs=theirs.name, ours=ours.name)
+        return Words(text, SAME, "the tokenizer for the training is loaded here", "and the one for the evaluation here")
     text = message(_ANEW, name=name, by=theirs.name)
     return Words(text, REUSED, "it is fitted here for the training", "and here for the evaluation")
 

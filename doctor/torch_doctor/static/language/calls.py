@@ -182,7 +182,7 @@ def _instance(run: Run, func: Instance, call: Call) -> Value:
 
 def _unknown(run: Run, func: Unknown, call: Call) -> Value:
     """Something that is not known; perhaps a tokenizer."""
-    return tokenizing.encoded(run, func, "__call__", call) or opaque_calls.opaque(run, func, call)
+    return tokenizing.encoded(run, func, func, "__call__", call) or opaque_calls.opaque(run, func, call)
 
 
 def _tool(run: Run, func: Tool, call: Call) -> Value:

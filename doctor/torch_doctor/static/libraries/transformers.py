@@ -105,6 +105,39 @@ def is_tokenizer(name: str) -> bool:
     return package == "transformers" and named.endswith(("Tokenizer", "TokenizerFast"))
 
 
+_WORDS: dict[str, str] = {
+    **dict.fromkeys(words("bert-base-uncased bert-large-uncased distilbert-base-uncased"), "BERT, lower case"),
+    **dict.fromkeys(words("bert-base-cased bert-large-cased distilbert-base-cased"), "BERT"),
+    **dict.fromkeys(words("bert-base-multilingual-cased distilbert-base-multilingual-cased"), "multilingual BERT"),
+    "bert-base-chinese": "Chinese BERT",
+    **dict.fromkeys(words("roberta-base roberta-large distilroberta-base"), "RoBERTa"),
+    **dict.fromkeys(words("xlm-roberta-base xlm-roberta-large"), "XLM-RoBERTa"),
+    **dict.fromkeys(words("gpt2 gpt2-medium gpt2-large gpt2-xl distilgpt2"), "GPT-2"),
+    **dict.fromkeys(words("albert-base-v1 albert-base-v2 albert-large-v2"), "ALBERT"),
+    **dict.fromkeys(words("t5-small t5-base t5-large"), "T5"),
+    **dict.fromkeys(words("xlnet-base-cased xlnet-large-cased"), "XLNet"),
+}
+"""The vocabularies of tokenizers, as in their `config.json` and `vocab` files at https://huggingface.co, by their names."""
+_OWNERS = words("google-bert distilbert FacebookAI openai-community albert google-t5 xlnet")
+"""Who has these tokenizers under the same names."""
+_LOWER = {"BERT, lower case": True, "BERT": False, "multilingual BERT": False}
+"""Whether a tokenizer with such a vocabulary makes texts lower case where nothing else is asked for."""
+
+
+def vocabulary(given: str, lower: Tri | str) -> str:
+    """What a pretrained tokenizer of this name makes of texts; "" where that is not known.
+
+    `lower` is its `do_lower_case`: "" where it is not given, and None where it may be anything.
+    """
+    owner, _, name = given.rpartition("/")
+    known = _WORDS.get(name, "") if owner in ("", *_OWNERS) else ""
+    if not known or lower == "":
+        return known
+    if lower is None or known not in _LOWER:
+        return ""
+    return known if lower is _LOWER[known] else f"{known}, with `do_lower_case={lower}`"
+
+
 def token_loss(name: str, given: str) -> str:
     """Where the loss looks of the model that a call of this name builds, with this text first: a word of `tables/language.py`.
 

@@ -81,6 +81,7 @@ def batch_of(run: Run, loader: Loader) -> Value:
     place = Origin(how="batch", since=loader.born, loaders=_sorts(whole, loader)) if known else NOWHERE
     item = item_of(run, data) if isinstance(data, Value) else None
     if size is None or "collate_fn" in loader.fields or "**" in loader.fields:
+        flow = _collated(run, _whole(run, data), flow)
         known_batch = collating.collated(run, loader, item, flow)
         return known_batch or Unknown(flow, origin=NOWHERE if _elsewhere(item) else place)
     return _batched(run, item, size, flow, place)
@@ -97,6 +98,13 @@ def _whole(run: Run, data: object) -> Value | None:
 def _prepared(run: Run, data: Value | None) -> frozenset[int]:
     """What has prepared the rows of a data set of the project, or of what nobody knows more of: all that it holds."""
     return preparers.within(run, data) if isinstance(data, (Instance, Unknown)) else NONE
+
+
+def _collated(run: Run, data: Value | None, flow: Flow) -> Flow:
+    """The history of what somebody makes of the parts of rows: it may be any of them, if only one thing prepares some."""
+    parts = data.args if isinstance(data, Tool) and data.name == datasets.TENSORS else ()
+    found = {rows for part in parts if (rows := preparers.within(run, part))}
+    return replace(flow, rows=found.pop()) if len(found) == 1 else flow
 
 
 def _keeps_moved(run: Run, data: Value | None) -> bool:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.flow import EMPTY, blend
+from msgspec.structs import replace
+
+from torch_doctor.static.flow import EMPTY, NONE, blend
 from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.libraries import transformers
 from torch_doctor.static.library import library_family
 from torch_doctor.static.measuring import making
+from torch_doctor.static.training import preparers, splitting
 from torch_doctor.static.training.padding import TOKENIZED
 from torch_doctor.static.values import (
     ARRAY,
@@ -24,7 +27,7 @@ from torch_doctor.static.values import (
     UnknownAttribute,
     Value,
 )
-from torch_doctor.trace import Source
+from torch_doctor.trace import TOKENS, Source
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -39,14 +42,41 @@ METHODS: Final = frozenset(("__call__", "encode_plus", "batch_encode_plus", "enc
 
 @library_family(transformers.is_tokenizer)
 def built(run: Run, name: str, call: Call) -> Value:
-    """Make a tokenizer: anything, of which it is known that it is one."""
+    """Make a tokenizer: anything, of which it is known that it is one, and perhaps which."""
     made = opaque_calls.opaque(run, Lib(name), call)
-    return Unknown(made.flow, made.holds, (*made.symbol, _MARK)) if isinstance(made, Unknown) else made
+    if not isinstance(made, Unknown):
+        return made
+    given = call.argument(0, "pretrained_model_name_or_path") if name.endswith(".from_pretrained") else None
+    word = given.value if isinstance(given, Const) else None
+    lower = call.keywords.get("do_lower_case")
+    told = lower.value if isinstance(lower, Const) and isinstance(lower.value, bool) else None
+    left = lower is None and "**" not in call.keywords
+    how = transformers.vocabulary(word, "" if left else told) if isinstance(word, str) else ""
+    rows = preparers.built(run, TOKENS, str(word), how, call.node) if how and not run.modules_called else NONE
+    return Unknown(replace(made.flow, rows=rows), made.holds, (*made.symbol, _MARK))
 
 
-def encoded(run: Run, of: Value, name: str, call: Call) -> Value | None:
-    """What a tokenizer makes of texts that it pads; None where it surely pads none, or this is no tokenizer."""
-    if not isinstance(of, Unknown) or of.symbol[-1] != _MARK or name not in METHODS or not _pads(name, call):
+def encoded(run: Run, func: Value, of: Value, name: str, call: Call) -> Value | None:
+    """What a tokenizer makes of texts, by `func`, which is a method of this name; None where nothing is known of that."""
+    if not isinstance(of, Unknown) or of.symbol[-1] != _MARK or name not in METHODS:
+        return None
+    made = _padded(run, of, name, call)
+    return _by(of, made or opaque_calls.opaque(run, func, call)) if of.flow.rows else made
+
+
+def _by(of: Unknown, made: Value) -> Value:
+    """What is made of texts, with what the tokenizer is."""
+    if isinstance(made, Mapping):
+        for key, value in made.fields.items():
+            if isinstance(value, Value):
+                made.fields[key] = _by(of, value)
+        return made
+    return splitting.with_rows(made, made.flow.rows | of.flow.rows)
+
+
+def _padded(run: Run, of: Unknown, name: str, call: Call) -> Value | None:
+    """What a tokenizer makes of texts that it pads; None where it surely pads none."""
+    if not _pads(name, call):
         return None
     kind = call.keywords.get("return_tensors")
     wanted = kind.value if isinstance(kind, Const) else "" if kind is not None else None

@@ -120,7 +120,7 @@ def _extend(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
 
 @handles(_METHODS, *tokenizing.METHODS)
 def _encode(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
-    return tokenizing.encoded(run, of.of, of.name, call)
+    return tokenizing.encoded(run, of, of.of, of.name, call)
 
 
 def _modules_in(run: Run, owner: Unknown) -> frozenset[int]:

@@ -34,7 +34,7 @@ class RowsScaled(Event, frozen=True, kw_only=True):
 class PreparerBuilt(Event, frozen=True, kw_only=True):
     """Something that prepares rows is there, called `name`: of two of one `sort`, those that are `how` alike prepare them alike.
 
-    `sort` is `FITTED` for what was fitted on some rows just now.
+    `sort` is `FITTED` for what was fitted on some rows just now, and `TOKENS` for a tokenizer that was loaded.
     """
 
     sort: str
@@ -70,6 +70,8 @@ CHANNELS = "channels"
 """The sort of the order in which the channels of pictures come: RGB or BGR."""
 FITTED = "fitted"
 """The sort of what an estimator, or a statistic, of such a name makes of rows: by the rows that it was fitted on."""
+TOKENS = "tokens"
+"""The sort of what tokenizers make of texts: by their vocabularies, and whether they keep capital letters."""
 
 
 class BatchReworked(Event, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import blend
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.training import channels, preparers, written_forwards
-from torch_doctor.trace import CHANNELS, WAYS, InputPrepared
+from torch_doctor.trace import CHANNELS, TOKENS, WAYS, InputPrepared
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -48,7 +48,7 @@ class Preparations(Observer):
                 InputPrepared,
                 call.node,
                 forward=forward.index,
-                sort=f"{sort} {' '.join(names)}",
+                sort=sort if sort == TOKENS else f"{sort} {' '.join(names)}",
                 how=WAYS.join(ways),
                 name=events[-1].name,
                 prepared_at=events[-1].site,

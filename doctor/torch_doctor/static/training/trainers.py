@@ -42,7 +42,10 @@ def told(run: Run, thing: Instance, call: Call) -> None:
 
 
 def given(trainer: Value) -> dict[str, Value] | None:
-    """What a trainer was given, by the names of its parameters; None for anything else, or where that is not known."""
+    """What a trainer was given, by the names of its parameters, or has as such attributes since.
+
+    None for anything else, or where that is not known.
+    """
     if isinstance(trainer, Instance):
         call = trainer.fact(Fact.GIVEN_TO_BASE)
         name, args, keywords = (_base(trainer), call.args, call.keywords) if call is not None else ("", (), {})
@@ -51,9 +54,10 @@ def given(trainer: Value) -> dict[str, Value] | None:
     else:
         return None
     parameters = transformers.LABEL_TRAINERS.get(canonical(name))
-    if parameters is None or "**" in keywords:
+    if parameters is None or "**" in keywords or not trainer.fields.keys().isdisjoint((*_OWN, _LOSS, "compute_loss")):
         return None
-    known = {**dict(zip(parameters, args, strict=False)), **keywords}
+    later = {key: value for key, value in trainer.fields.items() if key in parameters and isinstance(value, Value)}
+    known = {**dict(zip(parameters, args, strict=False)), **keywords, **later}
     if canonical(name) in transformers.PREPARING_TRAINERS:
         known = {"data_collator": Unknown(), **known, "train_dataset": Unknown()}
     return known

@@ -70,8 +70,9 @@ class SoftmaxOverOneOutput(Rule):
     ## When it stays silent
     When the number of classes is a setting that the source does not decide, when a setting decides whether the scores
     reach the loss, when the softmax goes over another dimension (the scores of an attention have one column, and it goes
-    over the steps), when the scores are put together to more columns before, and within a model, where one head or one
-    expert may be a matter of size. The first call of one loss for one model stands for the others in its file.
+    over the steps), when the scores are put together to more columns before, and within a model and its methods, where one
+    head, one expert or one step may be a matter of size. The first call of one loss for one model stands for the others in
+    its file.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -107,7 +108,8 @@ class SoftmaxOverOneOutput(Rule):
                 )
         answers = {forward.output.operation_at for forward in trace.of(Forward)}
         for event in constant.values():
-            if event.site not in reported and (event.input.forwards or event.site in answers):
+            asked = event.site in answers or (event.input.forwards and not event.in_model)
+            if event.site not in reported and asked:
                 text = "the softmax goes over one output: it is always 1, and its gradient 0"
                 yield self.finding(event.site, text, help=HELP)
 

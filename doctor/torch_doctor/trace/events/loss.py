@@ -66,6 +66,7 @@ class Normalised(Event, frozen=True, kw_only=True):
 
     `site` is where its result got its kind: the call, or the construction of the layer in a container. `dim` is the
     dimension as the script gives it (None: not known). `dim_given` is False where the script leaves the choice to torch.
+    `in_model` tells that a method of a module computes it.
     """
 
     function: str
@@ -73,6 +74,7 @@ class Normalised(Event, frozen=True, kw_only=True):
     size: int
     dim: int | None = None
     dim_given: Tri = None
+    in_model: bool = False
 
     def words(self, _: Names, /) -> str:
         return f"{short(self.function)} over {self.size or f'dimension {self.dim}'} of {self.input.words()}"

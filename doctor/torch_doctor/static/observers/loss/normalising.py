@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.measuring import measured, size_at, with_facts
 from torch_doctor.static.observer import Observer
-from torch_doctor.static.values import Const, Plain, Tensor, Value, shapes
+from torch_doctor.static.values import Const, Module, Plain, Tensor, Value, shapes
 from torch_doctor.trace import Normalised
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Call, Module
+    from torch_doctor.static.values import Call
     from torch_doctor.trace import Site
 
 SOFTMAXES = frozenset(("softmax", "log_softmax", "softmin", "Softmax", "LogSoftmax", "Softmin"))
@@ -54,4 +54,13 @@ def _normalised(run: Run, function: str, given: Value | None, dim: Value | None,
     if isinstance(size, int) or along is not None or omitted:
         fact = with_facts(run.fact(given), given)
         known = size if isinstance(size, int) else 0
-        run.emit(Normalised, site, function=function, input=fact, size=known, dim=along, dim_given=not omitted)
+        run.emit(
+            Normalised,
+            site,
+            function=function,
+            input=fact,
+            size=known,
+            dim=along,
+            dim_given=not omitted,
+            in_model=isinstance(run.frame.self, Module),
+        )

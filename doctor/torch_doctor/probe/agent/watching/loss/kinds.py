@@ -167,9 +167,27 @@ class Watcher:
             facts, here = self._watch.facts, self._recorder.here()
             fact = facts.of(given) | facts.meta(given)
             said = dim if isinstance(dim, int) else None
-            event = self._recorder.event("Normalised", here, site=site, function=name, input=fact, size=size, dim=said)
+            event = self._recorder.event(
+                "Normalised",
+                here,
+                site=site,
+                function=name,
+                input=fact,
+                size=size,
+                dim=said,
+                in_model=self._in_model(),
+            )
             if said == 0 and made.dim() > 1:
                 self._summed(made, name, event, site)
+
+    def _in_model(self) -> bool:
+        """Whether a method of a module runs, the innermost of the user's functions."""
+        frame = self._recorder.frame()
+        if frame is None or not frame.f_code.co_argcount:
+            return False
+        me = frame.f_locals.get(frame.f_code.co_varnames[0])
+        method = getattr(type(me), frame.f_code.co_name, None)
+        return isinstance(me, self._torch.nn.Module) and getattr(method, "__code__", None) is frame.f_code
 
     def _summed(self, made: Any, name: str, event: int, site: int) -> None:
         """What the probabilities of one sample sum to, where they are shared out among the samples."""

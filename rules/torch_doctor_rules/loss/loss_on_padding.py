@@ -90,11 +90,11 @@ class LossOnPadding(Rule):
 
     ## When it stays silent
     Where texts are tokenized one by one and not filled up to a length, and where a collator masks the labels
-    (`DataCollatorForLanguageModeling`); where targets are selected by a mask or by lengths, or changed in place after they
-    were padded, or handed out of sight; where the loss ignores what they are filled up with; where a model computes a loss of
-    its labels that does not go backward, because another one is made of its scores; for `reduction="none"`, whose losses
-    may be masked afterwards, and for losses with class weights; and where the source gives neither the number that fills up
-    nor shows that it is an index.
+    (`DataCollatorForLanguageModeling`); where targets are selected by a mask or by lengths, are the first few, or changed
+    in place after they were padded, or handed out of sight; where the loss ignores what they are filled up with; where a
+    model computes a loss of its labels that does not go backward, because another one is made of its scores; for
+    `reduction="none"`, whose losses may be masked afterwards, and for losses with class weights; and where the source gives
+    neither the number that fills up nor shows that it is an index.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html

@@ -160,9 +160,13 @@ def _keeps_ends(made: Making) -> bool:
 
 
 def _is_certain(part: object, value: Value) -> bool:
+    """Whether a part of the places reaches to the padding: what begins with the first ones and ends soon may lie before it."""
     if isinstance(part, p.Slice):
-        return all(each is None or is_number(each) for each in (part.lower, part.upper, part.step))
-    return isinstance(value, Const) or number_dtype(value) == "int64"
+        bounds = (part.lower, part.upper, part.step)
+        return not isinstance(part.upper, p.Const) and all(each is None or is_number(each) for each in bounds)
+    if isinstance(value, Const):
+        return value.value is None or value.value is Ellipsis or (isinstance(value.value, int) and value.value < 0)
+    return number_dtype(value) == "int64"
 
 
 def is_number(bound: p.Expr) -> bool:

@@ -42,6 +42,7 @@ from torch_doctor.static.values import (
     Module,
     Namespace,
     Number,
+    OneOfTexts,
     Optimizer,
     Package,
     ParameterValue,
@@ -119,7 +120,7 @@ def _of_settings(run: Run, value: Settings, name: str, node: p.Node) -> Value:
     return settings.kept(value, name) or _of_plain(run, value.of, name, node)
 
 
-def _of_const(run: Run, value: Const, name: str, _: p.Node) -> Value:
+def _of_const(run: Run, value: Const | OneOfTexts, name: str, _: p.Node) -> Value:
     return Method(value, name)
 
 
@@ -243,6 +244,7 @@ dispatch.ATTRIBUTES.update(
         Unknown: of_unknown,
         UnknownAttribute: of_unknown,
         Plain: _of_plain,
+        OneOfTexts: _of_const,
         Settings: _of_settings,
         Stream: _of_stream,
         Number: _of_plain,

@@ -12,7 +12,7 @@ from torch_doctor.static.iteration import PASSES, UNROLLED, WALKED, Course
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import streams
 from torch_doctor.static.program.walking import breaks, exits, walk
-from torch_doctor.static.training import sums
+from torch_doctor.static.training import parameter_names, sums
 from torch_doctor.static.values import (
     COUNTER,
     ORDINAL,
@@ -53,8 +53,12 @@ class Taking(Knowledge):
 
 def course_of(run: Run, over: p.Expr, body: tuple[p.Stmt, ...] = ()) -> Course:
     """How a `for` with this body goes through something."""
-    stream = streams.stream_of(run, run.evaluate(over), over)
+    value = run.evaluate(over)
     text = run.text(over)
+    named = parameter_names.items(run, run.resolve(value), body)
+    if named is not None:
+        return Course(len(named), lambda number: named[number - 1], text, LoopKind.COUNTED, len(named))
+    stream = streams.stream_of(run, value, over)
 
     def taken() -> None:
         name = _called(run, over, stream.loader) or text

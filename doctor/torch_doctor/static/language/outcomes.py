@@ -22,6 +22,7 @@ from torch_doctor.static.values import (
     Mapping,
     Module,
     Object,
+    OneOfTexts,
     Optimizer,
     Params,
     Plain,
@@ -108,6 +109,12 @@ def _outcome(op: str, left: Value, right: Value) -> bool | None:
             return bool(_COMPARE[op](left.value, right.value))
         except (TypeError, ValueError):
             return None
+    if isinstance(right, OneOfTexts) and op == "==":
+        left, right = right, left
+    if isinstance(left, OneOfTexts) and isinstance(right, Const):
+        return left.answer(lambda text: bool(_outcome(op, Const(text), right)))
+    if op == "in" and isinstance(left, Const) and isinstance(right, OneOfTexts):
+        return right.answer(lambda text: bool(_outcome(op, left, Const(text))))
     if op == "in":
         return _contains(left, right) if isinstance(left, Const) else None
     if isinstance(right, Const):

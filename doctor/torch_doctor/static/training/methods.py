@@ -25,6 +25,7 @@ from torch_doctor.static.values import (
     NOTHING,
     Call,
     Const,
+    Content,
     Default,
     Distribution,
     Either,
@@ -35,6 +36,7 @@ from torch_doctor.static.values import (
     Method,
     Module,
     Number,
+    OneOfTexts,
     Optimizer,
     ParameterValue,
     Params,
@@ -104,6 +106,21 @@ def _of_plain(_: Run, of: Value, __: str, call: Call) -> Value:
     return plain_from((of, *call.args))
 
 
+def _of_texts(run: Run, of: OneOfTexts, name: str, call: Call) -> Value:
+    asked = call.args[0] if len(call.args) == 1 else None
+    if name in ("startswith", "endswith", "split") and isinstance(asked, Const) and isinstance(asked.value, str):
+        wanted = asked.value
+        if name == "split" and wanted:
+            columns = [text.split(wanted) for text in of.texts]
+            if len({len(column) for column in columns}) == 1:
+                parts = (OneOfTexts(tuple(each)) for each in zip(*columns, strict=True))
+                return run.own(Sequence("list", Content(tuple(parts))))
+        elif name != "split":
+            found = of.answer(lambda text: text.startswith(wanted) if name == "startswith" else text.endswith(wanted))
+            return Plain() if found is None else Const(found)
+    return plain_from((of, *call.args))
+
+
 def _of_loader(run: Run, of: Loader, name: str, call: Call) -> Value:
     if name in NEXT_METHODS:
         return courses.next_of(run, of, call.node, call.receiver)
@@ -156,6 +173,7 @@ METHODS: Final[dict[type[Value], Callable[[Run, Any, str, Call], Value]]] = {
     Distribution: _of_distribution,
     Tool: _of_tool,
     Const: _of_const,
+    OneOfTexts: _of_texts,
     Zero: _of_plain,
     Default: _of_plain,
     Plain: _of_plain,

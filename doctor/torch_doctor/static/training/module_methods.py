@@ -90,7 +90,7 @@ def _base_mode(run: Run, of: Module, name: str, call: Call) -> Value | None:
 def _parameters(run: Run, of: Module, name: str, _: Call) -> Value:
     inside = module_parts.parts_of(run, of)
     whole = len(inside.parts) < module_parts.MOST_PARTS
-    return Params(inside.owners, whole=whole, named=name.startswith("named"))
+    return Params(inside.owners, whole=whole, named=of.id if name.startswith("named") else 0)
 
 
 @handles(_METHODS, "zero_grad")

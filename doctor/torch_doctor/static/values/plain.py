@@ -10,7 +10,7 @@ from torch_doctor.static.values.symbols import MADE, NEUTRAL, VERSION, fresh_sym
 from torch_doctor.static.values.value import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from torch_doctor.static.values.shapes import Making
     from torch_doctor.static.values.symbols import Conditions, Symbol
@@ -81,6 +81,21 @@ class Plain(Value):
     def tells_version(self) -> bool:
         """Whether it is computed of the version of a library."""
         return self._symbol is not None and self._symbol[0] is VERSION
+
+
+class OneOfTexts(Plain):
+    """One of a few strings, nobody knows which: what is the same for all of them is known."""
+
+    __slots__ = ("texts",)
+
+    def __init__(self, texts: tuple[str, ...]) -> None:
+        super().__init__()
+        self.texts = texts
+
+    def answer(self, ask: Callable[[str], bool]) -> bool | None:
+        """What all of them answer; None where they differ."""
+        answers = {ask(text) for text in self.texts}
+        return answers.pop() if len(answers) == 1 else None
 
 
 class Number(Plain):

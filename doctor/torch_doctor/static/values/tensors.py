@@ -84,6 +84,7 @@ class Params(Value):
 
     `bias`: it is one that is no weight. `single`: it is one of them, and no iterable. `among`: it is one of several that its
     owner has, taken by its name. `cut`: it was taken by `.data`, and what is computed of it has no graph.
+    `named`: the number of the module that gives them with their names.
     """
 
     __slots__ = ("among", "bias", "cut", "modules", "named", "single", "whole")
@@ -93,7 +94,7 @@ class Params(Value):
         modules: frozenset[int],
         *,
         whole: bool = True,
-        named: bool = False,
+        named: int = 0,
         bias: bool = False,
         single: bool = False,
         among: bool = False,

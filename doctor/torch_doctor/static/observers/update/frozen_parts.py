@@ -125,7 +125,7 @@ def _frozen_norms(run: Run, module: Module) -> list[Module]:
     if any(_told_otherwise(run, part) for part in inside if part.fact(Fact.BY_NAME)):
         return []
     parts = [part for part in inside if _frozen(run, frozenset((part.id,)))]
-    models_ = [part for part in parts if library_models.normalises(part)]
+    models_ = [part for part in parts if library_models.normalises(part) and not _is_changed(part)]
     norms = [part for part in parts if _gathers(part)]
     others = {part.fact(Fact.FLAGGED) for part in parts if part.table is not None and part.layer not in _NORMS}
     norms = [part for part in norms if part.fact(Fact.FLAGGED) in others]
@@ -140,6 +140,8 @@ def _gathers(part: Module) -> bool:
     """Whether it is torch's own batch norm, gathers statistics, and has parameters that were frozen."""
     if part.cls is not None or part.layer not in _NORMS or part.sensitive is not True or "**" in part.settings:
         return False
+    if _is_changed(part):
+        return False
     given = [
         part.settings.get(name, part.given[at] if len(part.given) > at else None)
         for name, at in (("momentum", _MOMENTUM), ("affine", _AFFINE))
@@ -147,12 +149,21 @@ def _gathers(part: Module) -> bool:
     return all(each is None or (isinstance(each, Const) and bool(each.value)) for each in given)
 
 
+def _is_changed(part: Module) -> bool:
+    """Whether the script sets by hand what it gathers, and how much."""
+    return not part.fields.keys().isdisjoint(("track_running_stats", "momentum", "running_mean", "running_var"))
+
+
 def _told_otherwise(run: Run, part: Module) -> bool:
     """Whether what stands for any part, as in a loop over all, or for one out of sight, trains or evaluates by itself."""
     if models.parts(part.fact(Fact.PART_OF)).get(part.name) is False:
         return False  # it has no batch norm
     told = part.name == ANY_NAME or part.fact(Fact.FROZEN) is None or part.fact(Fact.FLAGGED) is not None
-    return (told and not _frozen(run, frozenset((part.id,)))) or modes.own_mode(run, part)[1] is not True
+    return (
+        _is_changed(part)
+        or (told and not _frozen(run, frozenset((part.id,))))
+        or modes.own_mode(run, part)[1] is not True
+    )
 
 
 def _trains(run: Run, part: Module, root: Module) -> bool:

@@ -145,6 +145,10 @@ class Loaders:
         """The first evaluation of every loader that is evaluated."""
         yield from self._evaluated.values()
 
+    def evaluates_unseen(self) -> bool:
+        """Whether the batches of a loader are evaluated too that nobody saw built: its rows may be any."""
+        return any(number not in self.built for number in self._evaluated)
+
     @cached_property
     def _escaped(self) -> frozenset[int]:
         """The loaders that code out of sight got."""

@@ -24,7 +24,7 @@ class Overlaps:
     def found(self) -> Iterator[tuple[LoaderBuilt, Forward, Site, LoaderBuilt]]:
         """Every loader that evaluates, with where its rows are found to be those that another one trains on."""
         pairs = [(loader, forward, self._source(loader, forward)) for loader, forward in self.loaders.evaluating()]
-        if all(source is not None for _, _, source in pairs):
+        if all(source is not None for _, _, source in pairs) and not self.loaders.evaluates_unseen():
             for loader, forward, source in pairs:
                 if source is not None:
                     yield loader, forward, *source

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import Flow
-from torch_doctor.static.knowledge import Knowledge
+from torch_doctor.static.knowledge import Knowledge, Lasting
 from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import pixels as table
 from torch_doctor.static.tables import torch_functions
@@ -48,6 +48,13 @@ class Pictures(Knowledge):
 
     def __init__(self) -> None:
         self.read_at: Site | None = None  # where the last one was read, while a module is called
+
+
+class Scaled(Lasting):
+    """Where pictures were read of which numbers were changed in place since: of all, or of one channel after the other."""
+
+    def __init__(self) -> None:
+        self.sites: set[Site] = set()
 
 
 def place_of(value: Value) -> Site | None:
@@ -241,9 +248,16 @@ def behind(module: Module, value: Tensor) -> Tensor:
 def called(run: Run, module: Module, name: str, node: p.Node) -> None:
     """A model was called as a whole: say that a layer of it got pictures as they are stored."""
     place, run.of(Pictures).read_at = run.of(Pictures).read_at, None
-    if place is not None:
+    if place is not None and place not in run.of(Scaled).sites:
         documented = module.layer.startswith(table.MODELS)
         run.emit(PixelsGiven, node, module=module.id, name=name, documented=documented, read_at=place)
+
+
+def changed(run: Run, value: Value) -> None:
+    """A method changes numbers where they are: what was read there is scaled by now, perhaps."""
+    place = place_of(value)
+    if place is not None:
+        run.of(Scaled).sites.add(place)
 
 
 def disturbed(run: Run, value: Value) -> None:

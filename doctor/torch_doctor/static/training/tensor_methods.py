@@ -13,6 +13,7 @@ from torch_doctor.static.training import (
     cuts,
     keeping,
     parameters,
+    pixels,
     places,
     tensors,
 )
@@ -61,6 +62,7 @@ def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
     result = tensors.method(run, of, name, known, call)
     if known.in_place:
         keeping.stored(run, result, call.node)
+        pixels.changed(run, of)
         _changed_through_data(run, result, call.node)
         if not known.graph and isinstance(result, Tensor):
             run.heap.change(of, result)  # `detach_`: whoever has it has it without its graph

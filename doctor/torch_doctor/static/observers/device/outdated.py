@@ -130,7 +130,7 @@ def _catches_index(handler: p.Handler) -> bool:
 
 @lru_cache(maxsize=64)
 def _aside(unit: Unit) -> dict[int, list[p.Name | p.Attribute | None]]:
-    """What is called with these nodes among its arguments, by their ids; None where they lead to something private.
+    """What is called with these nodes among its arguments, by their ids; None where they are private, or annotate a parameter.
 
     Nothing that is named with an underscore belongs to what torch replaces.
     """
@@ -142,6 +142,8 @@ def _aside(unit: Unit) -> dict[int, list[p.Name | p.Attribute | None]]:
             inside = walk(node.value)
         elif isinstance(node, p.Call) and isinstance(node.func, (p.Name, p.Attribute)):
             callee, inside = node.func, walk(node.args, node.keywords)
+        elif isinstance(node, p.Function):
+            inside = walk([each.annotation for each in node.parameters if each.annotation is not None])
         for part in inside:
             found.setdefault(id(part), []).append(callee)
     return found

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from torch_doctor.static.tables import words
+from torch_doctor.static.tables.reading import EMPTY, NO_CHANNELS, Channels
 
 if TYPE_CHECKING:
     from torch_doctor.static.tables.framework import Framework
@@ -22,8 +22,6 @@ Style: TypeAlias = Literal["same", "enumerate", "zip", "cycle", "part"]
 Use: TypeAlias = Literal["keeps", "number"]
 T = TypeVar("T")
 Table: TypeAlias = Mapping[str, T]
-
-_EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 def members(owner: str, names: str) -> Names:
@@ -188,6 +186,7 @@ class Library(Struct, frozen=True):
         to_dtype: transforms that change the dtype.
         spatial: transforms that move or mix the numbers of a picture, and leave their range.
         composed_transforms: transforms that are made of others.
+        channels: what happens to the order of a picture's channels.
         held: data sets whose attribute `data` has all their pictures as bytes.
         picture_models: prefixes of models that take pictures from 0 to 1, or standardised ones.
         models: builders of models.
@@ -207,32 +206,32 @@ class Library(Struct, frozen=True):
         freezing: functions that freeze the model at this position, and how the names of layers begin that keep an adapter to train.
     """
 
-    aliases: Table[str] = _EMPTY
-    packages: Table[Package] = _EMPTY
+    aliases: Table[str] = EMPTY
+    packages: Table[Package] = EMPTY
     trees: tuple[tuple[str, str], ...] = ()
-    spelling: Table[Callable[[str], str]] = _EMPTY
+    spelling: Table[Callable[[str], str]] = EMPTY
     harmless: Names = ()
     harmful: Names = ()
     neutral: Names = ()
     plain: Names = ()
-    passes: Table[PassThrough] = _EMPTY
+    passes: Table[PassThrough] = EMPTY
     ranges: Names = ()
     means: Names = ()
-    launchers: Table[Launcher] = _EMPTY
-    launcher_methods: Table[Launcher] = _EMPTY
-    functions: Table[Function] = _EMPTY
-    sinks: Table[Use] = _EMPTY
+    launchers: Table[Launcher] = EMPTY
+    launcher_methods: Table[Launcher] = EMPTY
+    functions: Table[Function] = EMPTY
+    sinks: Table[Use] = EMPTY
     bars: Names = ()
     frameworks: tuple[Framework, ...] = ()
-    engine_steps: Table[Position] = _EMPTY
+    engine_steps: Table[Position] = EMPTY
     engine_trainers: Names = ()
     engine_evaluators: Names = ()
     optimizers: Names = ()
     optimizer_packages: Names = ()
     no_optimizers: Names = ()
-    optimizer_factories: Table[Position] = _EMPTY
-    optimizer_wrappers: Table[Position] = _EMPTY
-    optimizer_steps: Table[Position] = _EMPTY
+    optimizer_factories: Table[Position] = EMPTY
+    optimizer_wrappers: Table[Position] = EMPTY
+    optimizer_steps: Table[Position] = EMPTY
     schedulers: Names = ()
     scheduler_pairs: Names = ()
     scheduler_packages: Names = ()
@@ -242,20 +241,20 @@ class Library(Struct, frozen=True):
     scaler_calls: Names = ()
     scaled_losses: Names = ()
     prepares: Names = ()
-    clips: Table[Position] = _EMPTY
-    losses: Table[Loss] = _EMPTY
-    saves: Table[Position] = _EMPTY
-    pickles: Table[Position] = _EMPTY
+    clips: Table[Position] = EMPTY
+    losses: Table[Loss] = EMPTY
+    saves: Table[Position] = EMPTY
+    pickles: Table[Position] = EMPTY
     unpickles: Names = ()
     loaders: Names = ()
-    loader_suffixes: Table[Names] = _EMPTY
-    loader_wrappers: Table[Position] = _EMPTY
-    loader_parameters: Table[Names] = _EMPTY
+    loader_suffixes: Table[Names] = EMPTY
+    loader_wrappers: Table[Position] = EMPTY
+    loader_parameters: Table[Names] = EMPTY
     iterable: Names = ()
     map_style: Names = ()
     stored: Names = ()
     labelled: Names = ()
-    rows: Table[tuple[int, int]] = _EMPTY
+    rows: Table[tuple[int, int]] = EMPTY
     reordering: Names = ()
     drawing: Names = ()
     no_drawing: Names = ()
@@ -264,35 +263,36 @@ class Library(Struct, frozen=True):
     splits: Names = ()
     splitters: Names = ()
     arrays: Names = ()
-    returned_arrays: Table[Arrays] = _EMPTY
-    alike: Table[str] = _EMPTY
-    dtypes: Table[str] = _EMPTY
+    returned_arrays: Table[Arrays] = EMPTY
+    alike: Table[str] = EMPTY
+    dtypes: Table[str] = EMPTY
     changing_first: Names = ()
     random_transforms: Names = ()
     picture_readers: Names = ()
     pictures: Names = ()
     picture_tensors: Names = ()
-    picture_draws: Table[bool] = _EMPTY
+    picture_draws: Table[bool] = EMPTY
     picture_functions: Names = ()
     to_bytes: Names = ()
     to_floats: Names = ()
     to_dtype: Names = ()
     spatial: Names = ()
     composed_transforms: Names = ()
-    held: Table[str] = _EMPTY
+    channels: Channels = NO_CHANNELS
+    held: Table[str] = EMPTY
     picture_models: Names = ()
-    models: Table[LibraryModel] = _EMPTY
-    builders: Table[Callable[[str], LibraryModel | None]] = _EMPTY
-    named: Table[str] = _EMPTY
+    models: Table[LibraryModel] = EMPTY
+    builders: Table[Callable[[str], LibraryModel | None]] = EMPTY
+    named: Table[str] = EMPTY
     activated: Names = ()
-    heads: Table[tuple[str, int]] = _EMPTY
-    head_methods: Table[bool] = _EMPTY
-    parts: Table[Table[Tri]] = _EMPTY
-    pretrained: Table[Table[Position]] = _EMPTY
-    wrappers: Table[Position] = _EMPTY
+    heads: Table[tuple[str, int]] = EMPTY
+    head_methods: Table[bool] = EMPTY
+    parts: Table[Table[Tri]] = EMPTY
+    pretrained: Table[Table[Position]] = EMPTY
+    wrappers: Table[Position] = EMPTY
     compilers: Names = ()
-    averaged: Table[Position] = _EMPTY
-    adapters: Table[Adapting] = _EMPTY
-    adapter_settings: Table[Names] = _EMPTY
-    adapter_methods: Table[str] = _EMPTY
-    freezing: Table[tuple[Position, str]] = _EMPTY
+    averaged: Table[Position] = EMPTY
+    adapters: Table[Adapting] = EMPTY
+    adapter_settings: Table[Names] = EMPTY
+    adapter_methods: Table[str] = EMPTY
+    freezing: Table[tuple[Position, str]] = EMPTY

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from torch_doctor.static.libraries.library import Array, Arrays, Library, members
 from torch_doctor.static.tables import words
+from torch_doctor.static.tables.reading import Channels
 
 LIBRARY = Library(
     harmless=("numpy",),
@@ -60,5 +61,9 @@ LIBRARY = Library(
         array asarray ascontiguousarray float32 float64 transpose moveaxis swapaxes expand_dims squeeze stack
         concatenate vstack reshape flip fliplr flipud rot90 copy
         """,
+    ),
+    channels=Channels(
+        flips={"numpy.flip": False, **dict.fromkeys(members("numpy", "fliplr flipud rot90"), True)},
+        keeping=members("numpy", "array asarray ascontiguousarray float32 float64 copy"),
     ),
 )

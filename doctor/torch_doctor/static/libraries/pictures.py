@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from torch_doctor.static.libraries.library import Library, members
 from torch_doctor.static.tables import words
+from torch_doctor.static.tables.reading import Channels
 
 LIBRARY = Library(
     harmless=words("PIL cv2 skimage imageio imgaug nibabel pycocotools"),
@@ -19,5 +20,17 @@ LIBRARY = Library(
     picture_functions=(
         *members("cv2", "resize cvtColor flip rotate copyMakeBorder transpose warpAffine"),
         "PIL.Image.fromarray",
+    ),
+    channels=Channels(
+        orders={
+            **dict.fromkeys(words("cv2.imread cv2.imdecode"), "BGR"),
+            **dict.fromkeys(
+                words("PIL.Image.open imageio.imread imageio.v2.imread imageio.v3.imread skimage.io.imread"), "RGB"
+            ),
+        },
+        flags={"cv2.IMREAD_COLOR": "BGR", "cv2.IMREAD_COLOR_BGR": "BGR", "cv2.IMREAD_COLOR_RGB": "RGB"},
+        conversions=("cv2.cvtColor",),
+        swaps=words("cv2.COLOR_BGR2RGB cv2.COLOR_RGB2BGR"),
+        keeping=(*members("cv2", "resize flip rotate copyMakeBorder transpose warpAffine"), "PIL.Image.fromarray"),
     ),
 )

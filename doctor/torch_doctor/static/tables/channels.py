@@ -4,33 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
+from torch_doctor.static import libraries
 from torch_doctor.static.tables import words
 
-BLUE_FIRST: Final = frozenset(words("cv2.imread cv2.imdecode"))
-"""Functions that read blue first, unless their flags say otherwise (https://docs.opencv.org/4.x/d4/da8/group__imgcodecs.html)."""
-COLOURED: Final = frozenset(words("cv2.IMREAD_COLOR cv2.IMREAD_COLOR_BGR cv2.IMREAD_ANYCOLOR")) - {
-    "cv2.IMREAD_ANYCOLOR"
-}
-COLOURED_RED_FIRST: Final = frozenset(words("cv2.IMREAD_COLOR_RGB"))
-RED_FIRST: Final = frozenset(
-    words("PIL.Image.open imageio.imread imageio.v2.imread imageio.v3.imread skimage.io.imread")
-)
-"""Functions that read red first."""
-CONVERTING: Final = frozenset(words("cv2.cvtColor"))
-SWAPPING: Final = frozenset(words("cv2.COLOR_BGR2RGB cv2.COLOR_RGB2BGR"))
+ORDERS: Final = libraries.table(lambda library: library.channels.orders)
+"""Functions that read pictures, and the order of the channels, unless their flags say otherwise."""
+FLAGS: Final = libraries.table(lambda library: library.channels.flags)
+CONVERTING: Final = frozenset(libraries.every(lambda library: library.channels.conversions))
+SWAPPING: Final = frozenset(libraries.every(lambda library: library.channels.swaps))
 """Conversions that put the first channel in the place of the last."""
 
-FLIPPING: Final = frozenset(words("numpy.flip numpy.fliplr numpy.flipud numpy.rot90"))
-FLIPPING_ROWS: Final = FLIPPING - {"numpy.flip"}
-"""Functions that turn round the first two dimensions."""
-KEEPING_THE_LAST: Final = frozenset(
-    words(
-        """
-        numpy.array numpy.asarray numpy.ascontiguousarray numpy.float32 numpy.float64 numpy.copy PIL.Image.fromarray
-        cv2.resize cv2.flip cv2.rotate cv2.copyMakeBorder cv2.transpose cv2.warpAffine
-        .astype .copy .resize .crop .rotate .thumbnail
-        """
-    )
+FLIPPING: Final = libraries.table(lambda library: library.channels.flips)
+"""Functions that turn round dimensions, and whether these are the first two."""
+KEEPING_THE_LAST: Final = frozenset(libraries.every(lambda library: library.channels.keeping)).union(
+    words(".astype .copy .resize .crop .rotate .thumbnail")
 )
 """Functions, and methods, that leave the channels in the last dimension, in their order."""
 
@@ -40,7 +27,7 @@ TENSORS: Final = frozenset(
     words("tensor as_tensor asarray from_numpy Tensor FloatTensor stack transformed batch unbind unsqueeze squeeze_")
 )
 """How tensors are made of arrays, and of one another, which keep the channels."""
-FAMILIES: Final = ("torchvision.transforms.", "albumentations.")
+FAMILIES: Final = libraries.every(lambda library: library.channels.transforms)
 MIXING: Final = frozenset(
     words(
         """

@@ -41,7 +41,7 @@ TO_DTYPE = frozenset(libraries.every(lambda library: library.to_dtype))
 SPATIAL = frozenset(libraries.every(lambda library: library.spatial))
 """Transforms that move or mix the numbers of a picture, and leave their range."""
 COMPOSED = frozenset(libraries.every(lambda library: library.composed_transforms))
-JOINING = COMPOSED | {"albumentations.Compose"}
+JOINING = COMPOSED.union(libraries.every(lambda library: library.channels.joined))
 """Transforms that do others one after the other, beside those that take keywords."""
 
 HELD = libraries.table(lambda library: library.held)

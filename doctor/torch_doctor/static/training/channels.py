@@ -70,13 +70,11 @@ def symbol(site: Site, channels: Channels = UNTOLD, word: str = PIXELS) -> Symbo
 
 def read(name: str, call: Call) -> Channels:
     """How the channels come of what a function reads."""
-    if name in table.BLUE_FIRST:
-        flags = call.argument(1, "flags")
-        named = flags.name if isinstance(flags, Lib) else None
-        if flags is None or named in table.COLOURED or (isinstance(flags, Const) and flags.value == 1):
-            return Channels("BGR")
-        return Channels("RGB") if named in table.COLOURED_RED_FIRST else UNTOLD
-    return Channels("RGB") if name in table.RED_FIRST else UNTOLD
+    order = table.ORDERS.get(name, "")
+    flags = call.argument(1, "flags") if order == "BGR" else None
+    if flags is None or (isinstance(flags, Const) and flags.value == 1):
+        return Channels(order)
+    return Channels(table.FLAGS.get(flags.name, "")) if isinstance(flags, Lib) else UNTOLD
 
 
 def of(value: Value | None, depth: int = DEEPEST) -> Picture | None:
@@ -133,7 +131,7 @@ def after(value: Value, name: str, call: Call) -> Channels:
         mode = call.argument(0, "mode")
         return channels if isinstance(mode, Const) and mode.value == "RGB" else UNTOLD
     if name in table.FLIPPING:
-        return channels if channels.third and name in table.FLIPPING_ROWS else UNTOLD
+        return channels if channels.third and table.FLIPPING[name] else UNTOLD
     return channels if name in table.KEEPING_THE_LAST else channels._replace(third=False)
 
 

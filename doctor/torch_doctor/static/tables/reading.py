@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
 EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 
 

@@ -8,6 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.tables import layers
 from torch_doctor.static.training import elsewhere, modes, module_parts
 from torch_doctor.static.values import (
+    ANY_NAME,
     Content,
     Fact,
     Mapping,
@@ -16,6 +17,7 @@ from torch_doctor.static.values import (
     ParameterValue,
     Sequence,
     Unknown,
+    UnknownName,
     Value,
     constant,
     held,
@@ -97,7 +99,8 @@ def register(run: Run, owner: Module, child: Object, name: str, node: p.Node) ->
     run.heap.set(child.facts, Fact.OWNER, owner)
     run.heap.restructure()
     if not run.building:
-        run.emit(Registered, node, owner=owner.id, child=child.id, name=name)
+        told = ANY_NAME if isinstance(name, UnknownName) else name
+        run.emit(Registered, node, owner=owner.id, child=child.id, name=told)
 
 
 def add_to_list(run: Run, module: Module, items: tuple[Value, ...], node: p.Node) -> None:

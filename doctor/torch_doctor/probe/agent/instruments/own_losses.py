@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..scopes import Here
+    from collections.abc import Callable
+
     from ..watching.watch import Watch
 
 
@@ -14,23 +15,22 @@ class OwnLosses:
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
-        self._recorder = watch.recorder
-        self._waiting: list[tuple[list[Any], str, Here, dict[str, Any]]] = []
+        self._waiting: list[tuple[list[Any], Callable[[], object]]] = []
 
-    def say(self, loss: Any, kind: str, here: Here, /, **fields: Any) -> None:
+    def say(self, loss: Any, write: Callable[[], object]) -> None:
         """Writes an event about a loss: later, where gradients can come back to it."""
         if not loss.requires_grad:
-            self._recorder.event(kind, here, **fields)
+            write()
             return
         got: list[Any] = []
         loss.register_hook(got.append)
-        self._waiting.append((got, kind, here, fields))
+        self._waiting.append((got, write))
 
     def went_backward(self) -> None:
         """A backward pass has ended: writes of the losses that it came to."""
-        for got, kind, here, fields in self._waiting:
+        for got, write in self._waiting:
             with self._watch.unwatched():
                 came = any(bool(gradient.any()) for gradient in got)
             if came:
-                self._recorder.event(kind, here, **fields)
+                write()
         self._waiting = [each for each in self._waiting if not each[0]]

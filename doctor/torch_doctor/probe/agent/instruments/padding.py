@@ -63,20 +63,18 @@ class Instrument(Base):
                 for each in (labels, labels.masked_fill(padding, IGNORED))
             )
         recorder = self.watch.recorder
-        self._own.say(
-            loss,
-            "PaddedTargets",
-            here,
-            name=recorder.caller(here.site),
-            target=recorder.argument(here.site, len(arguments), "labels"),
-            counted=abs(before - after) > 1e-6 * max(1.0, abs(before)),
-            within=True,
-            trains=loss.requires_grad,
-            positions=int(padding.sum()),
-            of=labels.numel(),
-            before=before,
-            after=after,
-        )
+        fields: dict[str, Any] = {
+            "name": recorder.caller(here.site),
+            "target": recorder.argument(here.site, len(arguments), "labels"),
+            "counted": abs(before - after) > 1e-6 * max(1.0, abs(before)),
+            "within": True,
+            "trains": loss.requires_grad,
+            "positions": int(padding.sum()),
+            "of": labels.numel(),
+            "before": before,
+            "after": after,
+        }
+        self._own.say(loss, lambda: recorder.event("PaddedTargets", here, **fields))
 
     def on_backward(self, losses: list[Any], got: list[Any], here: Here, event: int) -> None:
         """Gradients have come back, perhaps to the loss of a model."""

@@ -70,18 +70,16 @@ class Instrument(Base):
             one, another = (float(twin(*given[0], **{**given[1], "labels": each}).loss) for each in (labels, other))
         if one == another and bool((other != labels).any()):  # the first label is compared with nothing
             recorder = self.watch.recorder
-            self._own.say(
-                loss,
-                "TokensCompared",
-                here,
-                name=recorder.caller(here.site),
-                target=recorder.argument(here.site, len(arguments), "labels"),
-                ahead=found[0] + 1,
-                itself=True,
-                same=found[1],
-                of=found[2],
-                loss=float(loss),
-            )
+            fields: dict[str, Any] = {
+                "name": recorder.caller(here.site),
+                "target": recorder.argument(here.site, len(arguments), "labels"),
+                "ahead": found[0] + 1,
+                "itself": True,
+                "same": found[1],
+                "of": found[2],
+                "loss": float(loss),
+            }
+            self._own.say(loss, lambda: recorder.event("TokensCompared", here, **fields))
 
     def on_backward(self, losses: list[Any], got: list[Any], here: Here, event: int) -> None:
         """Gradients have come back, perhaps to the loss of a model."""

@@ -96,8 +96,9 @@ class Instrument(Base):
 
     def _bound(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Given | None:
         inputs = self._inputs(module)
+        function = getattr(type(module), "forward", None)  # a scripted module's class refuses to give it
         try:
-            bound = inspect.signature(type(module).forward).bind(module, *arguments, **keywords).arguments
+            bound = inspect.signature(function).bind(module, *arguments, **keywords).arguments  # type: ignore[arg-type]
         except (TypeError, ValueError):
             return None
         return Given(module, {name: each for name, each in bound.items() if each is not module}, inputs)

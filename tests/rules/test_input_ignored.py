@@ -27,3 +27,11 @@ def test_a_run_has_to_try_twice_with_another_input_that_changes_something(
     for changed in tries:
         script.add(InputTried, "mask", module="Net", name="mask", changed=changed, others=others)
     assert len(script.found(InputIgnored)) == found
+
+
+@pytest.mark.parametrize("optional", [False, True])
+def test_the_run_alone_says_nothing_of_what_a_setting_may_switch_on(script: Script, *, optional: bool) -> None:
+    for _ in range(2):
+        script.add(InputTried, "mask", module="Net", name="mask", changed=False, others=1, optional=optional)
+    [finding] = script.findings(InputIgnored)
+    assert InputIgnored().speaks_alone(script.trace, finding) is not optional

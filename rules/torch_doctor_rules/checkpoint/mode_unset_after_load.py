@@ -87,9 +87,8 @@ class ModeUnsetAfterLoad(Rule):
         passes = trace.view(Passes)
         found = [(load, wrong) for load in trace.of(Loaded) if (wrong := _answers(passes, load))]
         reported = {each.site for each in MissingEvalMode().check(trace)} if found else set()
-        reported |= (
-            {each.site for each, _, _ in changed_norms(trace)} if found else set()
-        )  # TDR125 says what is spoiled
+        if found:  # TDR125 says what is spoiled
+            reported |= {each.site for each, _, _ in changed_norms(trace)}
         yield from first_per_site(
             self._report(load, wrong[0]) for load, wrong in found if not any(each.site in reported for each in wrong)
         )

@@ -92,6 +92,22 @@ def test_what_goes_to_others_is_left_alone(seen: Callable[..., list[Any]], line:
     assert {each.name for each in found} == {"x"}
 
 
+@pytest.mark.parametrize(
+    ("line", "optional"),
+    [
+        ("return self.a(x)", False),
+        ("z = self.b(y).relu(); return self.a(x)", False),
+        ("return self.a(x) + (self.b(y) if self.two < 2 else 0)", True),
+        ("if self.two > 1: return self.a(x)\n        return self.a(x) + self.b(y)", True),
+        ("return self.a(x) + (self.two < 2 and self.b(y) or 0)", True),
+        ("z = self.later(y); return self.a(x)", True),
+    ],
+)
+def test_what_a_branch_or_a_method_may_leave_out(seen: Callable[..., list[Any]], line: str, *, optional: bool) -> None:
+    text = script(line).replace("    def forward", "    def later(self, y):\n        return 0\n    def forward")
+    assert {each.optional for each in seen(text, InputTried, "shuffled") if each.name == "y"} == {optional}
+
+
 def test_a_parameter_may_be_there_for_another_class(seen: Callable[..., list[Any]]) -> None:
     other = "class Other(nn.Module):\n    def forward(self, x, y):\n        return x + y\nnet = Net()"
     found = seen(script("return self.a(x)").replace("net = Net()", other), InputTried, "shuffled")

@@ -79,6 +79,7 @@ class Instrument(Base):
                     used_at=here.site,
                     changed=does,
                     others=others,
+                    optional=each.optional,
                 )
 
     def _inputs(self, module: Any) -> list[Input]:
@@ -90,8 +91,7 @@ class Instrument(Base):
             return []
         if code not in self._written:
             tree = self.watch.recorder.index.trees().get(code.co_filename)
-            inside = {type(part).__name__ for part in module.modules()}
-            self._written[code] = inputs_of(tree, function, inside)
+            self._written[code] = inputs_of(tree, function, module)
         return self._written[code]
 
     def _bound(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Given | None:

@@ -186,7 +186,8 @@ class InputTried(Event, frozen=True, kw_only=True):
 
     Or it keeps a slice of one as `name`: `site` is that slice. The static witness writes it where the body lets it go into
     nothing. The probe writes it each time that it gave a copy other rows in its place: `changed` tells whether the results
-    changed, `others` counts the other parameters by which they did. `used_at` is the call.
+    changed, `others` counts the other parameters by which they did, and `optional` tells that a branch, or something of
+    the project's that is called, may leave it out. `used_at` is the call.
     """
 
     module: str
@@ -194,6 +195,7 @@ class InputTried(Event, frozen=True, kw_only=True):
     used_at: Site | None = None
     changed: bool | None = None
     others: int = 0
+    optional: bool = False
 
     def words(self, _: Names, /) -> str:
         if self.changed is None:

@@ -69,7 +69,7 @@ VALID = {
     "sum.py": b"import torch\nx = " + b"1+" * 20_000 + b"1\n",
     "branches.py": b"import torch\nif x: pass\n" + b"elif x: pass\n" * 2000,
     "digits.py": b"import torch\nx = " + b"9" * 5000 + b"\n",
-    "many_lines.py": b"import torch\n" + b"x = 1\n" * 200_000,
+    "many_lines.py": b"import torch\n" + b"x = 1\n" * 50_000,
     "empty.ipynb": b"",
     "no_cells.ipynb": cells(x="torch"),
     "markdown.ipynb": b'{"nbformat": 4, "metadata": {}, "cells": [{"cell_type": "markdown", "source": "torch"}]}',

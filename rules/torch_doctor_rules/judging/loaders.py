@@ -218,7 +218,12 @@ class Loaders:
         ]
         for forward in (*self.passes.evaluations(), *surely):
             loader = forward.inputs.loader
-            if loader and self._taken_beside(loader, forward) and not self._is_glance(loader, forward):
+            if (
+                loader
+                and forward.used  # else it is called for its statistics, or what its hooks note
+                and self._taken_beside(loader, forward)
+                and not self._is_glance(loader, forward)
+            ):
                 found.setdefault(loader, forward)
         return found
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import torch_doctor.static
 from tests.said import said
 from torch_doctor.static.heap import Heap
-from torch_doctor.static.values import MISSING, NOWHERE, Fact, Object, Origin, joined
+from torch_doctor.static.values import MISSING, NOWHERE, Fact, Mode, Object, Origin, joined
 
 STATIC = Path(torch_doctor.static.__file__).parent
 
@@ -47,8 +48,31 @@ def test_a_fact_that_one_way_sets_joins_with_what_holds_where_nothing_is_known()
     assert joined(Fact.FROZEN, holds, MISSING, None) is None
     assert joined(Fact.REGISTERED, MISSING, holds, None) is True
     assert joined(Fact.COMPLETE, holds, not holds, None) is False
-    assert joined(Fact.MODE, (3, False), MISSING, None) == (3, None)
     assert joined(Fact.TAKEN, frozenset({1}), frozenset({2}), None) == {1, 2}
+
+
+def test_the_mode_that_one_way_sets_is_known_where_its_test_is() -> None:
+    switched = Mode(3, training=False)
+    behind = joined(Fact.MODE, switched, MISSING, ("flag",))
+    assert [(facts, mode.training) for facts, mode in behind.options] == [
+        (frozenset({(("flag",), True)}), False),
+        (frozenset({(("flag",), False)}), True),
+    ]
+
+
+def test_modes_that_two_of_three_ways_leave_alone_stay_apart_by_their_tests() -> None:
+    switched = Mode(3, training=False)
+    inner = joined(Fact.MODE, switched, MISSING, ("inner",))
+    behind = joined(Fact.MODE, MISSING, inner, ("outer",))
+    told = {mode.training for _, mode in behind.under({("outer",): False, ("inner",): True})}
+    assert told == {False}
+
+
+def test_of_too_many_modes_the_latest_stamp_is_left() -> None:
+    behind: Any = Mode(0, training=True)
+    for number in range(1, 9):
+        behind = joined(Fact.MODE, Mode(number, training=False), behind, (f"flag {number}",))
+    assert (behind.stamp, behind.training) == (8, None)
 
 
 def test_where_a_module_is_that_one_way_moves_is_not_known_behind_it() -> None:

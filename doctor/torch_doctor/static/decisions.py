@@ -11,7 +11,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.program.walking import asks_version, tells_processes_apart
 from torch_doctor.static.training import elsewhere
-from torch_doctor.static.values import VERSION
+from torch_doctor.static.values import TRAINING, VERSION
 from torch_doctor.trace import Branch, BranchKind
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 REMAINDER = "%"
-_TELLING = (VERSION, REMAINDER)
+_TELLING = (VERSION, REMAINDER, TRAINING)
 
 
 class Decisions(Knowledge):
@@ -77,6 +77,8 @@ class Decisions(Knowledge):
             return BranchKind.VERSION
         if REMAINDER in mentioned:
             return BranchKind.PERIODIC
+        if TRAINING in mentioned:
+            return BranchKind.MODE
         if measures:
             return BranchKind.MEASURE
         if elsewhere.decided(symbol):

@@ -10,7 +10,7 @@ from torch_doctor.static.budget import STEPS_SCRIPT, STEPS_TRAINING, steps_for
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import instances
 from torch_doctor.static.language.invocation import MORE
-from torch_doctor.static.training import arguments, entering, escaping, forwards, framework_loops
+from torch_doctor.static.training import arguments, entering, escaping, forwards, framework_loops, modes
 from torch_doctor.static.values import (
     BUILT,
     NOWHERE,
@@ -114,7 +114,7 @@ def _outside(executor: Run, *, driven: bool) -> None:
         executor.heap.set(executor.state.fields, "grad", None)
         for thing in executor.objects.of(Module):
             if not thing.fact(Fact.REGISTERED):
-                executor.heap.set(thing.facts, Fact.MODE, (next(executor.stamps), None))
+                modes.put(executor, thing, None)
     _moved(executor)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -9,11 +10,13 @@ from msgspec import Struct
 from torch_doctor.trace import Guards, Scope, ScopeKind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from typing_extensions import Self
 
     from torch_doctor.static import program as p
     from torch_doctor.static.landing import Landing
-    from torch_doctor.static.values import FunctionValue, Module, Object, Symbol
+    from torch_doctor.static.values import Conditions, FunctionValue, Module, Object, Symbol
     from torch_doctor.static.values.functions import Frame
     from torch_doctor.trace import Event, Site
 
@@ -58,6 +61,17 @@ class Position:
         other = object.__new__(type(self))
         vars(other).update(vars(self), **changes)
         return other
+
+
+@contextmanager
+def given(position: Position, conditions: Conditions) -> Iterator[None]:
+    """What is asked within is asked where these tests have these outcomes, too."""
+    before = position.assumed
+    position.assumed = {**before, **dict(conditions)} if conditions else before
+    try:
+        yield
+    finally:
+        position.assumed = before
 
 
 class Positioned:

@@ -224,6 +224,10 @@ class Trace(Struct, eq=False):
         """Whether a test of a library's version decides about the event."""
         return any(self.branches[branch].kind is BranchKind.VERSION for branch, _ in event.guards)
 
+    def by_mode(self, event: Event) -> bool:
+        """Whether the mode of a module decides about the event, where nobody knows which it is."""
+        return any(self.branches[branch].kind is BranchKind.MODE for branch, _ in event.guards)
+
     def asked(self, event: Event) -> bool:
         """Whether code out of sight decides about the event: it may have asked for whatever makes it right."""
         return any(self.branches[branch].kind is BranchKind.ASKED for branch, _ in event.guards)

@@ -91,6 +91,7 @@ class EvaluationUpdates:
                 and not step.closure
                 and batch in step.scope.iterations()
                 and self.trace.together(step, forward)
+                and not self.trace.by_mode(step)
                 and self._gradients.moves(step, forward.module)
             ):
                 yield step

@@ -21,6 +21,7 @@ from torch_doctor.static.training import (
     roles,
 )
 from torch_doctor.static.values import (
+    TRAINING,
     Bound,
     Call,
     ClassValue,
@@ -153,7 +154,7 @@ def _training(run: Run, value: Module, node: p.Node) -> Value:
         run.heap.set(value.facts, Fact.READS_MODE, value=True)
     if value.cls is not None and fewer is not True:
         modes.met(run, ((None if fewer is None else True, mode),))
-    return Plain(("mode", value.id, fresh_symbol())) if mode is None else Const(mode)
+    return Plain((TRAINING, value.id, fresh_symbol())) if mode is None else Const(mode)
 
 
 def _opaque(run: Run, func: p.Expr) -> bool:

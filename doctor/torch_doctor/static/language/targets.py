@@ -13,6 +13,7 @@ from torch_doctor.static.training import (
     exchanging,
     keeping,
     loader_roles,
+    modes,
     module_parts,
     parameters,
     pixels,
@@ -195,7 +196,7 @@ def _set_on_any(run: Run, value: Either, name: str, new: Value, node: p.Node, ta
 
 def _set_on_module(run: Run, value: Module, name: str, new: Value, node: p.Node, _: p.Attribute) -> None:
     if name == "training":
-        run.heap.set(value.facts, Fact.MODE, (next(run.stamps), new.value if isinstance(new, Const) else None))
+        modes.put(run, value, new.value if isinstance(new, Const) and isinstance(new.value, bool) else None)
         return
     parameters.assigned(run, value, name, new, node)
     emptying.replaced(run, value.fields, name, new)

@@ -80,7 +80,6 @@ def _put(run: Run, name: str, model: Module, how: Adapting, call: Call) -> None:
     base = module_parts.parts_of(run, model).owners
     asked = call.argument(how.settings, "peft_config", "config") if how.settings is not None else None
     made: Module = run.own(Module(run.site(call.node), layer=name, sensitive=False, name=name))
-    made.facts[Fact.MODE] = (0, True)
     made.facts[Fact.INITIALISED] = True
     made.facts[Fact.ORIGIN] = model.fact(Fact.ORIGIN)
     made.facts[Fact.ADAPTS] = base

@@ -19,6 +19,7 @@ from torch_doctor.static.values import (
     Either,
     Fact,
     Lib,
+    Mode,
     Module,
     Optimizer,
     Plain,
@@ -169,7 +170,7 @@ def _batch_norms(run: Run, module: Module) -> int:
     inside = module_parts.parts_of(run, module).parts
     parts = [part for part in inside if part.layer in _BATCH_NORMS or library_models.normalises(part)]
     own = [part for part in parts if part.fact(Fact.FROZEN) is False and not part.fact(Fact.SYNCHRONISED)]
-    return sum(modes.own_mode(run, part)[1] is True for part in own)
+    return sum(modes.own_mode(run, part).training is True for part in own)
 
 
 @library_family(models.library_model)
@@ -203,7 +204,7 @@ def _of_library(run: Run, name: str, model: LibraryModel, call: Call, by: str) -
             run.site(call.node), layer=name, sensitive=model.sensitive, name=name, settings=settings, given=call.args
         )
     )
-    made.facts[Fact.MODE] = (0, model.training)
+    made.facts[Fact.MODE] = Mode(0, model.training)
     made.facts[Fact.ORIGIN] = BUILT if name.startswith("torchvision.") else NOWHERE  # others may be told a device
     made.facts[Fact.INITIALISED] = True
     if not (model.layer and (run.building or run.modules_called)):

@@ -99,7 +99,7 @@ def call_module(run: Run, module: Module, call: Call) -> Value:
     with modes.followed(run, followed):
         output = _placed(run, _called(run, module, call.renamed(event.name)), module, values)
     output = marked(run, output, event.index, passed, module, trainable)
-    sensitive, mode = modes.judged(followed.fact(Fact.CARED), modes.own_mode(run, module)[1])
+    sensitive, mode = modes.judged(followed.fact(Fact.CARED), modes.own_mode(run, module).training)
     unseen = module.fact(Fact.CALLS_UNSEEN)
     run.trace.replace(event, sensitive=sensitive, training=mode, output=run.fact(output), unseen=unseen)
     return output

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.training import library_models, module_parts
 from torch_doctor.static.values import (
+    Either,
     Fact,
+    Mode,
     Module,
     Object,
     ParameterValue,
+    Value,
 )
+from torch_doctor.static.values.mode import one_of
 from torch_doctor.trace import ModeSet
 
 if TYPE_CHECKING:
@@ -34,8 +38,13 @@ class Followed(Knowledge):
 
 def set_mode(run: Run, module: Module, training_: Tri, node: p.Node, name: str) -> None:
     """`train()` and `eval()`."""
-    run.heap.set(module.facts, Fact.MODE, (next(run.stamps), training_))
+    put(run, module, training_)
     run.emit(ModeSet, node, module=module.id, name=name, training=training_, whole=_whole(run, module))
+
+
+def put(run: Run, module: Module, training_: Tri) -> None:
+    """Somebody puts a module in this mode."""
+    run.heap.set(module.facts, Fact.MODE, Mode(next(run.stamps), training_))
 
 
 def lost_sight(run: Run, modules: Iterable[int]) -> None:
@@ -43,7 +52,7 @@ def lost_sight(run: Run, modules: Iterable[int]) -> None:
     for number in modules:
         thing = run.objects.get(number)
         if isinstance(thing, Module):
-            run.heap.set(thing.facts, Fact.MODE, (next(run.stamps), None))
+            put(run, thing, None)
             run.heap.set(thing.facts, Fact.FROZEN, None)
         elif isinstance(thing, ParameterValue):
             run.heap.set(thing.facts, Fact.FROZEN, None)
@@ -55,7 +64,7 @@ def _whole(run: Run, module: Module) -> bool:
 
 def mode_of(run: Run, module: Module) -> tuple[Tri, Tri]:
     """Whether parts of a module care about the mode, and whether any of these is in training mode."""
-    return judged(_caring(run, module), own_mode(run, module)[1])
+    return judged(_caring(run, module), own_mode(run, module).training)
 
 
 def judged(caring: Iterable[Cares], own: Tri) -> Cares:
@@ -115,34 +124,44 @@ def _belongs(run: Run, module: Module) -> bool:
     )
 
 
-def own_mode(run: Run, module: Module) -> tuple[int, Tri]:
+def set_on(run: Run, module: Module) -> Mode:
+    """The mode that was last set on a module itself, on the path that is being followed."""
+    value: Value = module.fact(Fact.MODE)
+    if isinstance(value, Either):
+        value = run.resolve(value)
+        if isinstance(value, Either):
+            return one_of(option for _, option in value.options if isinstance(option, Mode))
+    return value if isinstance(value, Mode) else Mode(next(run.stamps), None)
+
+
+def own_mode(run: Run, module: Module) -> Mode:
     """The mode that was last set on a module or on one that it is part of."""
-    mode: tuple[int, Tri] = module.fact(Fact.MODE)
+    mode = set_on(run, module)
     owner = module.fact(Fact.OWNER)
     seen = {module.id}
     while isinstance(owner, Module) and owner.id not in seen:
         seen.add(owner.id)
-        set_there: tuple[int, Tri] = owner.fact(Fact.MODE)
-        if set_there[0] > mode[0]:
+        set_there = set_on(run, owner)
+        if set_there.stamp > mode.stamp:
             mode = set_there
         owner = owner.fact(Fact.OWNER)
     return mode
 
 
-def _collect_modes(run: Run, module: Module, inherited: tuple[int, Tri], caring: list[Cares], seen: set[int]) -> None:
+def _collect_modes(run: Run, module: Module, inherited: Mode, caring: list[Cares], seen: set[int]) -> None:
     if module.id in seen or len(seen) > module_parts.PARTS:
         return
     seen.add(module.id)
-    own: tuple[int, Tri] = module.fact(Fact.MODE)
-    mode = inherited if inherited[0] > own[0] else own
+    own = set_on(run, module)
+    mode = inherited if inherited.stamp > own.stamp else own
     cares = True if module.fact(Fact.READS_MODE) else _cares_itself(run, module)
     if cares is not False:
-        caring.append((cares, mode[1]))
+        caring.append((cares, mode.training))
     for child in module_parts.members_of(module):
         if isinstance(child, Module):
             _collect_modes(run, child, mode, caring, seen)
         elif not isinstance(child, ParameterValue):
-            caring.append((None, mode[1]))
+            caring.append((None, mode.training))
 
 
 def _cares_itself(run: Run, module: Module) -> Tri:
@@ -158,14 +177,13 @@ def _cares_itself(run: Run, module: Module) -> Tri:
 
 def current_mode(run: Run, module: Module) -> Tri:
     """`module.training`, the modules whose forward is being executed included."""
-    return _latest_mode(run, module)[1]
+    return _latest_mode(run, module).training
 
 
-def _latest_mode(run: Run, module: Module) -> tuple[int, Tri]:
+def _latest_mode(run: Run, module: Module) -> Mode:
     """The mode that was last set on a module, on one that it is part of, or on one whose forward calls it.
 
     Several may share a part: each sets the mode of it.
     """
-    modes = [own_mode(run, module), *(caller.fact(Fact.MODE) for caller in run.modules_called)]
-    latest_mode: tuple[int, Tri] = max(modes, key=lambda stamped: stamped[0])
-    return latest_mode
+    modes = [own_mode(run, module), *(set_on(run, caller) for caller in run.modules_called)]
+    return max(modes, key=lambda mode: mode.stamp)

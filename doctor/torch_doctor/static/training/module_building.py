@@ -62,7 +62,6 @@ def build_module(run: Run, cls: ClassValue, call: Call) -> Value:
     if table is not None:
         sensitive = _cares(run, table, Call((), {}, call.node))
     module: Module = run.own(Module(run.site(call.node), cls=cls, layer=layer, table=table, sensitive=sensitive))
-    module.facts[Fact.MODE] = (0, True)
     if own_base:
         module.facts[Fact.ORIGIN] = BUILT
     init = cls.find("__init__")
@@ -194,7 +193,6 @@ def build_layer(run: Run, name: str, call: Call) -> Module:
     module: Module = run.own(
         Module(run.site(call.node), layer=name, table=table, sensitive=sensitive, given=call.args, settings=settings)
     )
-    module.facts[Fact.MODE] = (0, True)
     module.facts[Fact.ORIGIN] = NOWHERE if {"device", "**"} & set(call.keywords) else BUILT
     module.facts[Fact.INITIALISED] = True
     if lists:

@@ -18,6 +18,7 @@ from torch_doctor.static.values import (
     Instance,
     Loader,
     Method,
+    Mode,
     Module,
     Optimizer,
     Plain,
@@ -180,14 +181,14 @@ def loss_or_module(run: Run, name: str, uses: set[str]) -> Module | None:
 def loss_by_role(run: Run, name: str, layer: str = losses.ANY) -> Module:
     """A loss of which only the class, or nothing is known but that it is one."""
     module: Module = run.own(Module(None, layer=layer, name=name))
-    module.facts[Fact.MODE] = (0, None)
+    module.facts[Fact.MODE] = Mode(0, None)
     return module
 
 
 def module_by_role(run: Run, name: str) -> Module:
     """A module of which nothing is known but that it is one."""
     module: Module = run.own(Module(None, name=name))
-    module.facts[Fact.MODE] = (0, None)
+    module.facts[Fact.MODE] = Mode(0, None)
     return module
 
 

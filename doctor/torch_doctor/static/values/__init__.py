@@ -8,6 +8,7 @@ from torch_doctor.static.values.facts import Fact
 from torch_doctor.static.values.functions import FunctionValue
 from torch_doctor.static.values.identity import symbol_of
 from torch_doctor.static.values.joining import either, join, joined, one_of, summary
+from torch_doctor.static.values.mode import Mode
 from torch_doctor.static.values.modules import Instance, Module, ParameterValue, Settings
 from torch_doctor.static.values.objects import (
     ANY_NAME,
@@ -61,6 +62,7 @@ from torch_doctor.static.values.symbols import (
     MADE,
     NEUTRAL,
     ORDINAL,
+    TRAINING,
     UNTOLD,
     VERSION,
     Conditions,
@@ -106,6 +108,7 @@ __all__ = [
     "ON_CPU",
     "ORDINAL",
     "PACKED",
+    "TRAINING",
     "UNTOLD",
     "VERSION",
     "VOLATILE",
@@ -136,6 +139,7 @@ __all__ = [
     "Meta",
     "Method",
     "Missing",
+    "Mode",
     "Module",
     "Namespace",
     "Number",

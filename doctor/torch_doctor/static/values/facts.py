@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.static.values.mode import AS_BUILT
 from torch_doctor.static.values.origin import NOWHERE
 
 if TYPE_CHECKING:
@@ -14,11 +15,6 @@ if TYPE_CHECKING:
 def _agreed(left: Any, right: Any) -> Any:  # noqa: ANN401 - facts have values of any type
     """What both ways say; None, for not known, where they differ."""
     return left if left == right else None
-
-
-def _last_set(left: tuple[int, Any], right: tuple[int, Any]) -> tuple[int, Any]:
-    """The later stamp, and what was set where both ways agree on it."""
-    return max(left[0], right[0]), _agreed(left[1], right[1])
 
 
 def _first(left: Any, right: Any) -> Any:  # noqa: ANN401 - facts have values of any type
@@ -71,8 +67,8 @@ class Fact(Enum):
 
     # --- modules ---
 
-    MODE = "mode", (0, True), _last_set
-    """A stamp, which grows with each change, and whether the module was put in training mode (None: not known)."""
+    MODE = "mode", AS_BUILT, None
+    """The `Mode` that was last set on it; one of several where ways join that leave others."""
     ORIGIN = "origin", NOWHERE, None
     """Where the parameters that a module has itself come from, and where they are."""
     LISTED = "listed", None, None

@@ -9,6 +9,8 @@ from torch_doctor.static.flow import EMPTY, Flow, alternatives
 from torch_doctor.static.values.containers import Content
 from torch_doctor.static.values.facts import Fact
 from torch_doctor.static.values.functions import FunctionValue
+from torch_doctor.static.values.mode import Mode
+from torch_doctor.static.values.mode import one_of as one_mode
 from torch_doctor.static.values.modules import Module
 from torch_doctor.static.values.origin import NOWHERE, Origin
 from torch_doctor.static.values.plain import (
@@ -102,6 +104,8 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: A
         if left.modules == right.modules:
             return left
         return Params(left.modules | right.modules, whole=False, single=left.single and right.single)
+    if isinstance(left, Mode) and isinstance(right, Mode):
+        return left if left.same(right) else _options(left, right, symbol)
     if isinstance(left, Origin) and isinstance(right, Origin):
         return _join_origin(left, right, symbol)
     if type(left) is Unknown and type(right) is Unknown and left.flow == right.flow and left.origin is right.origin:
@@ -153,6 +157,8 @@ def either(options: Iterable[tuple[Conditions, Value]]) -> Value:
             facts = outer | inner if inner else outer
             for i, (conditions, known) in enumerate(found):
                 if known is option or _one(known, option):
+                    if isinstance(option, Mode) and not _loses_nothing(conditions, facts):
+                        continue
                     found[i] = (conditions & facts, known if known is option else join(known, option))
                     break
             else:
@@ -162,12 +168,22 @@ def either(options: Iterable[tuple[Conditions, Value]]) -> Value:
     return Either(tuple(found)) if 0 < len(found) <= MAX_OPTIONS else summary(value for _, value in found)
 
 
+def _loses_nothing(conditions: Conditions, other: Conditions) -> bool:
+    """Whether what both have in common holds exactly where one of them does."""
+    here, there = conditions - other, other - conditions
+    if not here or not there:
+        return True
+    return len(here) == len(there) == 1 and next(iter(here))[0] == next(iter(there))[0]
+
+
 def _one(value: Value, other: Value) -> bool:
     """Whether both are one thing, or one module, whether it is wrapped or not, or at one place."""
     if value is other:
         return True
     if isinstance(value, Origin):
         return isinstance(other, Origin) and value.merged(other) is not None
+    if isinstance(value, Mode):
+        return isinstance(other, Mode) and value.same(other)
     return isinstance(value, Module) and isinstance(other, Module) and value.id == other.id
 
 
@@ -178,6 +194,9 @@ def summary(values: Any) -> Value:  # noqa: ANN401 - any iterable of values
         return Unknown()
     if all(isinstance(value, (Const, Plain)) for value in found):
         return found[0] if len(found) == 1 else _number_of(found)
+    modes = [value for value in found if isinstance(value, Mode)]
+    if len(modes) == len(found):
+        return one_mode(modes)
     result = found[0]
     if len(found) <= MAX_OPTIONS:
         for value in found[1:]:

@@ -38,6 +38,10 @@ ASKED = "asked"
 """Ends the symbol of what code out of sight returned for something that the script gave it."""
 
 
+TRAINING = "in training mode"
+"""Begins the symbol of the mode of a module of which nobody knows in which mode it is."""
+
+
 ORDINAL = "ordinal"
 """In the symbol of a counter: it is the index of the batch, as `enumerate` counts a pass through a loader."""
 

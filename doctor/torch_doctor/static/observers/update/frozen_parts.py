@@ -162,18 +162,20 @@ def _told_otherwise(run: Run, part: Module) -> bool:
     return (
         _is_changed(part)
         or (told and not _frozen(run, frozenset((part.id,))))
-        or modes.own_mode(run, part)[1] is not True
+        or modes.own_mode(run, part).training is not True
     )
 
 
 def _trains(run: Run, part: Module, root: Module) -> bool:
     """Whether it is in training mode, with what else the script has told to train: not by itself, which is on purpose."""
-    stamp, mode = modes.own_mode(run, part)
+    mode = modes.own_mode(run, part)
     told = part
-    while told is not root and told.fact(Fact.MODE)[0] != stamp and isinstance(told.fact(Fact.OWNER), Module):
+    while (
+        told is not root and modes.set_on(run, told).stamp != mode.stamp and isinstance(told.fact(Fact.OWNER), Module)
+    ):
         told = told.fact(Fact.OWNER)
-    by_itself = stamp and told is not root and _frozen(run, _weighty(run, told))
-    return mode is True and not by_itself
+    by_itself = mode.stamp and told is not root and _frozen(run, _weighty(run, told))
+    return mode.training is True and not by_itself
 
 
 def _weighty(run: Run, module: Module) -> frozenset[int]:

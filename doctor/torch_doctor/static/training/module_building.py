@@ -17,6 +17,7 @@ from torch_doctor.static.training import (
     modes,
     module_classes,
     module_parts,
+    plain_containers,
 )
 from torch_doctor.static.training.misspelt import misspelt_constructor, misspelt_forward
 from torch_doctor.static.values import (
@@ -32,14 +33,13 @@ from torch_doctor.static.values import (
     Mapping,
     Module,
     Object,
-    ParameterValue,
     Sequence,
     Spread,
     Unknown,
     Value,
     summary,
 )
-from torch_doctor.trace import Meant, ModuleBuilt, Unregistered
+from torch_doctor.trace import Meant, ModuleBuilt
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -137,50 +137,7 @@ def _report_built(run: Run, module: Module, cls: ClassValue, node: p.Node) -> No
     )
     mode_methods.mode_methods(run, cls, node)
     for name, assigned in module.fact(Fact.HELD).items():
-        _report_held(run, module, cls, name, assigned)
-
-
-def _report_held(run: Run, module: Module, cls: ClassValue, name: str, assigned: tuple[Site, object, bool]) -> None:
-    container = module.fields.get(name)
-    if not isinstance(container, (Sequence, Mapping)):
-        return  # it has become something else: a ModuleList, say
-    items = container.content.all() if isinstance(container, Sequence) else container.values()
-    members = [member for item in items for member in module_parts.members(item)]
-    if not members:
-        return
-    site, function, wraps_one = assigned
-    new = container.id > module.id
-    made_elsewhere = new and container.function is not None and container.function is not function
-    own = [member for member in members if member.id > module.id]
-    run.emit(
-        Unregistered,
-        container.born if made_elsewhere and container.born is not None else site,
-        owner=module.id,
-        owner_class=cls.name,
-        name=name,
-        container=container.kind if isinstance(container, Sequence) else "dict",
-        members=tuple(member.id for member in members),
-        parameters=all(isinstance(member, ParameterValue) for member in members),
-        trainable=module_parts.some(_matters(run, member) for member in members),
-        passed_in=(new and not own) or (wraps_one and len(members) == 1),
-        registered=any(member.fact(Fact.REGISTERED) for member in members),
-        filled_at=container.fact(Fact.FILLED),
-        fits=module_parts.fits(container),
-    )
-
-
-def _matters(run: Run, member: Object) -> Tri:
-    """Whether hiding a member does harm: it has something to train, or a mode to set."""
-    if isinstance(member, Module):
-        trainable, mode = module_parts.trainable(run, member), modes.mode_of(run, member)[1]
-        if (trainable is False or member.fact(Fact.FROZEN) is None) and mode is not True:
-            return False  # frozen and in evaluation mode, or may be: it is hidden so that nobody trains it
-        inside = module_parts.parts_of(run, member)
-        bare = inside.owners - {part.id for part in inside.parts}
-        if bare or any(module_parts.has_parameters(run, part) is True for part in inside.parts):
-            return True
-        return True if modes.mode_of(run, member)[0] is True else None if inside.opaque else False
-    return True
+        plain_containers.report(run, module, cls, name, assigned)
 
 
 @library_family({*layers.LAYERS, *layers.CONTAINERS, *layers.PARAMETER_CONTAINERS})

@@ -72,9 +72,9 @@ class Unregistered(Event, frozen=True, kw_only=True):
     that they are bare parameters, `trainable` that some member has something to train or a mode to set. `passed_in`: the
     members were not built by the owner but handed to it one by one, or the container wraps a single one that had a name, as
     is done to hide them on purpose.
-    `registered`: all of them became part of some module another way. `owner_class` is the owner's class name.
-    `filled_at` lists where members were put in, when that is not the assignment. `fits`: torch's own container
-    takes each item as it is, under its key in a dict (None: not known).
+    `registered`: all of them became part of some module another way, or the owner has parameters of one of them.
+    `owner_class` is the owner's class name. `filled_at` lists where members were put in, when that is not the assignment.
+    `fits`: torch's own container takes each item as it is, under its key in a dict (None: not known).
     """
 
     owner: int

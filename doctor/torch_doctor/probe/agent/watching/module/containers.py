@@ -50,17 +50,19 @@ class Watcher:
 
     def tell(self, root: Any, here: Here) -> None:
         """Writes the plain containers of a module and its parts that hold modules or parameters."""
-        registered = {id(each) for each in root.modules()} | {id(each) for each in root.parameters()}
+        own = {id(each) for each in root.modules()} | {id(each) for each in root.parameters()}
+        registered = set(own)
         for module in self._watch.modules.alive():
             registered.update(id(each) for each in module._modules.values())
             registered.update(id(each) for each in module._parameters.values())
         for owner in root.modules():
             for name, value in list(vars(owner).items()):
                 if type(value) in KINDS and value and not name.startswith("_"):
-                    self._tell_one(owner, name, value, registered, here)
+                    self._tell_one(owner, name, value, (own, registered), here)
 
-    def _tell_one(self, owner: Any, name: str, container: Any, registered: set[int], here: Here) -> None:
+    def _tell_one(self, owner: Any, name: str, container: Any, known: tuple[set[int], set[int]], here: Here) -> None:
         nn = self._torch.nn
+        own, registered = known
         members = [each for each in _members(container) if isinstance(each, (nn.Module, nn.Parameter))]
         key = (id(container), name)
         if not members or key in self._told:
@@ -83,7 +85,7 @@ class Watcher:
             trainable=any(self._matters(each) for each in members),
             passed_in=(not parameters and not any(modules.built_by(each, owner) for each in members))
             or (place is not None and self._recorder.index.nodes[place].wraps and len(members) == 1),
-            registered=all(id(each) in registered for each in members),
+            registered=all(id(each) in registered for each in members) or any(_shared(each, own) for each in members),
         )
 
     def _matters(self, member: Any) -> bool:
@@ -94,6 +96,12 @@ class Watcher:
                 return False  # frozen and in evaluation mode: it is hidden so that nobody trains it
             return bool(family.sensitive) or any(each.requires_grad for each in family.parameters)
         return bool(member.requires_grad)
+
+
+def _shared(member: Any, own: set[int]) -> bool:
+    """Whether a module has parameters that its owner has, too: it wraps layers of it, or layers of it were taken from it."""
+    parameters = getattr(member, "parameters", None)
+    return parameters is not None and any(id(each) in own for each in parameters())
 
 
 def _members(container: Any) -> Iterable[Any]:

@@ -328,6 +328,11 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("{} times {…} was compared with {…}", some, never),
     ],
     "TDR410": [
+        Claim(
+            "the loader has {} batch(?:es)?, the other one {}",
+            lambda one, other: one != other,
+            lambda one, other: one == other,
+        ),
         Claim("the loss is the mean over a batch of {}", lambda rows: rows > 1, lambda rows: rows == 1),
         Claim("the loss is the sum over a batch of {}", never, always),
     ],

@@ -140,6 +140,7 @@ ENDS_EARLY = {
     "TDR218/ok_moved_by_hand.py": "'Tensor' object has no attribute 'logits'",
     "TDR218/ok_pretrained_shifts.py": "'Tensor' object has no attribute 'loss'",
     "TDR302/ok_data_module.py": "No module named 'lightning'",
+    "TDR410/bad_lengths_swapped_in_fine_tuning.py": "data that was never read does not fit",
     "TDR401/ok_spread_in_a_context_out_of_sight.py": "expected a non-empty list of Tensors",
     "TDR401/ok_uncertainty_from_dropout.py": "expected a non-empty list of Tensors",
     "TDR402/ok_deepspeed_engine.py": "No module named 'deepspeed'",

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
-from torch_doctor.trace import Averaged, BatchTaken, LossCalled, Meaned, Multiplied, Summed
+from torch_doctor.trace import Averaged, LossCalled, Meaned, Multiplied, Summed
 from torch_doctor_rules.judging.batch_means import batch_of, divides_by_rows, inside, loader_of
 from torch_doctor_rules.judging.causes import place
+from torch_doctor_rules.judging.divisors import (
+    MEANS,
+    are_alike,
+    divisor,
+    is_about_lengths,
+    is_no_mean,
+    lengths,
+    losses_of,
+    pairs,
+    rows_of,
+    says_of_both,
+)
 from torch_doctor_rules.judging.evidence import at, fact
+from torch_doctor_rules.judging.other_lengths import OtherLengths
 from torch_doctor_rules.judging.sites import first_per_site
-from torch_doctor_rules.judging.wording import is_path, message, named
+from torch_doctor_rules.judging.wording import message, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.edits import Edit
-    from torch_doctor.trace import Scope, Trace
-
-_MEANS = ("mean", "batchmean")
+    from torch_doctor.trace import Trace
 
 
 class MeanDividedByRows(Rule):
@@ -28,7 +37,8 @@ class MeanDividedByRows(Rule):
     ## Why is this bad?
     A loss of torch is the mean over its batch, so an epoch adds up as many numbers as there are batches. Divided by the
     number of rows the result is a batch size too small: with batches of 64 a loss of 2.3 is reported as 0.036. It changes
-    with the batch size, and no run can be compared with another.
+    with the batch size, and no run can be compared with another. It is as wrong by the length of another loader: what is
+    added up over the batches of `eval_loader` and divided by `len(train_loader)` follows the size of both.
 
     ## Example
     ```python
@@ -77,12 +87,14 @@ class MeanDividedByRows(Rule):
     each batch by its size, as above, is exact. Only where the loader has a name at the division.
 
     ## How the probe confirms it
-    The loss is a mean there, over more than one row at a time. A sum, and batches of one row, refute it.
+    The loss is a mean there, over more than one row at a time. A sum, and batches of one row, refute it. Of the length of
+    another loader: both have other numbers of batches.
 
     ## When it stays silent
     For losses that are summed (`reduction="sum"`), or weighted by the size of the batch before they are added up; for what
     is multiplied by a number before or after the division; for loaders of one row, or whose dataset makes the batches; and
-    where it is not certain that the divisor counts the rows of this loader.
+    where it is not certain that the divisor counts the rows of this loader. The length of another loader is right where both
+    read the same rows, or part of them, where both are gone through side by side, and where the loop may end before.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -98,13 +110,28 @@ class MeanDividedByRows(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every division of such a sum by the rows."""
-        yield from first_per_site(self._means_seen(trace) if trace.observed else self._found(trace))
+        if trace.observed:
+            yield from first_per_site(self._means_seen(trace))
+            yield from (self.finding(site, "another one is not as long", trail=trail) for site, trail in pairs(trace))
+        else:
+            yield from first_per_site((*self._found(trace), *self._mistaken(trace)))
 
     def _means_seen(self, trace: Trace) -> Iterator[Finding]:
         """Means over batches: of sums of numbers a run tells nothing."""
         for mean in trace.of(LossCalled):
-            if mean.reduction in _MEANS and _rows(mean) > 1:
+            if mean.reduction in MEANS and rows_of(mean) > 1:
                 yield self.finding(mean.site, "this is the mean over several rows", help="weigh each batch by its size")
+
+    def _mistaken(self, trace: Trace) -> Iterator[Finding]:
+        for found in trace.view(OtherLengths).found():
+            yield self.finding(
+                found.average.site,
+                found.message(),
+                help="divide by the length of what is summed over",
+                trail=found.trail(),
+                cause=place(found.added.site),
+                edits=divisor(trace, found.average, found.batch, rows=not (found.by_batches or found.added.means)),
+            )
 
     def _found(self, trace: Trace) -> Iterator[Finding]:
         multiplied = frozenset[int]().union(*(event.sums for event in trace.of(Multiplied)))
@@ -132,50 +159,28 @@ class MeanDividedByRows(Rule):
                     Step(added.site, "every batch adds one here"),
                 ],
                 cause=place(added.site),
-                edits=_edits(trace, average, batch),
+                edits=divisor(trace, average, batch),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loss was computed, of one row or as a sum."""
-        losses = _losses(trace, finding)
-        if losses and all(
-            loss.reduction == "sum" or (loss.reduction in _MEANS and _rows(loss) == 1) for loss in losses
-        ):
+        if is_about_lengths(finding):
+            return are_alike(trace, finding) or "the run does not tell how many batches the loaders have"
+        if is_no_mean(trace, finding):
             return True
         return "the run does not tell what the loss of a batch was averaged over"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """Over how many rows the loss is a mean."""
-        for loss in [*at(trace, finding.site, LossCalled), *_losses(trace, finding)][:1]:
-            rows = _rows(loss)
+        """Over how many rows the loss is a mean, or how many batches the loaders have."""
+        yield from lengths(trace, finding)
+        for loss in [*at(trace, finding.site, LossCalled), *losses_of(trace, finding)][:1]:
+            rows = rows_of(loss)
             if rows:
-                how = "mean" if loss.reduction in _MEANS else loss.reduction or "result"
+                how = "mean" if loss.reduction in MEANS else loss.reduction or "result"
                 yield fact(f"the loss is the {how} over a batch of {rows}", rows, "rows", loss)
 
     def same(self, finding: Finding, seen: Finding) -> bool:
-        """Whether the mean that was seen is the one that is added up."""
+        """Whether the mean that was seen is the one that is added up, or the loaders are those that were seen."""
+        if is_about_lengths(finding) or is_about_lengths(seen):
+            return says_of_both(finding, seen)
         return any(same_place(step.site, seen.site) for step in finding.trail[:1])
-
-
-def _losses(trace: Trace, finding: Finding) -> list[LossCalled]:
-    """The losses that were computed where the finding says."""
-    return [loss for step in finding.trail[:1] for loss in at(trace, step.site, LossCalled)]
-
-
-def _rows(loss: LossCalled) -> int:
-    """How many rows a loss in a run was given; 0 where that is not known."""
-    first = (loss.input.shape or (0,))[0]
-    return first if isinstance(first, int) else 0
-
-
-def _edits(trace: Trace, average: Averaged, batch: Scope) -> list[Edit]:
-    """The divisor replaced by the number of batches, where the loader has a name in the function that divides."""
-    name = next((event.name for event in trace.of(BatchTaken) if event.scope is batch), "")
-    here = batch.parent is not None and [scope.called_at for scope in batch.parent.chain()] == [
-        scope.called_at for scope in average.scope.chain()
-    ]
-    apart = average.by_site not in (
-        None,
-        average.site,
-    )  # within a text, older Pythons know the place of all of it alone
-    return [Wrap(average.by_site, f"len({name})")] if here and apart and average.by_site and is_path(name) else []

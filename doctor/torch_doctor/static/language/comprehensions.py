@@ -24,7 +24,7 @@ from torch_doctor.static.values import (
     summary,
 )
 from torch_doctor.static.values.functions import Frame
-from torch_doctor.trace import LoopEntered, LoopExited, LoopIterated, LoopKind, Scope, ScopeKind
+from torch_doctor.trace import LoopExited, LoopIterated, LoopKind, Scope, ScopeKind
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -84,7 +84,7 @@ def _clause(run: Run, node: p.Comprehension, depth: int, items: list[Value]) -> 
     outer_scope = run.scope
     site = run.site(node)
     if loud:
-        run.emit(LoopEntered, site, loop=number_of_loop, loop_kind=course.kind, over=course.over, length=course.length)
+        courses.entered(run, site, number_of_loop, course)
     for number in range(1, passes + 1):
         if loud:
             run.position.scope = Scope(

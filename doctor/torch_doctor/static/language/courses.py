@@ -28,12 +28,13 @@ from torch_doctor.static.values import (
     Value,
     fresh_symbol,
 )
-from torch_doctor.trace import BatchTaken, LoopKind
+from torch_doctor.trace import BatchTaken, LoopEntered, LoopKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torch_doctor.static.run import Run
+    from torch_doctor.trace import Site
 
 
 class Taking(Knowledge):
@@ -94,7 +95,23 @@ def through(run: Run, stream: Stream, text: str, body: tuple[p.Stmt, ...]) -> Co
         run.of(sums.Turns).loaders[turn[1]] = stream.loader
     passes = PASSES if run.loop_depth < 3 else 1  # noqa: PLR2004 - epochs, batches and one more
     length = None if stream.length == math.inf and leaves(body) else stream.length
-    return Course(passes, lambda number: renewed(stream.item, turn, number if passes > 1 else 0), text, kind, length)
+    whole = stream.loader if stream.whole and not leaves(body) else 0
+    return Course(
+        passes, lambda number: renewed(stream.item, turn, number if passes > 1 else 0), text, kind, length, whole
+    )
+
+
+def entered(run: Run, site: Site, number: int, course: Course) -> None:
+    """Tell that a loop begins, which has this number."""
+    run.emit(
+        LoopEntered,
+        site,
+        loop=number,
+        loop_kind=course.kind,
+        over=course.over,
+        length=course.length,
+        whole=course.whole,
+    )
 
 
 def leaves(body: tuple[p.Stmt, ...]) -> bool:

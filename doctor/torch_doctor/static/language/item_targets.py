@@ -13,6 +13,7 @@ from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.tables.shapes import ALLOCATORS
 from torch_doctor.static.training import (
     emptying,
+    hub_rows,
     keeping,
     module_parts,
     places,
@@ -118,6 +119,7 @@ def _of_settings(run: Run, holder: Plain | Settings, key: Value, new: Value, _: 
 
 
 def _of_unknown(run: Run, holder: Unknown, key: Value, new: Value, target: p.Index, node: p.Node) -> None:
+    hub_rows.changed(run, holder)
     moved = places.disturbed(run, holder)
     whole = not isinstance(key, Tensor) and not isinstance(target.key, (p.Slice, p.Display))  # and no part of a tensor
     other = _perhaps(moved, new, node) if whole and moved.flow.graph is None else moved

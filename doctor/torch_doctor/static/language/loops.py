@@ -8,7 +8,7 @@ from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.landing import Landing
 from torch_doctor.static.language import conditions, courses, generators, targets, while_loops
-from torch_doctor.trace import LoopEntered, LoopExited, LoopIterated, Scope, ScopeKind
+from torch_doctor.trace import LoopExited, LoopIterated, Scope, ScopeKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,7 +71,7 @@ def iterate(
     number_of_loop = next(run.loops)
     quiet = bool(run.modules_called)
     if not quiet:
-        run.emit(LoopEntered, site, loop=number_of_loop, loop_kind=course.kind, over=course.over, length=course.length)
+        courses.entered(run, site, number_of_loop, course)
     run.position.loop = end = Landing(run.heap.mark(), run.fork_depth)
     run.position.loop_depth += 1
     alive = True

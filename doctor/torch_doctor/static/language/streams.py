@@ -50,7 +50,7 @@ def stream_of(run: Run, value: Value, over: p.Expr | None = None) -> Stream:
     if isinstance(value, Stream):
         return value
     if isinstance(value, Loader):
-        return Stream(containers.element_of(run, value), None, value.id)
+        return Stream(containers.element_of(run, value), None, value.id, whole=True)
     if isinstance(value, (Sequence, Mapping)) or (isinstance(value, Module) and module_parts.listed(value) is not None):
         content = containers.content_of(run, value)
         everything = content.all()
@@ -113,7 +113,9 @@ def passed_through(run: Run, passed: PassThrough, call: Call, bar: str = "") -> 
             _paired(run, loaders)
         lengths = [stream.length for stream in streams if stream.length is not None]
         length = min(lengths) if lengths and len(lengths) == len(streams) else None
-        return Stream(item, content, next(iter(loaders), 0), length=length)
+        ending = [stream for stream in streams if stream.loader or stream.length != math.inf]
+        whole = len(ending) == 1 and ending[0].whole
+        return Stream(item, content, next(iter(loaders), 0), length=length, whole=whole)
     stream = stream_of(run, given, _given(call, position))
     if passed.style == "enumerate":
         content = stream.content
@@ -122,11 +124,12 @@ def passed_through(run: Run, passed: PassThrough, call: Call, bar: str = "") -> 
                 tuple(Sequence("tuple", Content((Const(i), item))) for i, item in enumerate(content.items))
             )
         index = _index(call, of_batches=bool(stream.loader) and stream.length != math.inf)
-        return Stream(Sequence("tuple", Content((index, stream.item))), content, stream.loader, length=stream.length)
+        pair = Sequence("tuple", Content((index, stream.item)))
+        return Stream(pair, content, stream.loader, length=stream.length, whole=stream.whole)
     if passed.style == "cycle":
         return Stream(stream.item, None, stream.loader, length=math.inf, bar=bar)
-    length = None if passed.style == "part" else stream.length
-    return Stream(stream.item, stream.content, stream.loader, length=length, bar=bar)
+    length, whole = (None, False) if passed.style == "part" else (stream.length, stream.whole)
+    return Stream(stream.item, stream.content, stream.loader, length=length, bar=bar, whole=whole)
 
 
 def _contents(streams: list[Stream]) -> list[Content | None]:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from torch_doctor.static.libraries.library import Library
 from torch_doctor.static.tables import words
 
+SPLITS = frozenset(("datasets.load_dataset",))
+"""Functions that read a data set: one split of it, or all of them, by their names."""
+DATASET = "datasets.Dataset"
+
 LIBRARY = Library(
     trees=(("datasets.load.", "datasets."),),
     harmless=words("datasets tokenizers huggingface_hub"),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.knowledge import Knowledge
+from torch_doctor.static.libraries import hugging_face
 from torch_doctor.static.tables import data
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import augmenting, datasets, elsewhere, row_reading, stretches
+from torch_doctor.static.training import augmenting, datasets, elsewhere, hub_rows, row_reading, stretches
 from torch_doctor.static.values import (
     Args,
     Bound,
@@ -49,6 +50,7 @@ class Datasets(Knowledge):
 
     def __init__(self) -> None:
         self.events: dict[int, DatasetBuilt] = {}  # by their numbers
+        self.stored: dict[str, int] = {}  # the numbers of those of a hub, by their rows
 
 
 _PREPARES = (FunctionValue, Bound, Partial, Tool, Module, ClassValue, Lib)
@@ -59,7 +61,8 @@ def describe(run: Run, value: Value | None, node: p.Node) -> int:
     if isinstance(value, (Plain, Unknown)) and _is_iterable(run, value):
         return _built(run, value, node, iterable=True).dataset
     if value is None or isinstance(value, Unknown):
-        return 0
+        stored = None if value is None else hub_rows.of(run, value)
+        return 0 if stored is None else _stored(run, stored, node)
     value = run.resolve(value)
     number = value.id if isinstance(value, Object) else 0
     if number and number in run.of(Datasets).events:
@@ -69,6 +72,26 @@ def describe(run: Run, value: Value | None, node: p.Node) -> int:
         return 0
     run.of(Datasets).events[event.dataset] = event
     return event.dataset
+
+
+def _stored(run: Run, rows: hub_rows.Rows, node: p.Node) -> int:
+    """The number of a data set of a hub that has these rows."""
+    known = run.of(Datasets)
+    if rows.text not in known.stored:
+        parts = () if rows.of is None else (_stored(run, rows.of, node),)
+        event = _built(
+            run,
+            Unknown(),
+            node,
+            class_name=hugging_face.DATASET,
+            iterable=False,
+            parts=parts,
+            rows=rows.text,
+            stretches=rows.stretches,
+        )
+        known.events[event.dataset] = event
+        known.stored[rows.text] = event.dataset
+    return known.stored[rows.text]
 
 
 def _is_iterable(run: Run, value: Plain | Unknown) -> bool:

@@ -64,6 +64,7 @@ def summed(run: Run, old: Value, value: Value, result: Value, node: p.Augment) -
         means=value.flow.means if isinstance(value, (Tensor, Plain)) else NONE,
         counts=isinstance(value, Const) and value.value == 1,
         rows=_is_batch_size(value),
+        forwards=value.flow.forwards,
     )
     flow = replace(result.flow, sums=old.flow.sums | {event.index}, means=NONE)
     if isinstance(result, Plain):

@@ -14,6 +14,7 @@ from torch_doctor.static.training import (
     drawing,
     escaping,
     gradients,
+    hub_rows,
     keeping,
     mapped_rows,
     module_parts,
@@ -62,6 +63,7 @@ def method_of_unknown(run: Run, of: UnknownAttribute, call: Call) -> Value:
     if result is None:
         result = _opaque(run, of, call)
         mapped_rows.noted(run, of.of, of.name, call, result)
+        hub_rows.noted(run, of.of, of.name, call, result)
     return result
 
 

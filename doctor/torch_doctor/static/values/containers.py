@@ -127,10 +127,11 @@ class Stream(Value):
     """What a loop goes through: `item` for each pass, or exactly `content`; `loader` when these are a loader's batches.
 
     `length` is how many items there are, by the script's own defaults (None: not known; infinite: it has no end).
-    `bar` is the canonical name of the progress bar that it is at the same time ("": none).
+    `bar` is the canonical name of the progress bar that it is at the same time ("": none). `whole`: it is all of the
+    loader's batches, and nothing beside them ends it.
     """
 
-    __slots__ = ("bar", "content", "item", "length", "loader")
+    __slots__ = ("bar", "content", "item", "length", "loader", "whole")
 
     def __init__(
         self,
@@ -140,7 +141,9 @@ class Stream(Value):
         *,
         length: float | None = None,
         bar: str = "",
+        whole: bool = False,
     ) -> None:
+        self.whole = whole
         exact = content is not None and content.rest is None
         self.bar = bar
         self.item = item

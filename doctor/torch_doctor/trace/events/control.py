@@ -18,12 +18,14 @@ class LoopEntered(Event, frozen=True, kw_only=True):
     """A loop begins; `over` is what it goes through, in the user's words.
 
     `length` is how many items that has, by the script's own defaults: None where nobody knows, infinite where it has no end.
+    `whole` is the loader that it has exactly one pass for each batch of; 0 where there is none, or nobody knows.
     """
 
     loop: int
     loop_kind: LoopKind
     over: str
     length: float | None = None
+    whole: int = 0
 
     def words(self, _: Names, /) -> str:
         batches = ", batch by batch" if self.loop_kind is LoopKind.BATCHES else ""

@@ -51,7 +51,7 @@ class Summed(Event, frozen=True, kw_only=True):
     `started` is where the holder was set to zero, None where that is not known. `carries` are the `Summed` events whose
     values the holder surely had inside. `means` are the events that computed what was added, where that is the mean over a
     batch. `counts`: it was one that was added, `rows`: the number of rows of a loader's batch. `listed` is the list that was
-    summed up at once; 0 where it was no list.
+    summed up at once; 0 where it was no list. `forwards` are those whose results are in what was added.
     """
 
     holder: str
@@ -62,6 +62,7 @@ class Summed(Event, frozen=True, kw_only=True):
     rows: bool = False
     at_once: bool = False
     listed: int = 0
+    forwards: frozenset[int] = NO_EVENTS
 
     def words(self, _: Names, /) -> str:
         return f"add to {quoted(self.holder)}"

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from torch_doctor.rule import same_place
 from torch_doctor.trace import (
     Backward,
     Clipped,
@@ -83,7 +84,7 @@ class Gradients:
         named = frozenset[int]().union(*(event.modules for event in known))
         return named.intersection(*reached)
 
-    def may_concern(self, event: Update, modules: Iterable[int]) -> bool:
+    def may_concern(self, event: Update | Clipped, modules: Iterable[int]) -> bool:
         """Whether the event may touch the gradients of some of these modules."""
         return not event.whole or self.family.related(event.modules, modules)
 
@@ -128,7 +129,7 @@ class Gradients:
 
     def may_fill(self, event: Event, modules: frozenset[int]) -> bool:
         """Whether these modules may get gradients there: by a `backward()`, or by who gets what they computed."""
-        if isinstance(event, Backward):
+        if isinstance(event, Backward) or (isinstance(event, Clipped) and event.fills):
             return self.may_concern(event, modules)
         if isinstance(event, Escaped):
             passed = self.trace.at(*(event.forwards | event.outputs))
@@ -238,7 +239,7 @@ class Gradients:
     def _nothing_saves(self, wasted: Wasted) -> bool:
         backward, cleared, step = wasted
         lost = self.shared(backward, cleared, step)
-        if not lost or (not cleared.target and not self.shared(backward, step) <= lost):
+        if not lost or (not cleared.target and self._is_left_by_hand(wasted)):
             return False  # who clears some gradients by hand freezes their parameters
         applied = any(
             self.on_path(other, *wasted) and self.may_concern(other, lost)
@@ -246,9 +247,16 @@ class Gradients:
         )
         filled_again = any(
             self.on_path(other, *wasted) and self.may_fill(other, lost)
-            for other in self.trace.between(cleared, step, Backward, Escaped)
+            for other in self.trace.between(cleared, step, Backward, Clipped, Escaped)
         )
         return not (applied or filled_again or self.may_escape(backward, step, lost, *wasted))
+
+    def _is_left_by_hand(self, wasted: Wasted) -> bool:
+        """Whether some gradients are left for the step: by hand, one parameter is cleared after the other, at one place."""
+        backward, cleared, step = wasted
+        alike = (each for each in self.trace.between(backward, step, ZeroGrad) if same_place(each.site, cleared.site))
+        lost = frozenset[int]().union(*(self.shared(backward, each, step) for each in alike))
+        return any(not self._goes_with(module, lost) for module in self.shared(backward, step) - lost)
 
     def _goes_with(self, module: int, cleared: frozenset[int]) -> bool:
         """Whether the module's gradients are gone with those that were cleared.

@@ -34,6 +34,7 @@ def cleared_only(gradients: Gradients) -> Iterator[tuple[ZeroGrad, Backward]]:
                 and backward.scope.iterations()
                 and trace.same_iteration(cleared, backward)
                 and trace.implies(backward, cleared)
+                and not _may_be_kept(gradients, cleared.target, backward)
                 and not _may_be_used(gradients, cleared, backward, waiting)
                 and not are_read(gradients, backward, waiting)
             ):
@@ -53,6 +54,18 @@ def _may_be_used(gradients: Gradients, cleared: ZeroGrad, backward: Backward, wa
         gradients.may_have_touched(event, waiting)
         for event in (*trace.of(Escaped), *trace.of(GaveUp))
         if update is None or update in event.scope.iterations()
+    )
+
+
+def _may_be_kept(gradients: Gradients, optimizer: int, backward: Backward) -> bool:
+    """Whether the optimizer escapes to who may step it, from a hook or another thread: before the pass, or in the same phase."""
+    trace = gradients.trace
+    return any(
+        optimizer in event.optimizers
+        and not (event.builds or event.returned)
+        and (event.index < backward.index or trace.same_phase(event, backward))
+        and gradients.on_path(event, backward)
+        for event in trace.of(Escaped)
     )
 
 
@@ -81,6 +94,10 @@ def may_be_applied(
     optimizer steps elsewhere, the pass is to train only where it clears the gradients through that optimizer.
     """
     trace = gradients.trace
+    if backward.through == "assigned" and not backward.forwards:
+        return True  # nobody knows what was assigned: zeros, perhaps
+    if _may_be_kept(gradients, optimizer.optimizer, backward):
+        return True
     beside = trace.view(Beside)
     here = beside.in_loop(backward, ZeroGrad)
     if any(not event.whole and not event.target for event in here):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import Backward, Escaped, Forward, LossCalled, Meant, Stepped, Trace, ZeroGrad
+from torch_doctor.trace import Backward, Clipped, Escaped, Forward, LossCalled, Meant, Stepped, Trace, ZeroGrad
 from torch_doctor_rules.judging.beside import Beside
 from torch_doctor_rules.judging.evidence import applied, at, count, fact
 from torch_doctor_rules.judging.gradients import Gradients
@@ -168,5 +168,6 @@ def _may_ever_come(gradients: Gradients, step: Stepped, forward: Forward) -> boo
             and (step.optimizer in event.optimizers or (event.forwards | event.outputs) & alike)
         )
         or (isinstance(event, ZeroGrad) and not event.target and gradients.may_concern(event, modules))
+        or (isinstance(event, Clipped) and event.fills and gradients.may_concern(event, modules))
         for event in gradients.trace.events
     )

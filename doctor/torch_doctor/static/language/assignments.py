@@ -12,6 +12,7 @@ from torch_doctor.static.training import (
     construction,
     container_methods,
     escaping,
+    given_gradients,
     keeping,
     loading,
     parameters,
@@ -121,6 +122,8 @@ def _augment(run: Run, node: p.Augment) -> bool:
         return True
     for observe in () if node.rebinds and not isinstance(old, (Params, ParameterValue)) else run.observers.changed:
         observe(run, old, Call((value,), {}, node, f"{run.text(node.target)}.__iadd__"))
+    if not node.rebinds:
+        given_gradients.changed(run, old, node)
     if parameters.updates_by_hand(run, node, old, value):
         return True
     result = operators.operate(run, node.op, (old, value), node)

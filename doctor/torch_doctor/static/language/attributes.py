@@ -158,7 +158,7 @@ def _of_parameter(run: Run, value: ParameterValue, name: str, node: p.Node) -> V
 
 def _of_params(run: Run, value: Params, name: str, node: p.Node) -> Value:
     if name == "grad":
-        return Grads(value.modules)
+        return Grads(value.modules, whole=value.whole and not value.among)
     if name == "data":
         return Params(value.modules, whole=value.whole, bias=value.bias, single=value.single, cut=True)
     if name in ("is_cuda", "device") and places.stay(run, value.modules):

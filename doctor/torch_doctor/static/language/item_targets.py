@@ -13,6 +13,7 @@ from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.tables.shapes import ALLOCATORS
 from torch_doctor.static.training import (
     emptying,
+    given_gradients,
     hub_rows,
     keeping,
     module_parts,
@@ -28,6 +29,7 @@ from torch_doctor.static.values import (
     Content,
     Fact,
     FunctionValue,
+    Grads,
     Instance,
     Mapping,
     Module,
@@ -118,6 +120,10 @@ def _of_settings(run: Run, holder: Plain | Settings, key: Value, new: Value, _: 
     settings.keep(run, holder, settings.key_of(key), new, node)
 
 
+def _of_gradients(run: Run, holder: Grads, _: Value, new: Value, target: p.Index, node: p.Node) -> None:
+    given_gradients.set_item(run, holder, new, target, node)
+
+
 def _of_unknown(run: Run, holder: Unknown, key: Value, new: Value, target: p.Index, node: p.Node) -> None:
     hub_rows.changed(run, holder)
     moved = places.disturbed(run, holder)
@@ -168,6 +174,7 @@ HOLDERS: Final[dict[type[Value], Callable[[Run, Any, Value, Value, p.Index, p.No
     Sequence: _of_sequence,
     Module: _of_module,
     Instance: _of_instance,
+    Grads: _of_gradients,
     Unknown: _of_unknown,
     UnknownAttribute: _of_unknown,
     Plain: _of_settings,

@@ -99,8 +99,12 @@ def call_back(run: Run, value: Value, node: p.Node, given: Args = ()) -> None:
 
 @library_family(launchers.LAUNCHERS, stage=Stage.ADAPTER)
 def launch(run: Run, name: str, call: Call) -> Value | None:
-    """A function of a library that runs the user's function."""
-    return launched(run, launchers.LAUNCHERS[name], call)
+    """A function of a library that runs the user's function; from a thread, it goes on while the script does."""
+    launcher = launchers.LAUNCHERS[name]
+    result = launched(run, launcher, call)
+    if launcher.beside and result is not None:
+        escaping.hand_over(run, call.name, call.values, (), call.node)
+    return result
 
 
 @library_family(wrappers.APPLIED, stage=Stage.ADAPTER)

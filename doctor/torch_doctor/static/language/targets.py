@@ -11,6 +11,7 @@ from torch_doctor.static.training import (
     cuts,
     emptying,
     exchanging,
+    given_gradients,
     keeping,
     loader_roles,
     modes,
@@ -33,6 +34,7 @@ from torch_doctor.static.values import (
     Either,
     Fact,
     Fields,
+    Grads,
     Instance,
     Loader,
     Mapping,
@@ -49,10 +51,6 @@ from torch_doctor.static.values import (
     Tool,
     Unknown,
     Value,
-)
-from torch_doctor.trace import (
-    Backward,
-    ZeroGrad,
 )
 
 if TYPE_CHECKING:
@@ -125,6 +123,7 @@ def _bind_item(run: Run, target: p.Index, value: Value, node: p.Node) -> None:
     item_targets.set_item(run, holder, key, value, node, target)
     if pixels.scaled(holder, value) and isinstance(target.value, (p.Name, p.Attribute)):
         bind(run, target.value, Unknown(), node)
+    given_gradients.changed(run, holder, node)
     if isinstance(holder, Tensor) and isinstance(target.value, p.Name):
         bind_name(run, target.value.id, item_targets.written_into(run, holder, value))
     for observe in run.observers.changed:
@@ -235,20 +234,9 @@ def _set_on_parameters(
     if name == "requires_grad":
         whole = isinstance(value, ParameterValue) or (value.whole and not value.among)
         parameters.set_trainable(run, modules, new, node, whole=whole)
-    elif name in GRADIENTS and isinstance(new, Const) and new.value is None:
-        run.emit(ZeroGrad, node, target=0, name=run.text(node), modules=modules, whole=True)
     elif name in GRADIENTS:
-        run.emit(ZeroGrad, node, target=0, name=run.text(node), modules=modules, whole=True)
-        run.emit(
-            Backward,
-            node,
-            name=run.text(node),
-            through="assigned",
-            loss=run.fact(new),
-            modules=modules,
-            whole=True,
-            forwards=new.flow.forwards,
-        )
+        some = isinstance(value, Params) and (value.among or not value.whole)
+        given_gradients.given(run, Grads(modules, whole=not some), new, node)
     elif name == "data":
         for observe in run.observers.changed:
             observe(run, value, Call((new,), {}, node, f"{run.text(target)}.__set__"))
@@ -258,8 +246,14 @@ def _set_on_parameters(
         parameters.update_by_hand(run, modules, new, node)
 
 
+def _set_on_gradients(run: Run, value: Grads, name: str, new: Value, node: p.Node, _: p.Attribute) -> None:
+    if name == "data":
+        given_gradients.given(run, value, new, node)
+
+
 HOLDERS: Final[dict[type[Value], Callable[[Run, Any, str, Value, p.Node, p.Attribute], None]]] = {
     Either: _set_on_any,
+    Grads: _set_on_gradients,
     Module: _set_on_module,
     Params: _set_on_parameters,
     ParameterValue: _set_on_parameters,

@@ -69,6 +69,7 @@ class Launcher(Struct, frozen=True):
     args: int | None = None  # position of the tuple of its arguments; None: none are passed that we could see
     args_name: str = "args"
     prepended: int = 0  # arguments that the launcher itself puts first: a rank, a trial, a configuration
+    beside: bool = False  # it comes back while the function is running
 
 
 class LibraryModel(Struct, frozen=True):

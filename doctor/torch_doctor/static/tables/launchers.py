@@ -11,7 +11,7 @@ LAUNCHERS: dict[str, Launcher] = {
     "torch.multiprocessing.Process": Launcher(1, "target", 3),
     "multiprocessing.Process": Launcher(1, "target", 3),
     "multiprocessing.context.Process": Launcher(1, "target", 3),
-    "threading.Thread": Launcher(1, "target", 3),
+    "threading.Thread": Launcher(1, "target", 3, beside=True),
     "torch.distributed.launcher.elastic_launch": Launcher(1, "entrypoint"),
     "torch.distributed.launcher.api.elastic_launch": Launcher(1, "entrypoint"),
     "torch.distributed.launcher.api.launch_agent": Launcher(1, "entrypoint", 2),

@@ -59,6 +59,17 @@ def constant(value: Value | None, touched: Callable[[Tensor], bool]) -> float | 
     return None
 
 
+def makings(value: Value | None) -> tuple[Making, ...]:
+    """How a tensor that was made full of one number was made, and the views of it, the last one first."""
+    found: list[Making] = []
+    while isinstance(value, Tensor) and isinstance(value.meta, Making):
+        found.append(value.meta)
+        if value.meta.name in FILLED or value.meta.name in _GIVEN:
+            return tuple(found)
+        value = value.meta.args[0] if value.meta.name in _VIEWS else None
+    return ()
+
+
 def parameter_of(value: Value) -> ParameterValue | None:
     """The parameter whose numbers a value has, transposed or in another shape."""
     while isinstance(value, Tensor) and isinstance(value.meta, Making) and value.meta.name in _VIEWS:

@@ -12,6 +12,7 @@ from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import (
     emptying,
     exchanging,
+    given_gradients,
     keeping,
     modes,
     module_parts,
@@ -67,7 +68,7 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
 
     `holders` are what somebody got or has, `values` those among them that may go backward there.
     """
-    reached = held(holders)
+    reached = _held(run, holders)
     assigned = run.of(Assigning).node
     builds = assigned is not None and assigned.value is node and roles.builds(run, assigned.targets[0], reached)
     optimizers = frozenset(number for number in reached if isinstance(run.objects.get(number), Optimizer))
@@ -84,6 +85,7 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
         pixels.disturbed(run, places.disturbed(run, value))
         command_lines.escaped(run, value)
         padding.touched(run, value)
+        given_gradients.changed(run, value, node)
         if isinstance(value, (Mapping, Sequence)):
             emptying.open_table(run, value, beside=beside if beside.forwards else UNSEEN)
     emptying.escaped(run, holders)
@@ -120,6 +122,13 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
             states=states,
             builds=builds,
         )
+
+
+def _held(run: Run, holders: Args) -> frozenset[int]:
+    """What someone who gets these values can reach; who gets an engine gets its optimizer."""
+    reached = held(holders)
+    engines = (thing.fact(Fact.ENGINE) for thing in map(run.objects.get, reached) if isinstance(thing, Module))
+    return reached | {engine.id for engine in engines if isinstance(engine, Optimizer)}
 
 
 def _lost_constants(run: Run, modules: frozenset[int]) -> None:

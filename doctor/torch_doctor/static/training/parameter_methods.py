@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import opaque_calls
-from torch_doctor.static.tables import functions
-from torch_doctor.static.training import parameters, tensors
+from torch_doctor.static.library import Stage, library_family
+from torch_doctor.static.tables import functions, words
+from torch_doctor.static.training import constants, given_gradients, parameters, tensors
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     Call,
@@ -20,10 +21,15 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
 )
-from torch_doctor.trace import ZeroGrad
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
+
+
+_LEAVES_ZEROS = frozenset(
+    words("mul_ div_ true_divide_ clamp_ clip_ clamp_min_ clamp_max_ renorm_ neg_ abs_ nan_to_num_ sign_")
+)
+"""Methods that leave a gradient of zeros as it is."""
 
 
 def params_method(run: Run, of: Params, name: str, call: Call) -> Value:
@@ -51,17 +57,26 @@ def params_method(run: Run, of: Params, name: str, call: Call) -> Value:
 
 def grads_method(run: Run, of: Grads, name: str, call: Call) -> Value:
     """Call a method of gradients."""
-    if name == "zero_" or (
-        name in ("fill_", "mul_") and call.args and isinstance(call.args[0], Const) and call.args[0].value == 0
+    first = call.argument(0)
+    if constants.FILLED.get(name) == 0 or (
+        name in ("fill_", "mul_", "copy_") and first is not None and given_gradients.is_nothing(run, first)
     ):
-        run.emit(ZeroGrad, call.node, target=0, name=call.receiver, modules=of.modules, whole=True)
+        given_gradients.cleared(run, of, call.receiver, call.node)
         return of
     if name in ("detach_", "requires_grad_"):
         return of
     if name.endswith("_"):
-        parameters.gradients_changed(run, of, call.node)
+        parameters.gradients_changed(run, of, call.node, fills=name not in _LEAVES_ZEROS)
         return of
     known = functions.METHODS.get(name)
     return (
         Plain() if known is not None and known.result == "plain" else Tensor(origin=Origin(operation=MADE_OF_GRADIENTS))
     )
+
+
+@library_family(lambda name: name.startswith("torch.") and name.endswith("_"), stage=Stage.NOTE)
+def changed_by_function(run: Run, name: str, call: Call) -> None:
+    """`torch.nn.init.zeros_(p.grad)`, and other functions that change the gradients which they get."""
+    first = call.argument(0, "tensor")
+    if isinstance(first, Grads):
+        grads_method(run, first, name.rpartition(".")[2], call.with_args(call.args[1:]))

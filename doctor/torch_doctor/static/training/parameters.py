@@ -125,7 +125,7 @@ def updates_by_hand(run: Run, node: p.Augment, old: Value, value: Value) -> bool
         changed_by_hand(run, frozenset((old.id,)), (value,), node)
         return True
     if isinstance(old, Grads):
-        gradients_changed(run, old, node)
+        gradients_changed(run, old, node, fills=node.op in "+-")
         return True
     return False
 
@@ -134,12 +134,12 @@ def updates_by_hand(run: Run, node: p.Augment, old: Value, value: Value) -> bool
 def reduced(run: Run, _: str, call: Call) -> None:
     """Gradients become those of all processes."""
     if call.args and isinstance(call.args[0], Grads):
-        gradients_changed(run, call.args[0], call.node)
+        gradients_changed(run, call.args[0], call.node, fills=True)
 
 
-def gradients_changed(run: Run, of: Grads, node: p.Node) -> None:
-    """Write that gradients were changed in place: clipped, normalised, unscaled or made noisy."""
-    run.emit(Clipped, node, function="", name=run.text(node), modules=of.modules, manual=True)
+def gradients_changed(run: Run, of: Grads, node: p.Node, *, fills: bool) -> None:
+    """Write that gradients were changed in place: clipped, normalised, unscaled or made noisy; or filled, where they were zeros."""
+    run.emit(Clipped, node, function="", name=run.text(node), modules=of.modules, manual=True, fills=fills)
 
 
 def moved(of: ParameterValue, name: str, call: Call) -> Tensor:

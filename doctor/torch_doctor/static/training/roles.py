@@ -56,8 +56,8 @@ _MODULE_USES = frozenset(
         "requires_grad_",
     ]
 )
-_NO_MODULE_USES = frozenset(("fit", "predict", "step", "backward"))
-"""What no module has: an engine steps, an estimator fits, a library of its own computes its gradients itself."""
+_NO_MODULE_USES = frozenset(("fit", "predict", "step", "backward", "grad", "detach", "retain_grad"))
+"""What no module has: an engine steps, an estimator fits, a library of its own computes its gradients itself, tensors have one."""
 _OPTIMIZER_NAME = pattern(r"(^|_)(optimi[sz]ers?|optim|opt)(_|$|[dg]$)|optimi[sz]er", re.IGNORECASE)
 _LOADER_NAME = pattern(
     r"loader|(^|_)(dl|batches|iterator|data_iter|train_iter|test_iter|val_iter|valid_iter)$", re.IGNORECASE

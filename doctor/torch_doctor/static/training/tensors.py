@@ -18,6 +18,7 @@ from torch_doctor.static.training import (
     cuts,
     drawing,
     fitting,
+    given_gradients,
     kinds,
     padding,
     plain_tensors,
@@ -107,7 +108,9 @@ def computed(run: Run, name: str, known: Function, call: Call, *, dims: int) -> 
         run.heap.change(first, tensor)  # it has another shape from here on, whatever it is called
     if known.in_place:
         _rebind(run, name, call, tensor)
+        given_gradients.changed(run, call.args[0], call.node)
     if isinstance(out := call.keywords.get("out"), Tensor):
+        given_gradients.changed(run, out, call.node)
         run.heap.change(out, tensor)
     return tensor
 

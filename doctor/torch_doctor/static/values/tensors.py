@@ -110,12 +110,13 @@ class Params(Value):
 
 
 class Grads(Value):
-    """The `.grad` of such parameters."""
+    """The `.grad` of such parameters; `whole` is False where it is that of one of several, or there may be others."""
 
-    __slots__ = ("modules",)
+    __slots__ = ("modules", "whole")
 
-    def __init__(self, modules: frozenset[int]) -> None:
+    def __init__(self, modules: frozenset[int], *, whole: bool = True) -> None:
         self.modules = modules
+        self.whole = whole
 
 
 class Context(Value):

@@ -162,7 +162,8 @@ class Clipped(Event, frozen=True, kw_only=True):
 
     `name` is the user's text of the call. `managed`: the framework that does it unscales them first where they are scaled.
     `manual`: somebody changed them in place, as in `p.grad.clamp_(-1, 1)` or `p.grad /= n`, which may be for another
-    reason. Computing the norm alone (`max_norm=float("inf")`) is no event.
+    reason; `fills`: by more than scaling or bounding them, so that what was zero may have become a gradient. Computing the
+    norm alone (`max_norm=float("inf")`) is no event.
     """
 
     function: str
@@ -171,6 +172,7 @@ class Clipped(Event, frozen=True, kw_only=True):
     name: str = ""
     managed: bool = False
     manual: bool = False
+    fills: bool = False
 
     def words(self, names: Names, /) -> str:
         if self.manual:

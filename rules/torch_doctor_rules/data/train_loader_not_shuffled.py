@@ -91,7 +91,7 @@ class TrainLoaderNotShuffled(Rule):
         recurrent = any(event.recurrent for event in trace.of(ModuleBuilt))
         for loader, backward in loaders.training():
             series = recurrent or _may_be_recurrent(trace, backward)
-            meant = (series and loader.explicit) or in_a_test(loader)
+            meant = (series and loader.explicit) or in_a_test(loader) or _chosen(loaders, loader)
             if not loaders.surely_trains(loader.loader):
                 continue
             if _keeps_order(loaders, loader) and not meant and not _paired(loaders, loader):
@@ -149,6 +149,16 @@ def _keeps_order(loaders: Loaders, loader: LoaderBuilt) -> bool:
 def _may_be_shuffled(loaders: Loaders, loader: LoaderBuilt) -> bool:
     """Whether something may have put the rows in random order before."""
     return loader.unseen or bool(loaders.trace.of(Reordered))
+
+
+def _chosen(loaders: Loaders, loader: LoaderBuilt) -> bool:
+    """Whether a test in the script decides between it and a loader that takes the same rows in random order."""
+    return any(
+        other.dataset == loader.dataset
+        and (other.shuffle is True or other.sampled is True)
+        and not loaders.trace.together(other, loader)
+        for other in loaders.built.values()
+    )
 
 
 def _paired(loaders: Loaders, loader: LoaderBuilt) -> bool:

@@ -21,6 +21,7 @@ from torch_doctor.static.values import (
     Instance,
     Loader,
     Value,
+    held,
 )
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def special_instance(run: Run, cls: ClassValue, call: Call) -> Value | None:
     names = [canonical(name) for name in cls.libraries()]
     thing: Value | None = None
     if any(training.optimizer_of(name) or name in training.OPTIMIZER_BASES for name in names):
+        if cls.find("step") is not None and construction.optimizer_in(run, held(call.values)):
+            return None  # it steps others, as its methods say
         modules, whole = parameters.parameters_in(run, call.args[:1] or call.keywords.values())
         thing = construction.make_optimizer(run, cls.name, modules, call.node, whole=whole)
     elif any(training.loader_of(name) for name in names):

@@ -148,6 +148,8 @@ ENDS_EARLY = {
     "TDR701/ok_order_of_a_phase_out_of_sight.py": "training mode is expected to be boolean",
     "TDR707/ok_each_sample_alone.py": "what was never read has no `backward`",
     "TDR707/ok_fitted_on_training_rows.py": "what was never read has no `backward`",
+    "TDR708/ok_hub_split_before.py": "default_collate: batch must contain",
+    "TDR708/ok_hub_training_score.py": "default_collate: batch must contain",
     "TDR713/ok_fitted_for_each_model.py": "what was never read has no `parameters`",
     "TDR713/ok_fitted_in_folds.py": "data that was never read does not fit",
     "TDR815/bad_sharded.fixed.py": "FSDP needs a non-CPU accelerator device",

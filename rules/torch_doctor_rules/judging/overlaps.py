@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Backward, Escaped, Forward, GaveUp, LoaderBuilt, LossCalled, Trace
+from torch_doctor.trace import Backward, Escaped, Forward, GaveUp, LoaderBuilt, LossCalled, Summed, Trace
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.scores import is_scored
 
@@ -48,7 +48,11 @@ class Overlaps:
                 site, parted = self._shared(other, loader), True
             if site is None or backward.index > forward.index:
                 continue
-            if self._scores(forward, backward) or (parted and is_scored(self.trace, forward)):
+            if (
+                self._scores(forward, backward)
+                or self._sums_up(loader, forward, backward)
+                or (parted and is_scored(self.trace, forward))
+            ):
                 return site, other
         return None
 
@@ -64,6 +68,18 @@ class Overlaps:
         losses = self.trace.of(LossCalled)
         trained = {event.loss for event in losses if event.input.forwards & backward.forwards}
         return any(event.loss in trained for event in losses if forward.index in event.input.forwards)
+
+    def _sums_up(self, loader: LoaderBuilt, forward: Forward, backward: Backward) -> bool:
+        """Whether the evaluation adds up what a model answers that is trained by a loss of its own.
+
+        Whoever calls its loader a training one knows that the rows are those of training.
+        """
+        if any(event.input.forwards & backward.forwards for event in self.trace.of(LossCalled)):
+            return False
+        trained = {event.module for event in self.trace.at(*backward.forwards) if isinstance(event, Forward)}
+        summed = (event for event in self.trace.of(Summed) if not (event.counts or event.rows))
+        meant = "train" in self.loaders.name(loader).lower()
+        return forward.module in trained and not meant and any(forward.index in event.forwards for event in summed)
 
     def _left_over(self) -> Iterator[LoaderBuilt]:
         """The loaders that nobody ever takes a batch of, as far as one can see, and nobody out of sight was given."""

@@ -125,8 +125,7 @@ def _of_gradients(run: Run, holder: Grads, _: Value, new: Value, target: p.Index
 
 
 def _of_unknown(run: Run, holder: Unknown, key: Value, new: Value, target: p.Index, node: p.Node) -> None:
-    hub_rows.changed(run, holder)
-    moved = places.disturbed(run, holder)
+    moved = places.disturbed(run, hub_rows.changed(run, holder))
     whole = not isinstance(key, Tensor) and not isinstance(target.key, (p.Slice, p.Display))  # and no part of a tensor
     other = _perhaps(moved, new, node) if whole and moved.flow.graph is None else moved
     if other is not moved and isinstance(moved, Unknown):

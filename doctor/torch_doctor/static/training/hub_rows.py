@@ -119,7 +119,7 @@ def _split(text: str, name: str) -> Rows:
     return Rows(f"{text}[{name!r}]", "", Rows(f"{text}[{whole!r}]"), (stretch,) if same else ())
 
 
-def noted(run: Run, source: Value, name: str, call: Call, result: Value) -> None:
+def noted(run: Run, source: Unknown, name: str, call: Call, result: Value) -> None:
     """A method was called of what is perhaps such a data set."""
     rows = of(run, source)
     if name in _CHANGING:
@@ -160,10 +160,14 @@ def _stretch(run: Run, name: str, call: Call) -> Stretch | None:
     return Stretch(stretches.RANGE, 0, bound) if name == "take" else Stretch(stretches.RANGE, bound, None)
 
 
-def changed(run: Run, holder: Value) -> None:
-    """A name got another data set: nothing is known any more of what has it."""
-    if of(run, holder) is not None and isinstance(holder, Unknown):
-        run.of(Stored).rows[holder.symbol] = Rows(f"changed {fresh_symbol()}")
+def changed(run: Run, holder: Unknown) -> Unknown:
+    """What maps names to data sets when one of them got another: nothing is known any more of what it has."""
+    if of(run, holder) is None:
+        return holder
+    now = Unknown(holder.flow, holder.holds, origin=holder.origin)
+    run.of(Stored).rows[now.symbol] = Rows(f"changed {now.symbol}")
+    run.heap.change(holder, now)
+    return now
 
 
 def _texts(name: str, call: Call, keywords: dict[str, Value]) -> str:
@@ -182,6 +186,6 @@ def _text(value: Value) -> str:
         return (
             f"{{{', '.join(f'{key}: {_text(item)}' for key, item in value.fields.items() if isinstance(item, Value))}}}"
         )
-    if isinstance(value, (Const, Plain, Unknown, Lib)):
+    if isinstance(value, (Const, Plain, Unknown)):
         return repr(symbol_of(value))
     return f"object {value.id}" if isinstance(value, Object) else repr(fresh_symbol())

@@ -13,7 +13,19 @@ from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.measuring import size_at
 from torch_doctor.static.tables.functions import ALIKE
 from torch_doctor.static.tables.libraries import MEANS
-from torch_doctor.static.values import Call, Const, Number, Plain, Sequence, Tensor, Unknown, Value, Zero, plain_from
+from torch_doctor.static.values import (
+    Call,
+    Const,
+    Number,
+    Plain,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    Zero,
+    plain_from,
+    shapes,
+)
 from torch_doctor.static.values.shapes import BATCH
 from torch_doctor.trace import Averaged, LossCalled, Meaned, Source, Steered, Summed
 
@@ -64,7 +76,7 @@ def summed(run: Run, old: Value, value: Value, result: Value, node: p.Augment) -
         means=value.flow.means if isinstance(value, (Tensor, Plain)) else NONE,
         counts=isinstance(value, Const) and value.value == 1,
         rows=_is_batch_size(value),
-        forwards=value.flow.forwards,
+        forwards=_forwards(value),
     )
     flow = replace(result.flow, sums=old.flow.sums | {event.index}, means=NONE)
     if isinstance(result, Plain):
@@ -147,6 +159,12 @@ def number_with(number: Plain, terms: tuple[Value, ...]) -> Plain:
     """The sum of such terms: with the mean of a batch in it, it grows by one with every batch."""
     means = frozenset[int]().union(*(term.flow.means for term in terms))
     return Number(replace(number.flow, means=means), number.symbol, number.size) if means else number
+
+
+def _forwards(value: Value) -> frozenset[int]:
+    """The forwards whose results are in a value, or in what a number was read from."""
+    read = shapes.read_from(value.size) if isinstance(value, Plain) else None
+    return value.flow.forwards if read is None else read.flow.forwards
 
 
 def _is_batch_size(number: Value) -> bool:

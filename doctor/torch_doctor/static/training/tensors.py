@@ -146,8 +146,10 @@ def _plain(run: Run, name: str, call: Call, first: Value | None) -> Value:
 
 def _number(tensor: Value | None) -> Making | None:
     """What is known of a number that is read from a tensor."""
-    dtype = "" if tensor is None else measured(tensor).dtype
-    return shapes.number(("floating" if shapes.is_floating(dtype) else "int64" if dtype else "",))
+    if tensor is None:
+        return None
+    dtype = measured(tensor).dtype
+    return shapes.read(tensor, "floating" if shapes.is_floating(dtype) else "int64" if dtype else "")
 
 
 def _flow(run: Run, name: str, known: Function, call: Call, first: Value | None) -> Flow:

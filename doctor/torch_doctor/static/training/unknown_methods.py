@@ -26,17 +26,21 @@ from torch_doctor.static.values import (
     NOTHING,
     NOWHERE,
     Call,
+    Content,
     Fact,
     Module,
     Plain,
     Sequence,
+    Stream,
     Tensor,
     Unknown,
     UnknownAttribute,
     Value,
+    shapes,
 )
 from torch_doctor.trace import (
     Escaped,
+    Source,
     Stepped,
     ZeroGrad,
 )
@@ -120,6 +124,15 @@ def _extend(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
     return NOTHING
 
 
+@handles(_METHODS, "items", "values")
+def _parts(_: Run, of: UnknownAttribute, call: Call) -> Value | None:
+    """What a batch of a loader holds under its names."""
+    if call.values or of.of.flow.source is not Source.LOADER:
+        return None
+    part = Unknown(of.of.flow, of.of.holds)
+    return Stream(part if of.name == "values" else Sequence("tuple", Content((Plain(), part))))
+
+
 @handles(_METHODS, *tokenizing.METHODS)
 def _encode(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
     return tokenizing.encoded(run, of, of.of, of.name, call)
@@ -142,7 +155,7 @@ def _of_tensor(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
     if owner.flow.forwards or owner.flow.graph is True:
         return _computed(run, of, known, call)
     if known.result == "plain" and name in ("item", "tolist", "numpy", "numel", "size", "dim"):
-        return Plain()
+        return Plain(size=shapes.read(owner)) if name == "item" else Plain()
     if not known.graph and name == "detach":
         return Unknown(owner.flow.cut(), owner.holds, origin=owner.origin)
     return None
@@ -151,7 +164,7 @@ def _of_tensor(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
 def _of_surely_tensor(run: Run, of: UnknownAttribute, known: Function | None, call: Call) -> Value:
     name, owner = of.name, of.of
     if known is not None and known.result == "plain":
-        return Plain()
+        return Plain(size=shapes.read(owner)) if name == "item" else Plain()
     place = places.moved(run, owner, name, call) if name in MOVES else NOWHERE
     if known is not None and known.kind is not None and owner.flow.forwards:
         return _computed(run, of, known, call)

@@ -9,7 +9,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from torch_doctor.static.values.value import Args, Keywords
+    from torch_doctor.static.values.value import Args, Keywords, Value
     from torch_doctor.trace import Site
 
 Size: TypeAlias = "int | str | None"
@@ -72,6 +72,18 @@ def number(dtypes: Iterable[str]) -> Making | None:
     return Making("number", (), of=found[0] if len(set(found)) == 1 else "floating" if "floating" in found else "int64")
 
 
+def read(value: Value, dtype: str = "") -> Making:
+    """A number that is read from a value; in a tensor it gets this dtype, "" where that is not known."""
+    return Making("number" if dtype else READ, (value,), of=dtype)
+
+
+def read_from(size: Making | None) -> Value | None:
+    """What a number was read from; None where nobody knows of that."""
+    return size.args[0] if size is not None and size.name in ("number", READ) and size.args else None
+
+
+READ: Final = "read"
+"""Of a number of which nothing is known but what it was read from."""
 WHOLE: Final = Making("number", (), of="int64")
 """Of a number without a fraction."""
 _RANKS = {"bool": 0, "uint8": 1, "int8": 1, "int16": 2, "int32": 3, "int64": 4}

@@ -37,3 +37,38 @@ class Net(LightningModule):
 Trainer(max_epochs=1).fit(Net("SGD"), loader)
 """
     assert len(said(source, "step `optimizer`")) == 4  # two optimizers, in two passes
+
+
+def test_lightning_goes_backward_from_a_loss_that_cannot_be_followed() -> None:
+    source = """
+import importlib
+
+from lightning import LightningModule, Trainer
+
+
+def built(name):
+    if name is None:
+        return None
+    return getattr(importlib.import_module("losses"), name)()
+
+
+class Net(LightningModule):
+    def __init__(self, model, criterion):
+        super().__init__()
+        self.model = model
+        self.criterion = built(criterion)
+
+    def forward(self, **keywords):
+        return self.model(keywords["batch"]["input"])
+
+    def loss(self, **keywords):
+        return self.criterion(keywords["batch"]["output"], keywords["batch"]["target"])
+
+    def training_step(self, batch, number):
+        batch["output"] = self(batch=batch)
+        return self.loss(batch=batch).mean()
+
+
+Trainer(max_epochs=1).fit(Net(model, name), loader)
+"""
+    assert len(said(source, "(through lightning)")) == 2

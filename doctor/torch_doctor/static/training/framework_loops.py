@@ -116,7 +116,7 @@ def drive_lightning(run: Run, module: Module, node: p.Node) -> None:
                 modules=optimizer.modules,
                 whole=optimizer.whole,
             )
-        if loss.flow.forwards or loss.flow.graph is True:
+        if loss.flow.forwards or loss.flow.graph is True or any(isinstance(leaf, Unknown) for leaf in leaves(loss)):
             gradients.backward(run, loss, Call((), {}, node, "loss"), through="lightning")
         for optimizer in optimizers:
             gradients.stepped(run, optimizer, node, "optimizer")

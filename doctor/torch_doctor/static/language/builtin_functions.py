@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
 
-_PLAIN = "id vars globals locals dir input repr format any all hash callable"
+_PLAIN = "id dir input repr format any all hash callable"
 """Functions whose result says nothing of what trains."""
 _CONVERTED = {"int": "int64", "float": "floating"}
 """What a tensor makes of numbers that these return."""
@@ -87,10 +87,10 @@ def get_attribute(run: Run, name: str, call: Call) -> Value | None:
     return run.attribute(thing, key.value, call.node)
 
 
-@library("builtins.vars")
-def attributes_of(run: Run, _: str, call: Call) -> Value | None:
-    """`vars(thing)` is its `__dict__`."""
-    return run.attribute(run.resolve(call.args[0]), "__dict__", call.node) if call.args else None
+@library("builtins.vars", "builtins.locals", "builtins.globals")
+def attributes_of(run: Run, _: str, call: Call) -> Value:
+    """`vars(thing)` is its `__dict__`; what lies in those of variables, under any name, is not followed."""
+    return run.attribute(run.resolve(call.args[0]), "__dict__", call.node) if call.args else Unknown()
 
 
 @library("builtins.setattr")

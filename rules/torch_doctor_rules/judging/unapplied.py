@@ -33,6 +33,7 @@ def cleared_only(gradients: Gradients) -> Iterator[tuple[ZeroGrad, Backward]]:
                 waiting
                 and backward.scope.iterations()
                 and trace.same_iteration(cleared, backward)
+                and not (trace.begins_outside and trace.common_loop(cleared, backward) is None)  # the caller may step
                 and trace.implies(backward, cleared)
                 and not _may_be_kept(gradients, cleared.target, backward)
                 and not _may_be_used(gradients, cleared, backward, waiting)

@@ -71,9 +71,9 @@ def _holds(run: Run, module: Module) -> frozenset[int]:
 def _matters(run: Run, member: Object) -> Tri:
     """Whether hiding a member does harm: it has something to train, or a mode to set."""
     if isinstance(member, Module):
-        trainable, mode = module_parts.trainable(run, member), modes.mode_of(run, member)[1]
-        if (trainable is False or member.fact(Fact.FROZEN) is None) and mode is not True:
-            return False  # frozen and in evaluation mode, or may be: it is hidden so that nobody trains it
+        trainable, (sensitive, mode) = module_parts.trainable(run, member), modes.mode_of(run, member)
+        if (trainable is False or member.fact(Fact.FROZEN) is None) and (mode is not True or sensitive is False):
+            return False  # frozen, or may be, and no mode changes what it does: it is hidden so that nobody trains it
         inside = module_parts.parts_of(run, member)
         bare = inside.owners - {part.id for part in inside.parts}
         if bare or any(module_parts.has_parameters(run, part) is True for part in inside.parts):

@@ -32,6 +32,21 @@ class Net(nn.Module):
         self.part, self.keeping, self.layer = Part(), Keeping(), nn.Linear(4, 4)
     def double(self, x):
         return 2 * self.part(x)
+    def drop(self, a, b):
+        return self.part(a)
+    def twice(self, a, b):
+        return self.drop(b=b, a=a) + self.drop(a, b)
+    def again(self, a, b, times=2):
+        return self.again(a, b, times - 1) if times else a
+    def default(self, a, b=None):
+        return a
+    def planned(self, a, b):
+        raise NotImplementedError
+    def kept(self, a, b):
+        self.last = b
+        return a
+    def looks(self, a, b):
+        return a + len(locals())
     def forward(self, x, y):
         {body}
 net = Net()
@@ -51,6 +66,11 @@ NOTHING = "puts `{}` into nothing"
         "z = helper(self.double(y)); return self.part(x)",
         "y = self.part(x); return y",
         "z, w = y[:, :2], y[:, 2:]; return self.part(x)",
+        "return self.drop(x, y)",
+        "return self.drop(x, b=y)",
+        "return self.twice(x, y)",
+        "return self.part(self.drop(x, y))",
+        "z = self.drop(y, y); return self.drop(x, z)",
         "z = y.view(-1).unsqueeze(0); z = self.layer(x); return self.part(x)",
     ],
 )
@@ -62,6 +82,17 @@ def test_what_goes_into_nothing(body: str) -> None:
     "body",
     [
         "return self.part(x) + y",
+        "return self.drop(y, x)",
+        "return self.drop(x, y) + y",
+        "return self.drop(*(x, y))",
+        "return self.drop(**{{'a': x, 'b': y}})",
+        "return self.drop(x, y.relu_())",
+        "return self.again(x, y)",
+        "return self.default(x, y)",
+        "return self.planned(x, y)",
+        "return self.kept(x, y)",
+        "return self.looks(x, y)",
+        "use = self.drop if x.sum() > 0 else self.double; return use(x, y)",
         "z = keeper(y); return self.part(x)",
         "z = self.keeping(y); return self.part(x)",
         "z = self.part(y); self.kept = z; return self.part(x)",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from torch_doctor.static.program.expressions import (
     Attribute,
@@ -31,6 +31,10 @@ _OF_NO_NUMBER = frozenset(("shape", "size", "dim", "ndim", "device", "dtype"))
 """What asks of a tensor something other than its numbers."""
 
 
+Ignored: TypeAlias = "Callable[[Call], list[Name]]"
+"""Which names among the arguments of a call go into nothing there."""
+
+
 class Kept(NamedTuple):
     """A slice of a parameter that is assigned to a name as it is."""
 
@@ -39,9 +43,17 @@ class Kept(NamedTuple):
     parameter: str
 
 
-def names_in(*roots: object) -> set[str]:
-    """All names that are written in nodes."""
-    return {node.id for node in walk(*roots) if isinstance(node, Name)}
+def names_in(*roots: object, ignored: Ignored | None = None) -> set[str]:
+    """All names that are written in nodes, but for those in arguments that are ignored."""
+    nodes = list(walk(*roots))
+    found = {node.id for node in nodes if isinstance(node, Name)}
+    if ignored is None or not found:
+        return found
+    left_out = [argument for node in nodes if isinstance(node, Call) for argument in ignored(node)]
+    if not left_out:
+        return found
+    dropped = {id(node) for node in walk(*left_out)}
+    return {node.id for node in nodes if isinstance(node, Name) and id(node) not in dropped}
 
 
 def alone(function: Function, pure: Callable[[Call], bool]) -> bool:
@@ -56,12 +68,13 @@ def alone(function: Function, pure: Callable[[Call], bool]) -> bool:
     return True
 
 
-def influential(function: Function, pure: Callable[[Call], bool]) -> set[str]:
+def influential(function: Function, pure: Callable[[Call], bool], ignored: Ignored | None = None) -> set[str]:
     """The names in a body whose values go into what it returns, decides, keeps or gives to others.
 
-    `pure` says of a call whether all that it does is to return something. What is unknown goes into everything.
+    `pure` says of a call whether all that it does is to return something, and `ignored` which of its arguments go into
+    nothing. What is unknown goes into everything.
     """
-    reader = _Reader(pure)
+    reader = _Reader(pure, ignored)
     reader.read(function.body)
     return reader.reached()
 
@@ -99,8 +112,9 @@ def kept_slices(function: Function) -> Iterator[Kept]:
 class _Reader:
     """Gathers which names are read for good, and which values go into which names."""
 
-    def __init__(self, pure: Callable[[Call], bool]) -> None:
+    def __init__(self, pure: Callable[[Call], bool], ignored: Ignored | None) -> None:
         self._pure = pure
+        self._ignored = ignored
         self._live: set[str] = set()
         self._links: list[tuple[set[str], set[str]]] = []
 
@@ -113,18 +127,18 @@ class _Reader:
             elif isinstance(statement, Evaluate):
                 self._given([], [statement.value])
             elif isinstance(statement, If):
-                self._live |= names_in(statement.test)
+                self._live |= self._names(statement.test)
                 self.read(statement.body)
                 self.read(statement.other)
             elif isinstance(statement, (For, While)):
-                self._live |= names_in(statement.over if isinstance(statement, For) else statement.test)
+                self._live |= self._names(statement.over if isinstance(statement, For) else statement.test)
                 self.read(statement.body)
                 self.read(statement.other)
             elif isinstance(statement, With):
-                self._live |= names_in(statement.context)
+                self._live |= self._names(statement.context)
                 self.read(statement.body)
             elif not isinstance(statement, (Annotate, Raise)):
-                self._live |= names_in(statement)
+                self._live |= self._names(statement)
 
     def reached(self) -> set[str]:
         """All names from which something goes where it counts."""
@@ -139,7 +153,7 @@ class _Reader:
     def _assigned(self, statement: Assign) -> None:
         for target in statement.targets:
             if not _is_local(target):
-                self._live |= names_in(target, statement.value)
+                self._live |= self._names(target, statement.value)
         pairs = list(_pairs(statement))
         if pairs:
             for name, value in pairs:
@@ -148,9 +162,12 @@ class _Reader:
             targets = [part for target in statement.targets for part in _parts(target)]
             self._given([part.id for part in targets if isinstance(part, Name)], [statement.value])
 
+    def _names(self, *roots: object) -> set[str]:
+        return names_in(*roots, ignored=self._ignored)
+
     def _given(self, targets: list[str], values: list[Expr]) -> None:
         """Values go into names; one with an underscore says that it is left alone on purpose."""
-        sources = names_in(*values)
+        sources = self._names(*values)
         if any(map(self._does_more, walk(*values))):
             self._live |= sources
         if any(name.startswith("_") for name in targets):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.program import influence
+from torch_doctor.static.questions import KINDS, Kind, texts, yes
 from torch_doctor.static.tables.functions import METHODS
 from torch_doctor.static.values import (
     Bound,
     ClassValue,
     FunctionValue,
+    Instance,
     Lib,
     Method,
     Module,
@@ -22,8 +26,9 @@ from torch_doctor.trace import InputTried, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TypeGuard
 
-    from torch_doctor.static import program as p
+    from torch_doctor.sources.project import Project
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Value
 
@@ -42,6 +47,9 @@ class IgnoredInputs(Observer, called=(Lib, Method, Module, Bound, FunctionValue)
     def __init__(self) -> None:
         self._pure: dict[p.Node, bool] = {}
         self._functions: defaultdict[p.Node, set[p.Function]] = defaultdict(set)  # which calls were of which functions
+        self._handed: dict[
+            p.Node, set[tuple[FunctionValue, int, str]] | None
+        ] = {}  # which methods and functions got arguments
         self._hooked = False
         self._seen: set[tuple[p.Function, frozenset[str]]] = set()
 
@@ -52,6 +60,11 @@ class IgnoredInputs(Observer, called=(Lib, Method, Module, Bound, FunctionValue)
     def called(self, _: Run, func: Value, call: Call, result: Value) -> None:
         """A call has returned: did it do anything else?"""
         function = _function_of(func)
+        handed = self._handed.setdefault(call.node, set())
+        if handed is not None and function is not None and not isinstance(func, Module):
+            handed.add((function, int(isinstance(func, Bound)), _owner(func)))
+        else:
+            self._handed[call.node] = None  # a module's own `forward` is looked at when it is called
         if function is not None and not function.node.decorators and not function.contexts:
             self._functions[call.node].add(function.node)
         elif function is not None or not _only_returns(func, call, result):
@@ -73,7 +86,7 @@ class IgnoredInputs(Observer, called=(Lib, Method, Module, Bound, FunctionValue)
         self._seen.add((function.node, given))
         if _LOOKS & influence.names_in(function.node.body):
             return
-        counts = influence.influential(function.node, self._is_pure) - set(influence.overwritten(function.node))
+        counts = self._influential(run, function.node, frozenset())
         used_at = run.site(call.node)
         for parameter in function.node.parameters[1:]:
             if parameter.name in given - counts and not _takes(run, owner, function, parameter.name):
@@ -83,6 +96,40 @@ class IgnoredInputs(Observer, called=(Lib, Method, Module, Bound, FunctionValue)
             if kept.parameter in given & counts and kept.name not in counts:
                 site = function.unit.site(kept.taken.at)
                 run.emit(InputTried, site, module=owner.name, name=kept.name, used_at=used_at)
+
+    def _influential(self, run: Run, function: p.Function, within: frozenset[p.Function]) -> set[str]:
+        """The names of a function that go into something, be it in what it hands them to."""
+        inside = within | {function}
+        found = influence.influential(function, self._is_pure, lambda call: self._ignored(run, call, inside))
+        return found - set(influence.overwritten(function))
+
+    def _ignored(self, run: Run, call: p.Call, within: frozenset[p.Function]) -> list[p.Name]:
+        """The names that a call hands to parameters of the project which go into nothing, whichever function it is of."""
+        called = self._handed.get(call)
+        if not called or call in self._pure:
+            return []
+        each = [_handed_to(function.node, skipped, call) for function, skipped, _ in called]
+        names = [argument for argument in (*call.args, *(value for _, value in call.keywords)) if _is_name(argument)]
+        return [
+            name
+            for name in names
+            if all(
+                (parameter := found.get(id(name))) is not None
+                and self._goes_nowhere(run, function, parameter, within, owner)
+                for (function, _, owner), found in zip(called, each, strict=True)
+            )
+        ]
+
+    def _goes_nowhere(
+        self, run: Run, function: FunctionValue, parameter: p.Parameter, within: frozenset[p.Function], owner: str
+    ) -> bool:
+        """Whether a parameter goes into nothing, and no other function of this name may be called instead."""
+        node = function.node
+        if not _may_be_told(parameter) or node in within or node.decorators or function.contexts or _says_nothing(node):
+            return False
+        if _LOOKS & influence.names_in(node.body) or (owner and run.imports.ask("overrides", node.name, owner)):
+            return False
+        return parameter.name not in self._influential(run, node, within)
 
     def _is_pure(self, call: p.Call, within: frozenset[p.Function] = frozenset()) -> bool:
         """Whether all that a call did, whenever it was executed, was to return something."""
@@ -147,3 +194,40 @@ def _takes(run: Run, owner: ClassValue, function: FunctionValue, name: str) -> b
             if isinstance(method, FunctionValue) and any(each.name == name for each in method.node.parameters):
                 return True
     return False
+
+
+def _owner(func: Value) -> str:
+    """The class of the project that defines a method; "" for a function, and for a method of anything else."""
+    if not isinstance(func, Bound) or not isinstance(func.self, (Module, Instance)) or func.self.cls is None:
+        return ""
+    found = func.self.cls.find(func.function.node.name)
+    return "" if found is None else found[1].name
+
+
+def _is_name(argument: p.Expr) -> TypeGuard[p.Name]:
+    return isinstance(argument, p.Name)
+
+
+def _handed_to(function: p.Function, skipped: int, call: p.Call) -> dict[int, p.Parameter]:
+    """The parameters that get the arguments of a call, by the arguments; none where some are not written one by one."""
+    plain = [each for each in function.parameters if each.kind == "plain"][skipped:]
+    if any(isinstance(each, p.Star) for each in call.args) or any(name is None for name, _ in call.keywords):
+        return {}
+    named = {each.name: each for each in function.parameters}
+    found = {id(value): parameter for value, parameter in zip(call.args, plain, strict=False)}
+    return found | {id(value): named[name] for name, value in call.keywords if name in named}
+
+
+def _says_nothing(function: p.Function) -> bool:
+    """Whether a body is there only to be overridden."""
+    return all(isinstance(each, p.Raise) for each in function.body)
+
+
+def _overrides(project: Project, name: str, owner: str) -> list[str]:
+    """Whether a file that names a class defines or assigns such a method more often than once."""
+    told = re.compile(rf"\bdef\s+{re.escape(name)}\b|\.{re.escape(name)}\s*=[^=]|[\"']{re.escape(name)}[\"']")
+    naming = re.compile(rf"\b{re.escape(owner)}\b")
+    return yes(holds=sum(len(told.findall(text)) for text in texts(project, name) if naming.search(text)) > 1)
+
+
+KINDS["overrides"] = Kind(lambda name, owner: (name, owner), _overrides)

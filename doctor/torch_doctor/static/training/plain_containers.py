@@ -46,7 +46,8 @@ def report(run: Run, module: Module, cls: ClassValue, name: str, assigned: tuple
         parameters=all(isinstance(member, ParameterValue) for member in members),
         trainable=module_parts.some(_matters(run, member) for member in members),
         passed_in=(new and not own) or (wraps_one and len(members) == 1),
-        registered=any(member.fact(Fact.REGISTERED) or _shares(run, module, member) for member in members),
+        registered=cls.find("parameters") is not None  # it says itself what its parameters are
+        or any(member.fact(Fact.REGISTERED) or _shares(run, module, member) for member in members),
         filled_at=container.fact(Fact.FILLED),
         fits=module_parts.fits(container),
     )

@@ -44,12 +44,18 @@ class Passes:
             for index in event.forwards | event.loss.forwards:
                 self._backward_of.setdefault(index, []).append(event)
         self._handed = frozenset[int]().union(
-            *(event.outputs if event.returned else event.forwards for event in trace.of(Escaped))
+            *(event.outputs if event.returned else event.forwards for event in trace.of(Escaped)),
+            *(self._given_to_methods(event) for event in trace.of(Forward) if event.named and event.given),
         )
         self._trained: dict[int, list[Backward]] = {}
         self._by_place: dict[Place, list[Forward]] = {}
         for forward in trace.of(Forward):
             self._by_place.setdefault(line_of(forward), []).append(forward)
+
+    def _given_to_methods(self, forward: Forward) -> frozenset[int]:
+        """What models answered and was given to an attribute: a layer, or a method that trains, nobody knows."""
+        whole = (event for event in self.trace.at(*forward.given) if isinstance(event, Forward) and not event.named)
+        return frozenset(event.index for event in whole)
 
     def evaluations(self) -> Iterator[Forward]:
         """The forwards over data whose results surely never go backward, of modules that are trained or loaded."""

@@ -52,6 +52,8 @@ MODULE_METHODS = frozenset(
     ]
 )
 """Methods of `torch.nn.Module` and its containers that are not looked up in the project's class."""
+CONTAINER_METHODS = frozenset(["append", "extend", "insert", "update", "pop"])
+"""Those of them that only containers have."""
 TAKEN = MODULE_METHODS | {"training", "clear", "get_buffer", "ipu", "register_state_dict_pre_hook", "dump_patches", "xpu",
                           "mps", "to_empty", "set_extra_state", "get_extra_state", "extra_repr", "copy", "get", "popitem",
                           "setdefault", "fromkeys"}  # fmt: skip

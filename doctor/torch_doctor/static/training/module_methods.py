@@ -10,7 +10,8 @@ from torch_doctor.static.dispatch import handles
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import containers, opaque_calls
 from torch_doctor.static.library import library_family
-from torch_doctor.static.tables.methods import MODULE_METHODS, MOVES
+from torch_doctor.static.tables import layers
+from torch_doctor.static.tables.methods import CONTAINER_METHODS, MODULE_METHODS, MOVES
 from torch_doctor.static.training import (
     adapters,
     devices,
@@ -57,14 +58,20 @@ def module_method(run: Run, of: Module, name: str, call: Call) -> Value:
     """Call a method that torch gives a module."""
     if name.startswith("super."):
         return of_base(run, of, name.removeprefix("super."), call)
-    method = _METHODS.get(name)
+    other = name in CONTAINER_METHODS and not _is_container(of)  # a model may have an `update` of its own
+    method = None if other else _METHODS.get(name)
     result = method(run, of, name, call) if method is not None else None
     if result is not None:
         return result
-    if name in MODULE_METHODS or name.startswith("register_"):
+    if (name in MODULE_METHODS and not other) or name.startswith("register_"):
         return Unknown()
     loss_building.note_use(run, of, name, call.node)
     return framework_calls.owned_method(run, of, name, call) or opaque_calls.opaque(run, Method(of, name), call)
+
+
+def _is_container(of: Module) -> bool:
+    """Whether it is one of torch's containers."""
+    return module_parts.listed(of) is not None or of.layer in layers.CONTAINERS | layers.PARAMETER_CONTAINERS
 
 
 def of_base(run: Run, of: Module, name: str, call: Call) -> Value:

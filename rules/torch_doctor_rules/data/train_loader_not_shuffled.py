@@ -153,12 +153,8 @@ def _may_be_shuffled(loaders: Loaders, loader: LoaderBuilt) -> bool:
 
 def _chosen(loaders: Loaders, loader: LoaderBuilt) -> bool:
     """Whether a test in the script decides between it and a loader that takes the same rows in random order."""
-    return any(
-        other.dataset == loader.dataset
-        and (other.shuffle is True or other.sampled is True)
-        and not loaders.trace.together(other, loader)
-        for other in loaders.built.values()
-    )
+    others = (other for other in loaders.built.values() if not loaders.trace.together(other, loader))
+    return any(each.dataset == loader.dataset and True in (each.shuffle, each.sampled) for each in others)
 
 
 def _paired(loaders: Loaders, loader: LoaderBuilt) -> bool:

@@ -73,10 +73,8 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
     builds = assigned is not None and assigned.value is node and roles.builds(run, assigned.targets[0], reached)
     optimizers = frozenset(number for number in reached if isinstance(run.objects.get(number), Optimizer))
     modules = frozenset(number for number in reached if isinstance(run.objects.get(number), (Module, ParameterValue)))
-    own = any(
-        isinstance(holder, Method) and isinstance(holder.of, Module) for holder in holders
-    )  # it trains itself, perhaps
-    losses = [value for value in values if optimizers or own or _may_go_backward(value)]
+    anything = bool(optimizers) or _is_method_of_model(holders)
+    losses = [value for value in values if anything or _may_go_backward(value)]
     losses += [value for value in attributes(holders) if optimizers or _may_be_loss(value)]
     forwards = frozenset[int]().union(*(value.flow.forwards for value in losses))
     outputs = frozenset[int]().union(*(value.flow.forwards for value in values if value.flow.graph is not False))
@@ -125,6 +123,11 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
             states=states,
             builds=builds,
         )
+
+
+def _is_method_of_model(holders: Args) -> bool:
+    """Whether it is a method of a model that is called: that may train the model, from whatever it gets."""
+    return any(isinstance(holder, Method) and isinstance(holder.of, Module) for holder in holders)
 
 
 def _held(run: Run, holders: Args) -> frozenset[int]:

@@ -22,6 +22,7 @@ def fact(value: Value, name: str = "") -> TensorFact:
         "cuts": flow.cuts,
         "leaf": isinstance(value, ParameterValue) and not value.declared,
         "loader": flow.loader,
+        "chance": flow.chance,
     }
     if known is None:
         return TensorFact(**common)  # type: ignore[arg-type]  # the fields' types are those of the class

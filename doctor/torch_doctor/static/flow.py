@@ -34,7 +34,8 @@ class Flow(Struct, frozen=True):
     the others. `doubtful` are those of the modules that are behind such a part: it may have cut them off. `sums` are the
     events that added up what is surely in it. `rows` are the events that fitted something on the rows in it, or split these
     rows, and `PART` where some rows were left out otherwise. `means`: it is the mean over a batch that these events computed,
-    or a list of such means; where there are several, one of them.
+    or a list of such means; where there are several, one of them. `chance`: a random transform of a data set made it, or only
+    other parts of the same rows.
     """
 
     graph: Tri = False
@@ -52,6 +53,7 @@ class Flow(Struct, frozen=True):
     rows: frozenset[int] = NONE
     means: frozenset[int] = NONE
     doubtful: frozenset[int] = NONE
+    chance: Tri = None
 
     def cut(self) -> Flow:
         """The same data without a graph (`detach`, `no_grad`)."""
@@ -66,6 +68,7 @@ class Flow(Struct, frozen=True):
             sums=self.sums,
             rows=self.rows,
             means=self.means,
+            chance=self.chance,
         )
 
     def part(self, place: Hashable) -> Flow:
@@ -118,6 +121,7 @@ def blend(flows: Iterable[Flow]) -> Flow:
                 result.rows | flow.rows,
                 result.means | flow.means,
                 _doubtful(result, flow),
+                True if result.chance or flow.chance else None if None in (result.chance, flow.chance) else False,
             )
     return result or EMPTY
 

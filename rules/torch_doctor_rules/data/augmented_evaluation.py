@@ -78,10 +78,10 @@ class AugmentedEvaluation(Rule):
     ## When it stays silent
     For rows that are evaluated several times (test-time augmentation), where the transform depends on a setting, is random
     with a probability of 0 or draws from a range of one number (`RandomRotation((90, 90))`), for a data set that draws its
-    rows whatever the index is, and where nothing shows that the batches are evaluated: one that is taken now and then is
-    there to be looked at. A run alone is silent where nothing in a row stays, or what stays is what noise was added to.
-    In a `__getitem__` only what chance does to a row is followed (`if random() < 0.5: image = image.flip(-1)`), not
-    which other row it picks.
+    rows whatever the index is, where the model gets a part of the row that no transform changed, and where nothing shows that
+    the batches are evaluated: one that is taken now and then is there to be looked at. A run alone is silent where nothing in
+    a row stays, or what stays is as large as what changes. In a `__getitem__` only what chance does to a row is followed
+    (`if random() < 0.5: image = image.flip(-1)`), not which other row it picks.
 
     ## References
     - https://docs.pytorch.org/vision/stable/transforms.html
@@ -113,6 +113,8 @@ class AugmentedEvaluation(Rule):
             dataset = loaders.dataset(loader)
             if dataset is None or dataset.drawn or _repeats(loaders, forward, dataset):
                 continue
+            if forward.inputs.chance is False:
+                continue  # what chance made lies beside it in the row
             augments = _augments(loaders, dataset)
             if augments or any(number(trace, claims.ROWS_CHANGE, each) for each in loaders.whole(dataset)):
                 cause = next((site for site, _ in augments), dataset.site)

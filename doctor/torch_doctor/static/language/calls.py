@@ -175,9 +175,10 @@ def _instance(run: Run, func: Instance, call: Call) -> Value:
         return opaque_calls.opaque(run, func, call)
     draws = run.of(drawing.Drawing).calls
     result = invocation.called(run, found[0], call.with_first(func))
-    if run.of(drawing.Drawing).calls > draws:
-        _apply(run, func)
-    return result
+    if run.of(drawing.Drawing).calls == draws:
+        return result
+    augmenting.applied(run, func)
+    return augmenting.made_by(run, func, result)
 
 
 def _unknown(run: Run, func: Unknown, call: Call) -> Value:
@@ -187,20 +188,13 @@ def _unknown(run: Run, func: Unknown, call: Call) -> Value:
 
 def _tool(run: Run, func: Tool, call: Call) -> Value:
     """An object of a library's class."""
-    _apply(run, func)
-    return methods.call_method(run, func, "__call__", call)
+    augmenting.applied(run, func)
+    return augmenting.made_by(run, func, methods.call_method(run, func, "__call__", call))
 
 
 def _context(_: Run, __: Context, call: Call) -> Value:
     """A grad mode that decorates a function by hand."""
     return call.argument(0) or Unknown()
-
-
-def _apply(run: Run, transform: Value) -> None:
-    """Note what an item of a data set is made with, where no branch leads around it."""
-    applied = run.of(augmenting.Applied).transforms
-    if applied is not None and run.fork_depth == applied[0]:
-        applied[1].append(transform)
 
 
 def _chosen(facts: Conditions) -> Symbol:

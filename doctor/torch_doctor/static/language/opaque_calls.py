@@ -11,7 +11,7 @@ from torch_doctor.static.language import containers, invocation, operators
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import launchers, libraries, wrappers
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import escaping, modes
+from torch_doctor.static.training import drawing, escaping, modes
 from torch_doctor.static.values import (
     ASKED,
     MADE,
@@ -25,6 +25,8 @@ from torch_doctor.static.values import (
     Fact,
     FunctionValue,
     Lib,
+    Mapping,
+    Method,
     Module,
     Origin,
     Partial,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.libraries.library import Launcher
     from torch_doctor.static.run import Run
+    from torch_doctor.trace import Tri
 
 
 def opaque(run: Run, func: Value, call: Call) -> Value:
@@ -54,12 +57,16 @@ def opaque(run: Run, func: Value, call: Call) -> Value:
     flows = blend(value.flow for value in values)
     if flows.means:
         flows = replace(flows, means=NONE)
+    chance = _chance(func, values)
+    if flows.chance is not chance:
+        flows = replace(flows, chance=chance)
     if isinstance(func, Unknown):
         modes.met_whole(run, run.modules_called[-1:])  # it may be any part
     if isinstance(func, Unknown) or (library and not libraries.heard_of(library)):
         for module in run.modules_called[:1]:
             run.heap.set(module.facts, Fact.CALLS_UNSEEN, value=True)
     if not harmless:
+        drawing.handed_over(run, values)
         escaping.hand_over(run, call.name or library, holders, values, call.node)
         for value in values:
             call_back(run, value, call.node)
@@ -72,8 +79,9 @@ def opaque(run: Run, func: Value, call: Call) -> Value:
     flows = operators.recorded(run, flows) if flows.graph is not False else flows
     if not values and isinstance(func, Unknown):
         flows = blend((func.flow, UNSEEN))
+        flows = replace(flows, chance=chance) if chance else flows
     if flows.graph is False and not flows.forwards and flows.source.value == "unknown":
-        flows = replace(UNSEEN, rows=flows.rows) if flows.rows else UNSEEN
+        flows = replace(UNSEEN, rows=flows.rows, chance=flows.chance) if flows.rows or flows.chance else UNSEEN
     first = call.argument(0)
     if isinstance(first, Tensor) and first.origin.operation == MADE_OF_GRADIENTS and not holds:
         return Tensor(flows, origin=Origin(operation=MADE_OF_GRADIENTS))  # their mean over all processes, perhaps
@@ -83,6 +91,12 @@ def opaque(run: Run, func: Value, call: Call) -> Value:
         NEUTRAL if escaping.neutral(func) else MADE if library or (isinstance(func, Unknown) and func.confined) else "?"
     )
     return Unknown(flows, holds, (*fresh_symbol(word), ASKED) if values else fresh_symbol(word))
+
+
+def _chance(func: Value, values: Args) -> Tri:
+    """Whether what a random transform made goes in: by itself, not as one of several parts, of which others may come out."""
+    receiver = func.of if isinstance(func, Method) else func
+    return any(each.flow.chance for each in (receiver, *values) if not isinstance(each, (Mapping, Sequence))) or None
 
 
 def call_back(run: Run, value: Value, node: p.Node, given: Args = ()) -> None:

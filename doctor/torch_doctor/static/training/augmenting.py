@@ -4,15 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import invocation
 from torch_doctor.static.program.walking import walk
-from torch_doctor.static.tables import transforms
+from torch_doctor.static.tables import libraries, transforms
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import drawing, places, running_sums
-from torch_doctor.static.values import Call, Const, Fact, FunctionValue, Instance, Plain, Sequence, Tool, Unknown, Value
+from torch_doctor.static.values import (
+    Call,
+    Const,
+    Content,
+    Either,
+    Fact,
+    FunctionValue,
+    Instance,
+    Lib,
+    Mapping,
+    Number,
+    Plain,
+    Sequence,
+    Tensor,
+    Tool,
+    Unknown,
+    Value,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,6 +79,8 @@ def decided(run: Run, node: p.If | p.Choice, drawn: int) -> None:
     applied = run.of(Applied).transforms
     if applied is None or run.fork_depth != applied[0] or drawing.consulted(run) == drawn:
         return
+    if any(isinstance(part, p.Call) and _is_unseen(run, part.func) for part in walk(node.test)):
+        return  # who may know that this object leaves nothing to chance
     if isinstance(node, p.Choice):
         arms = ((node.then, node.other), (node.other, node.then))
         changed = any(_computes_with(run, target, of) for target, of in arms)
@@ -67,6 +88,12 @@ def decided(run: Run, node: p.If | p.Choice, drawn: int) -> None:
         changed = any(_does_something_to(run, statement) for statement in (*node.body, *node.other))
     if changed:
         run.of(Applied).by_hand.append((run.site(node.test), run.text(node.test)))
+
+
+def _is_unseen(run: Run, func: p.Expr) -> bool:
+    """Whether a function is out of sight."""
+    value = run.resolve(run.evaluate(func))
+    return isinstance(value, Unknown) or (isinstance(value, Lib) and not libraries.heard_of(canonical(value.name)))
 
 
 def _does_something_to(run: Run, statement: p.Stmt) -> bool:
@@ -89,6 +116,53 @@ def _is_slice(part: p.Node) -> bool:
     """Whether some part of a value is taken, or all of it in another order."""
     keys = part.key.items if isinstance(part, p.Index) and isinstance(part.key, p.Display) else ()
     return isinstance(part, p.Index) and any(isinstance(key, p.Slice) for key in (part.key, *keys))
+
+
+def applied(run: Run, transform: Value) -> None:
+    """Note what an item of a data set is made with, where no branch leads around it."""
+    known = run.of(Applied).transforms
+    if known is not None and run.fork_depth == known[0]:
+        known[1].append(transform)
+
+
+def made_by(run: Run, transform: Value, result: Value) -> Value:
+    """What a transform has made of an item of a data set, marked where chance decides what."""
+    if run.of(Applied).transforms is None:
+        return result
+    drew = isinstance(transform, Instance)
+    return _marked(result) if any(_random_in(run, transform, seen=drew)) else result
+
+
+def apart(value: Value) -> Value:
+    """An item that transforms were applied to: what is not known to be made by a random one is taken as it was."""
+    if isinstance(value, Sequence):
+        return Sequence(value.kind, Content(tuple(map(apart, value.content.items)), value.content.rest))
+    if isinstance(value, Mapping):
+        mapping = Mapping()
+        mapping.fields.update((key, apart(item)) for key, item in value.fields.items() if isinstance(item, Value))
+        return mapping
+    return _with_chance(value, chance=bool(value.flow.chance))
+
+
+def _marked(value: Value) -> Value:
+    """What a random transform has made."""
+    if isinstance(value, Either):
+        return Either(tuple((facts, _marked(option)) for facts, option in value.options))
+    if isinstance(value, Sequence):
+        items = tuple(map(_marked, value.content.items))
+        return Sequence(value.kind, Content(items, value.content.rest), names=value.names)
+    return (
+        Number(replace(value.flow, chance=True), value.symbol, value.size)
+        if isinstance(value, Plain)
+        else _with_chance(value, chance=True)
+    )
+
+
+def _with_chance(value: Value, *, chance: bool) -> Value:
+    flow = replace(value.flow, chance=chance)
+    if isinstance(value, Unknown):
+        return Unknown(flow, value.holds, value.symbol, value.origin)
+    return value.with_flow(flow) if isinstance(value, Tensor) else value
 
 
 def _given(value: Tool) -> list[Value]:

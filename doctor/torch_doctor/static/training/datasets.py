@@ -8,13 +8,14 @@ from msgspec.structs import replace
 
 from torch_doctor.static import dispatch
 from torch_doctor.static.budget import OutOfBudget
-from torch_doctor.static.flow import NONE, Flow
+from torch_doctor.static.flow import EMPTY, NONE, UNSEEN, Flow
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.language import invocation
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import datasets
 from torch_doctor.static.training import (
     arrays,
+    augmenting,
     channels,
     collating,
     mapped_rows,
@@ -55,6 +56,7 @@ from torch_doctor.trace import Kind, Reordered, Source
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.values.shapes import Size
+    from torch_doctor.trace import Site
 
 
 class Items(Lasting):
@@ -195,14 +197,19 @@ def _item_of_project(run: Run, data: Instance) -> Value:
     if found is None or not isinstance(found[0], FunctionValue):
         return Unknown()
     with run.aside(STEPS):
+        applied: list[Value] = []
+        by_hand: list[tuple[Site, str]] = []
         try:
-            result = invocation.enter(
-                run, found[0], Call((data, Plain(size=Making("number", (), of="int64"))), {}, found[0].node)
-            )
+            with run.of(augmenting.Applied).override(transforms=(run.fork_depth, applied), by_hand=by_hand):
+                result = invocation.enter(
+                    run, found[0], Call((data, Plain(size=Making("number", (), of="int64"))), {}, found[0].node)
+                )
         except OutOfBudget:
             result = Unknown()
         shuffles = bool(run.trace.of(Reordered))
         item = _copied(run, result)
+        if applied and not by_hand:
+            item = augmenting.apart(item)
     if shuffles:
         data.facts[Fact.REORDERED] = True  # not logged: it was looked at aside, once for all paths
     return item
@@ -219,17 +226,20 @@ def _copied(run: Run, value: Value) -> Value:
             if isinstance(item, Value):
                 mapping.fields[key] = _copied(run, item)
         return mapping
+    flow = Flow(chance=value.flow.chance) if value.flow.chance else EMPTY
     if isinstance(value, Tensor):
         kind = value.kind if value.kind is Kind.LABELS else Kind.UNKNOWN
         place = ON_CPU if value.origin.fresh else value.origin
-        return pixels.like(value, Tensor(kind=kind, meta=_lasting(run, value))).at(place)
+        return pixels.like(value, Tensor(flow, kind, meta=_lasting(run, value))).at(place)
     array = arrays.tensor_of(value)
     if array is not None:
         kind = array.kind if array.kind is Kind.LABELS else Kind.UNKNOWN
-        return Tensor(kind=kind, meta=_lasting(run, array)).at(ON_CPU)
+        return Tensor(flow, kind, meta=_lasting(run, array)).at(ON_CPU)
     if channels.of(value) is not None:
-        return Tensor(meta=making("from_numpy", (value,))).at(ON_CPU)
-    return value if isinstance(value, Const) or number_dtype(value) else Unknown()
+        return Tensor(flow, meta=making("from_numpy", (value,))).at(ON_CPU)
+    if isinstance(value, Const) or number_dtype(value):
+        return value
+    return Unknown(replace(UNSEEN, chance=True)) if value.flow.chance else Unknown()
 
 
 def _lasting(run: Run, value: Tensor) -> Meta | Making | None:
@@ -251,6 +261,8 @@ def _batched(run: Run, item: Value | None, size: Size, flow: Flow, place: Origin
     part = places.part(place)
     if isinstance(item, (Tensor, Unknown)) and item.flow.rows:
         flow = replace(flow, rows=flow.rows | item.flow.rows)
+    if isinstance(item, (Tensor, Unknown)) and item.flow.chance is not None:
+        flow = replace(flow, chance=item.flow.chance)
     if isinstance(item, Sequence) and item.kind in ("tuple", "list"):
         parts = tuple(_batched(run, each, size, flow, place) for each in item.content.items)
         return run.own(Sequence("tuple", Content(parts)))

@@ -28,6 +28,7 @@ from torch_doctor.trace import Kind, Reordered
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Args
 
 
 class Drawing(Knowledge):
@@ -111,6 +112,11 @@ def _between_0_and_1(value: Value) -> bool:
     if isinstance(value, Plain):
         return bool(value.symbol[0] == DRAWN)
     return isinstance(value, Tensor) and value.kind is Kind.NOISE and value.origin.operation == "torch.rand"
+
+
+def handed_over(run: Run, values: Args) -> None:
+    """Random numbers between 0 and 1 go to code out of sight: nobody knows what they are drawn for."""
+    run.of(Drawing).calls -= sum(map(_between_0_and_1, values))
 
 
 def consulted(run: Run) -> int:

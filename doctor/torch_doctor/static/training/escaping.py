@@ -100,14 +100,7 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
         modes.lost_sight(run, whole)
     _lost_constants(run, whole)
     modes.met_whole(run, [each for each in map(run.objects.get, whole) if isinstance(each, Module)])
-    for module in run.building:
-        opaque = isinstance(module, Module) and module.cls is not None and module.cls.opaque_base()
-        if module.id in held(values) or (opaque and module.id in whole):
-            run.heap.set(module.facts, Fact.INITIALISED, value=True)  # its base's constructor ran there, perhaps
-            others = (run.objects.get(number) for number in modules - {module.id})
-            for other in others:
-                if other is not None:
-                    run.heap.set(other.facts, Fact.REGISTERED, value=True)  # in it, perhaps
+    _built_there(run, held(values), modules, whole)
     if optimizers or modules or forwards or retained or scalers or reached_loaders or outputs or states:
         run.emit(
             Escaped,
@@ -128,6 +121,16 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
 def _is_method_of_model(holders: Args) -> bool:
     """Whether it is a method of a model that is called: that may train the model, from whatever it gets."""
     return any(isinstance(holder, Method) and isinstance(holder.of, Module) for holder in holders)
+
+
+def _built_there(run: Run, given: frozenset[int], modules: frozenset[int], whole: frozenset[int]) -> None:
+    """Modules that are being built, and get there, may be initialised there, and get others as their parts."""
+    for module in run.building:
+        opaque = isinstance(module, Module) and module.cls is not None and module.cls.opaque_base()
+        if module.id in given or (opaque and module.id in whole):
+            run.heap.set(module.facts, Fact.INITIALISED, value=True)  # its base's constructor ran there, perhaps
+            for other in filter(None, map(run.objects.get, modules - {module.id})):
+                run.heap.set(other.facts, Fact.REGISTERED, value=True)  # in it, perhaps
 
 
 def _held(run: Run, holders: Args) -> frozenset[int]:

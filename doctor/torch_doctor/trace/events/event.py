@@ -32,7 +32,8 @@ class TensorFact(Struct, frozen=True, kw_only=True):
     the data loader whose batches went into it, 0 when there is none or it is not known which. `name` is the user's expression.
     `dtype` is torch's name of it without the `torch.` ("floating" where only that is known, "" where nothing is). `shape`
     holds the size of each dimension: a number, a word (dimensions with the same word are as long), or None where it is
-    not known; "..." in front stands for any number of others. It is None where nothing is known.
+    not known; "..." in front stands for any number of others. It is None where nothing is known. `chance` is False for what no
+    random transform of its data set has touched, although one made other parts of the same rows.
     """
 
     kind: Kind = Kind.UNKNOWN
@@ -50,6 +51,7 @@ class TensorFact(Struct, frozen=True, kw_only=True):
     cuts: frozenset[int] = NO_EVENTS
     leaf: Tri = None
     loader: int = 0
+    chance: Tri = None
 
     def words(self) -> str:
         """The tensor in words."""

@@ -1,6 +1,7 @@
 """Reads rows of datasets twice: does a row change each time it is read?
 
-Where nothing in it stays, as in pairs of views, or what stays is what the noise was added to, chance is part of the task.
+Where nothing in it stays, as in pairs of views, or what stays is what the noise was added to, chance is part of the task; where
+what stays is as large as what changes, that alone may be what the model gets.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ class Instrument(Base):
             one.is_floating_point() and one.dim() and one.shape == other.shape for one in staying for other in moving
         )
         targets = bool(staying) or (all(map(_labels, rows)) and len({repr(_labels(each)) for each in rows}) == 1)
-        return bool(moving), bool(moving) and targets and not clean
+        sizes = [max((one.numel() for one in parts), default=0) for parts in (moving, staying)]
+        return bool(moving), sizes[0] > sizes[1] and targets and not clean
 
     def _same(self, left: Any, right: Any) -> bool:
         return bool(((left == right) | ((left != left) & (right != right))).all())  # noqa: PLR0124 - NaN is not itself

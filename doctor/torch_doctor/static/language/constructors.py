@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.language import invocation
+from torch_doctor.static.language import defaults, invocation
 from torch_doctor.static.training import trainers
-from torch_doctor.static.values import Call, ClassValue, Fact, FunctionValue, Instance, Module, Unknown
+from torch_doctor.static.values import (
+    Call,
+    ClassValue,
+    Default,
+    Fact,
+    FunctionValue,
+    Instance,
+    Module,
+    Spread,
+    Unknown,
+    Value,
+    fresh_symbol,
+)
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -33,7 +45,14 @@ def _fill_dataclass(run: Run, thing: Instance | Module, cls: ClassValue, call: C
         if isinstance(base, ClassValue):
             names += [name for name in base.fact(Fact.ANNOTATED) if name not in names]
     given = dict(zip(names, call.args, strict=False)) | call.keywords
+    spread = "**" in call.keywords or any(isinstance(each, Spread) for each in call.args)
     for name in names:
         default = cls.find(name)
-        value = given.get(name) or (default[0] if default else Unknown())
-        run.heap.set(thing.fields, name, value)
+        value = Unknown() if default is None else _perhaps(default[0]) if spread else default[0]
+        run.heap.set(thing.fields, name, given.get(name) or value)
+
+
+def _perhaps(default: Value) -> Value:
+    """A field of which nobody knows whether the call gives it: a number is one by default."""
+    value = defaults.by_default(default, fresh_symbol())
+    return value if isinstance(value, Default) else Unknown()

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.language import narrowing
+from torch_doctor.static.measuring.arguments import dtype_of
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.shapes import DTYPES
 from torch_doctor.static.values import (
@@ -31,6 +32,7 @@ from torch_doctor.static.values import (
     Tool,
     Value,
 )
+from torch_doctor.static.values.shapes import is_floating
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,6 +123,8 @@ def _outcome(op: str, left: Value, right: Value) -> bool | None:
         return _with_constant(op, left, right.value)
     if op not in ("is", "=="):
         return None
+    if isinstance(left, Plain) or isinstance(right, Plain):
+        return _is_dtype(left, right)
     if isinstance(left, Lib) and isinstance(right, Lib):
         names = [_NAMES.get(canonical(value.name)) for value in (left, right)]
         if None not in names:
@@ -128,6 +132,14 @@ def _outcome(op: str, left: Value, right: Value) -> bool | None:
     if not _names_one_thing(right):
         left, right = right, left
     return _is_named(left, right) if _names_one_thing(right) and not isinstance(left, Either) else None
+
+
+def _is_dtype(left: Value, right: Value) -> bool | None:
+    """Whether a tensor has a dtype, where both are known; how precise floating numbers are may change under autocast."""
+    one, other = dtype_of(left), dtype_of(right)
+    if not one or not other or (is_floating(one) and is_floating(other)):
+        return None
+    return one == other
 
 
 def _with_constant(op: str, left: Value, right: object) -> bool | None:

@@ -46,31 +46,31 @@ METHODS: dict[str, OfModule] = {}
 
 @handles(METHODS, "add_module", "register_module")
 def _add_module(run: Run, of: Module, _: str, call: Call) -> Value | None:
-    if len(call.args) < 2:  # noqa: PLR2004 - name and module
+    key, module = call.argument(0, "name"), call.argument(1, "module")
+    if module is None:
         return None
-    key = call.args[0]
     name = str(key.value) if isinstance(key, Const) else UnknownName.among(of)
-    registering.set_module_attribute(run, of, name, call.args[1], call.node)
+    registering.set_module_attribute(run, of, name, module, call.node)
     return NOTHING
 
 
 @handles(METHODS, "register_parameter")
 def _register_parameter(run: Run, of: Module, _: str, call: Call) -> Value | None:
-    if len(call.args) < 2:  # noqa: PLR2004 - name and parameter
+    key, parameter = call.argument(0, "name"), call.argument(1, "param")
+    if parameter is None:
         return None
-    key = call.args[0]
     name = str(key.value) if isinstance(key, Const) else ANY_NAME
-    registering.set_module_attribute(run, of, name, call.args[1], call.node)
+    registering.set_module_attribute(run, of, name, parameter, call.node)
     return NOTHING
 
 
 @handles(METHODS, "register_buffer")
 def _register_buffer(run: Run, of: Module, _: str, call: Call) -> Value | None:
     registering.perhaps_early(run, of, call.node)
-    if len(call.args) < 2 or not isinstance(call.args[0], Const):  # noqa: PLR2004 - name and tensor
+    key, buffer = call.argument(0, "name"), call.argument(1, "tensor")
+    if buffer is None or not isinstance(key, Const):
         return None
-    buffer = call.args[1].at(NOWHERE) if isinstance(call.args[1], Tensor) else call.args[1]
-    run.heap.set(of.fields, str(call.args[0].value), buffer)
+    run.heap.set(of.fields, str(key.value), buffer.at(NOWHERE) if isinstance(buffer, Tensor) else buffer)
     return NOTHING
 
 
@@ -83,18 +83,20 @@ def set_by_name(run: Run, of: Module, _: str, call: Call) -> Value | None:
 
 
 @handles(METHODS, "append", "insert")
-def _append(run: Run, of: Module, _: str, call: Call) -> Value:
-    registering.add_to_list(run, of, call.args[-1:], call.node)
+def _append(run: Run, of: Module, name: str, call: Call) -> Value:
+    module = call.argument(0 if name == "append" else 1, "module")
+    registering.add_to_list(run, of, () if module is None else (module,), call.node)
     return of
 
 
 @handles(METHODS, "extend")
 def _extend(run: Run, of: Module, _: str, call: Call) -> Value | None:
-    if not call.args:
+    modules = call.argument(0, "modules", "sequential")
+    if modules is None:
         return None
-    registering.add_to_list(run, of, containers.content_of(run, call.args[0]).all(), call.node)
+    registering.add_to_list(run, of, containers.content_of(run, modules).all(), call.node)
     for observe in run.observers.registered:
-        observe(run, of, "", call.args, call.node)
+        observe(run, of, "", (modules,), call.node)
     return of
 
 

@@ -6,7 +6,7 @@ import builtins
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.language import courses, narrowing, targets
+from torch_doctor.static.language import courses, narrowing, streams, targets
 from torch_doctor.static.language.defaults import by_default
 from torch_doctor.static.library import library
 from torch_doctor.static.tables import functions, models, outdated, words
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
 
-_PLAIN = "id dir input repr format any all hash callable"
+_PLAIN = "id dir input repr format hash callable"
 """Functions whose result says nothing of what trains."""
 _CONVERTED = {"int": "int64", "float": "floating"}
 """What a tensor makes of numbers that these return."""
@@ -127,6 +127,19 @@ def length(run: Run, _: str, call: Call) -> Value:
     if isinstance(first, Tensor):
         return Plain(fresh_symbol(LENGTH), Making("size", (first,), of=0))
     return Plain((LENGTH, first.id)) if isinstance(first, Object) else Plain(fresh_symbol(LENGTH))
+
+
+@library("builtins.any", "builtins.all")
+def any_or_all(run: Run, name: str, call: Call) -> Value:
+    """Whether one of the items is true, or all are: known where the items are, or those that decide it."""
+    content = streams.stream_of(run, _first(call)).content
+    items = () if content is None else content.items
+    known = [bool(item.value) for item in items if isinstance(item, Const) and not isinstance(item, Default)]
+    wanted = name == "builtins.any"
+    if wanted in known:
+        return Const(wanted)
+    ends = content is not None and content.rest is None and len(known) == len(items)
+    return Const(not wanted) if ends else Plain()
 
 
 @library("builtins.type")

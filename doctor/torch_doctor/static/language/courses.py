@@ -20,6 +20,7 @@ from torch_doctor.static.values import (
     Content,
     Fact,
     Instance,
+    Lib,
     Loader,
     Module,
     Plain,
@@ -56,7 +57,7 @@ def course_of(run: Run, over: p.Expr, body: tuple[p.Stmt, ...] = ()) -> Course:
     """How a `for` with this body goes through something."""
     value = run.evaluate(over)
     text = run.text(over)
-    named = parameter_names.items(run, run.resolve(value), body)
+    named = parameter_names.items(run, run.resolve(value), body) or _numbered(run, over, body)
     if named is not None:
         return Course(len(named), lambda number: named[number - 1], text, LoopKind.COUNTED, len(named))
     stream = streams.stream_of(run, value, over)
@@ -69,6 +70,31 @@ def course_of(run: Run, over: p.Expr, body: tuple[p.Stmt, ...] = ()) -> Course:
 
     course = through(run, stream, text, body)
     return course if course.kind is not LoopKind.BATCHES else _telling(course, taken)
+
+
+def _numbered(run: Run, over: p.Expr, body: tuple[p.Stmt, ...]) -> tuple[Value, ...] | None:
+    """What a loop gets over parameters by their names, which `enumerate` numbers, or `zip` with numbers that do not end."""
+    if not isinstance(over, p.Call) or not any(map(_by_names, over.args)) or not parameter_names.sets_flags(body):
+        return None
+    function = run.resolve(run.evaluate(over.func))
+    name = function.name if isinstance(function, Lib) else ""
+    if name not in ("builtins.enumerate", "builtins.zip"):
+        return None
+    given = [run.resolve(run.evaluate(each)) for each in over.args]
+    found = [(number, parameter_names.items(run, each, body)) for number, each in enumerate(given)]
+    named = [(number, items) for number, items in found if items is not None]
+    others = [streams.stream_of(run, each) for each, (_, items) in zip(given, found, strict=True) if items is None]
+    if len(named) != 1 or any(name == "builtins.zip" and each.length != math.inf for each in others):
+        return None
+    (place, items), numbers = named[0], Plain()
+    if name == "builtins.enumerate":
+        return tuple(Sequence("tuple", Content((numbers, item))) for item in items)
+    beside = [each.item for each in others]
+    return tuple(Sequence("tuple", Content((*beside[:place], item, *beside[place:]))) for item in items)
+
+
+def _by_names(given: p.Expr) -> bool:
+    return isinstance(given, p.Call) and isinstance(given.func, p.Attribute) and given.func.name == "named_parameters"
 
 
 def _telling(course: Course, taken: Callable[[], None]) -> Course:

@@ -55,7 +55,7 @@ def items(run: Run, over: Value, body: tuple[p.Stmt, ...]) -> tuple[Value, ...] 
     None where it does something else, or where not every name is known: then one item stands for all.
     """
     module = run.objects.get(over.named) if isinstance(over, Params) and over.named else None
-    if not isinstance(module, Module) or not any(map(_sets_flag, walk(*body))):
+    if not isinstance(module, Module) or not sets_flags(body):
         return None
     names: dict[int, tuple[str, ...]] = {}
     if not _collect(run, module, "", names) or len(names) > WALKED:
@@ -64,6 +64,11 @@ def items(run: Run, over: Value, body: tuple[p.Stmt, ...]) -> tuple[Value, ...] 
         Sequence("tuple", Content((OneOfTexts(own), Params(frozenset((number,)), single=True))))
         for number, own in names.items()
     )
+
+
+def sets_flags(body: tuple[p.Stmt, ...]) -> bool:
+    """Whether a loop with this body tells which parameters require gradients."""
+    return any(map(_sets_flag, walk(*body)))
 
 
 def _sets_flag(node: p.Node) -> bool:

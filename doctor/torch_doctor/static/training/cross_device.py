@@ -172,6 +172,7 @@ def met(run: Run, made: Origin, beside: Value, name: str, node: p.Node) -> None:
     if (
         not made.sized
         or run.state.fact(Fact.PLACED_BY_DEFAULT)
+        or any(devices.lacks_gpu(symbol, holds) for symbol, holds in run.assumed.items())
         or not (beside.flow.graph or _has_parameters(run, root))
     ):
         return

@@ -12,14 +12,13 @@ from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.training import elsewhere
-from torch_doctor.static.values import Call, ClassValue, Const, FunctionValue, Plain, Spread
+from torch_doctor.static.values import Call, ClassValue, Const, FunctionValue, Module, Plain, Spread, Value
 from torch_doctor.trace import FunctionalDropout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Module, Value
     from torch_doctor.trace import Site
 
 
@@ -115,7 +114,12 @@ def called(run: Run, name: str, call: Call) -> None:
         or any(_switches(run, part) for part in _parts(computed))
     ):
         return
-    _write(run, name, call, off=_is_off(call.argument(1, "p")))
+    _write(
+        run,
+        name,
+        call,
+        off=_is_off(call.argument(1, "p")) or any(_is_off_in_another(run, part) for part in _parts(computed)),
+    )
 
 
 @library_family(ATTENTION, stage=Stage.NOTE)
@@ -139,12 +143,22 @@ def attended(run: Run, name: str, call: Call) -> None:
         return
     if any(_mode(part) or _switches(run, part) or _is_told(run, part) for part in _parts(given)):
         return
-    _write(run, name, call, off=not isinstance(rate, (Const, Plain)) or _is_off(rate), rate_site=run.site(given))
+    unused = not isinstance(rate, (Const, Plain)) or any(_is_off_in_another(run, part) for part in _parts(given))
+    _write(run, name, call, off=unused or _is_off(rate), rate_site=run.site(given))
 
 
 def _is_off(rate: Value | None) -> bool:
     """Whether a rate drops nothing, or is a setting that the user may leave at that."""
     return (isinstance(rate, Const) and not rate.value) or elsewhere.chosen(rate)
+
+
+def _is_off_in_another(run: Run, part: object) -> bool:
+    """Whether a rate is an attribute that drops nothing in another module of the class, which is called out of sight, perhaps."""
+    if not isinstance(part, p.Attribute):
+        return False
+    cls = run.modules_called[-1].cls
+    others = (each for each in run.objects.of(Module) if cls is not None and each.cls is cls)
+    return any(_is_off(rate) for each in others if isinstance(rate := each.fields.get(part.name), Value))
 
 
 def _write(run: Run, name: str, call: Call, *, off: bool, rate_site: Site | None = None) -> None:

@@ -92,7 +92,8 @@ class Redrawn:
             return False
         models = {each.module for each in self.trace.at(*backward.forwards) if isinstance(each, Forward)}
         built = any(each.module == forward.module for each in self.trace.of(ModuleBuilt))
-        if forward.module not in models or not built:  # of what is out of sight, methods may draw new weights
+        unseen = not built or forward.unseen  # the methods of what is out of sight may draw new weights
+        if forward.module not in models or unseen:
             return False
         own = self.trace.view(Family).within(backward.modules | {forward.module})
         renewed: list[tuple[int, frozenset[int]]] = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import is_not
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import UNSEEN, Flow, blend
@@ -24,6 +25,7 @@ from torch_doctor.static.values import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Args, Fields
 
@@ -128,6 +130,26 @@ def open_table(run: Run, table: Value, *, empty: bool = False, beside: Flow = UN
         content = table.content
         if content.rest is None or not beside.forwards <= content.rest.flow.forwards:
             run.heap.set(table.fields, "items", Content(content.items, _and_unknown(content.rest, beside)))
+
+
+def perhaps_let_go(run: Run, to: str, value: Value, node: p.Node) -> None:
+    """Somebody out of sight may have cut a graph: of tensors in a list, which others may replace, or where the name says so.
+
+    By torch's custom, a function whose name ends with an underscore changes what it gets.
+    """
+    if isinstance(value, Sequence) and value.kind == "list":
+        items = tuple(_perhaps_without_graph(item, node) for item in value.content.items)
+        if any(map(is_not, items, value.content.items)):
+            run.heap.set(value.fields, "items", Content(items, value.content.rest))
+    elif to.endswith("_") and (other := _perhaps_without_graph(value, node)) is not value:
+        run.heap.change(value, other)
+
+
+def _perhaps_without_graph(value: Value, node: p.Node) -> Value:
+    """A tensor with a graph that may have lost it, which no other value tells."""
+    if not isinstance(value, Tensor) or value.flow.graph is not True:
+        return value
+    return value.with_flow(value.flow.part(node))
 
 
 def _and_unknown(rest: Value | None, beside: Flow) -> Value:

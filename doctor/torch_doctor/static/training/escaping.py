@@ -89,6 +89,7 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
         given_gradients.changed(run, value, node)
         if isinstance(value, (Mapping, Sequence)):
             emptying.open_table(run, value, beside=beside if beside.forwards else UNSEEN)
+        emptying.perhaps_let_go(run, to, value, node)
     emptying.escaped(run, holders)
     exchanging.perhaps_inside(run, holders)
     if any(isinstance(value, Context) for value in values):

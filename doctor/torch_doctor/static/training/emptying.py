@@ -45,8 +45,8 @@ def replaced(run: Run, fields: Fields, key: object, new: object) -> None:
     options = _options(new) if isinstance(new, Value) else ()
     for option in _options(old):
         if not any(option is each for each in options):
-            for place in _keeping(option, fields, key, DEPTH):
-                if not (place == (fields.id, key) and isinstance(new, Value) and _keeps_a_graph(new)):
+            for place in _keeping(option, own := _holder(run, fields), key, DEPTH):
+                if not (place == (own, key) and isinstance(new, Value) and _keeps_a_graph(new)):
                     _note(run, place)
 
 
@@ -54,7 +54,7 @@ def emptied(run: Run, holder: Sequence | Mapping) -> None:
     """Something is taken out of a container."""
     if run.loop_depth and not run.modules_called:
         counters.begun_anew(run, holder)
-        for place in _keeping(holder, holder.fields, "items", DEPTH):
+        for place in _keeping(holder, holder.fields.id, "items", DEPTH):
             _note(run, place)
 
 
@@ -64,7 +64,7 @@ def escaped(run: Run, holders: Args) -> None:
         return
     for each in reachable(holders):
         if isinstance(each, (Sequence, Mapping, Instance)):
-            for place in _keeping(each, each.fields, "items", 1):
+            for place in _keeping(each, each.fields.id, "items", 1):
                 _note(run, place)
         if isinstance(each, Instance):
             sums = [name for name, value in each.fields.items() if isinstance(value, Plain) and value.flow.sums]
@@ -77,11 +77,11 @@ def is_emptied(run: Run, fields: Fields, key: object, carries: frozenset[int]) -
     emptied_in = run.state.fact(Fact.EMPTIED)
     if not emptied_in or not carries:
         return False
-    around = run.scope.iterations()
+    around, holder = run.scope.iterations(), _holder(run, fields)
     for earlier in run.trace.at(*carries):
         loops = {scope.loop for scope in earlier.scope.iterations()}
         common = next((scope.loop for scope in reversed(around) if scope.loop in loops), 0)
-        if common and (fields.id, key, common) not in emptied_in:
+        if common and (holder, key, common) not in emptied_in:
             return False
     return True
 
@@ -94,11 +94,17 @@ def _keeps_a_graph(value: Value) -> bool:
     return bool(value.flow.retained) or (value.flow.graph is True and bool(value.flow.forwards))
 
 
-def _keeping(value: Value, fields: Fields, key: object, depth: int) -> Iterator[tuple[int, object]]:
+def _holder(run: Run, fields: Fields) -> object:
+    """What tells a holder apart: the variables of a function are new in each call, and what is returned comes back."""
+    what = run.frame.what
+    return fields.id if what is None or fields is not run.frame.fields else what.node
+
+
+def _keeping(value: Value, holder: object, key: object, depth: int) -> Iterator[tuple[object, object]]:
     """Where a value, which lies there, keeps something."""
     if isinstance(value, (Tensor, Unknown)):
         if _keeps_a_graph(value):
-            yield fields.id, key
+            yield holder, key
     elif isinstance(value, Sequence):
         if value.flow.retained:
             yield value.fields.id, "items"
@@ -106,10 +112,10 @@ def _keeping(value: Value, fields: Fields, key: object, depth: int) -> Iterator[
         for name, each in value.fields.items():
             if isinstance(each, Value):
                 for option in _options(each):
-                    yield from _keeping(option, value.fields, name, depth - 1)
+                    yield from _keeping(option, value.fields.id, name, depth - 1)
 
 
-def _note(run: Run, place: tuple[int, object]) -> None:
+def _note(run: Run, place: tuple[object, object]) -> None:
     """All loops around empty the holder."""
     found = frozenset((*place, scope.loop) for scope in run.scope.iterations())
     known = run.state.fact(Fact.EMPTIED)

@@ -8,6 +8,7 @@ from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.landing import Landing
 from torch_doctor.static.language import conditions, courses, generators, targets, while_loops
+from torch_doctor.static.training import filling
 from torch_doctor.trace import LoopExited, LoopIterated, Scope, ScopeKind
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def _while(run: Run, node: p.While) -> bool:
 
     with taking.override(current=outer, ends=taking.ends | ({end} if end is not None else set())):
         alive = iterate(run, node, node.head, way.course, begin, lambda: run.block(node.body), ended)
+    if alive:
+        filling.until_long(run, node)
     return alive and run.block(node.other)
 
 

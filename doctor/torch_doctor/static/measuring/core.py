@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from torch_doctor.static.tables import shapes as table
 from torch_doctor.static.values import (
     Const,
+    Content,
     Either,
     Fact,
     ParameterValue,
@@ -46,7 +47,12 @@ def making(
 
 def _now(value: Sequence) -> Sequence:
     """A list as it is now."""
-    copy = Sequence(value.kind, value.content)
+    content = value.content
+    if any(Fact.FILLED_UP in each.facts for each in content.all() if isinstance(each, Sequence)):
+        rows = [_now(each) if isinstance(each, Sequence) else each for each in content.all()]
+        items = len(content.items)
+        content = Content(tuple(rows[:items]), rows[items] if len(rows) > items else None)
+    copy = Sequence(value.kind, content)
     if Fact.FILLED_UP in value.facts:
         copy.facts[Fact.FILLED_UP] = value.facts[Fact.FILLED_UP]
     return copy

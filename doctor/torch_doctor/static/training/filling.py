@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from torch_doctor.static import program as p
 from torch_doctor.static.measuring import making
-from torch_doctor.static.tables import words
-from torch_doctor.static.training.padding import FILLED, is_missing
+from torch_doctor.static.program.using import path_of
+from torch_doctor.static.training.padding import FILLED, filled_with, is_missing
 from torch_doctor.static.values import ARRAY, Const, Fact, Making, Plain, Sequence, Tensor, Value, symbol_of
 from torch_doctor.static.values.symbols import LENGTH, SLICE
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Symbol
-
-_MAKERS: Final = {name: Const(0) for name in words("zeros new_zeros zeros_like")} | {
-    "ones": Const(1),
-    "new_ones": Const(1),
-}
-_FILLING: Final = {"full": 1, "new_full": 2, "full_like": 1}
-"""Functions that fill a tensor with the argument at this place."""
 
 
 def repeated(made: Sequence, times: Value) -> Sequence:
@@ -49,6 +42,34 @@ def extended(run: Run, row: Sequence, by: Value, node: p.Node) -> None:
         run.heap.set(row.facts, fact, known)
 
 
+def until_long(run: Run, loop: p.While) -> None:
+    """`while len(row) < n: row.append(0)`, or `row += [0]`, is over: the row is filled up."""
+    test, body = loop.test, loop.body
+    if not isinstance(test, p.Compare) or test.op not in ("<", ">", "!=") or len(body) != 1:
+        return
+    short, long = (test.right, test.left) if test.op == ">" else (test.left, test.right)
+    if not isinstance(short, p.Call) or not isinstance(short.func, p.Name) or short.func.id != "len" or not short.args:
+        return
+    added = _added(body[0], path_of(short.args[0]))
+    if not isinstance(added, (p.Const, p.Name, p.Attribute)):
+        return  # another number each time, perhaps
+    row = run.resolve(run.evaluate(short.args[0]))
+    if isinstance(row, Sequence) and not _is_whole(row) and not isinstance(long, p.Const):
+        filled = making(FILLED, (), of=run.resolve(run.evaluate(added)), site=run.site(body[0]))
+        run.heap.set(row.facts, Fact.FILLED_UP, filled)
+
+
+def _added(statement: p.Stmt, row: str) -> p.Expr | None:
+    """What a statement adds to the end of a row that is written so; None where it does anything else."""
+    if isinstance(statement, p.Augment) and statement.op == "+" and path_of(statement.target) == row:
+        items = statement.value.items if isinstance(statement.value, p.Display) else ()
+        return items[0] if len(items) == 1 else None
+    call = statement.value if isinstance(statement, p.Evaluate) else None
+    if not isinstance(call, p.Call) or not isinstance(call.func, p.Attribute) or len(call.args) != 1:
+        return None
+    return call.args[0] if call.func.name == "append" and row and path_of(call.func.value) == row else None
+
+
 def cut(row: Sequence, stretch: Value, part: Sequence) -> Sequence:
     """The beginning of a row; one to which as many numbers were added as it is to have is filled up."""
     symbol = stretch.symbol if isinstance(stretch, Plain) else ("",)
@@ -71,7 +92,7 @@ def part_filled(run: Run, holder: Value, key: Value, node: p.Node) -> tuple[Maki
     made = _made(holder)
     if made is not None and made.name == "[]" and len(parts) == 1:
         parts, made = (made.args[1], *parts), _made(made.args[0])
-    fill = None if made is None else _fill(made)
+    fill = None if made is None else filled_with(made)
     if made is None or fill is None or not parts or not _varies(parts[-1], parts[:-1]):
         return None
     filled = making(FILLED, (), of=fill, site=run.site(node))
@@ -86,14 +107,6 @@ def _made(value: Value) -> Making | None:
         first = made.args[0]
         made = first.meta if isinstance(first, Tensor) else None
     return made if isinstance(made, Making) else None
-
-
-def _fill(made: Making) -> Value | None:
-    """What a tensor was filled with where it was made; None for any other one."""
-    place = _FILLING.get(made.name)
-    if place is None:
-        return _MAKERS.get(made.name)
-    return made.args[place] if len(made.args) > place else made.keywords.get("fill_value")
 
 
 def _varies(stretch: Value, others: tuple[Value, ...]) -> bool:

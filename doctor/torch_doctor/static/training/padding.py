@@ -26,8 +26,16 @@ PADDED: Final = "pad"
 """Names how a tensor is made that `torch.nn.functional.pad` makes longer."""
 PADS: Final = frozenset(("pad_sequence", TOKENIZED, FILLED))
 """Functions that put sequences side by side, the shorter ones padded, and names of what does the same."""
+JOINING: Final = frozenset(words("cat concat concatenate"))
+"""Functions that put a row, and what fills it up, one behind the other."""
 FUNCTIONS: Final = PADS | {PADDED}
 """Functions that pad, where and how much their arguments say."""
+_MAKERS: Final = {name: Const(0) for name in words("zeros new_zeros zeros_like")} | {
+    "ones": Const(1),
+    "new_ones": Const(1),
+}
+_FILLING: Final = {"full": 1, "new_full": 2, "full_like": 1}
+"""Functions that fill a tensor with the argument at this place."""
 _ARRANGING: Final = frozenset(
     (
         *MOVES,
@@ -86,10 +94,39 @@ def behind(run: Run, value: Value) -> Padding | None:
 
 
 def _pads_row(made: Making) -> bool:
-    """Whether this is `pad` by as much as a row is too short."""
+    """Whether this is `pad` by as much as a row is too short, or puts so many numbers beside it."""
+    if made.name in JOINING:
+        return _joined_with(made) is not None
     given = (made.args[1] if len(made.args) > 1 else made.keywords.get("pad")) if made.name == PADDED else None
     amounts = given.content.items if isinstance(given, Sequence) else ()
     return any(isinstance(each, Plain) and is_missing(each.symbol) for each in amounts)
+
+
+def _joined_with(made: Making) -> Value | None:
+    """What a row is filled up with to which as many numbers are joined as it is too short; None of any other."""
+    rows = made.args[0] if made.args and made.name in JOINING else None
+    for row in rows.content.items if isinstance(rows, Sequence) and rows.content.rest is None else ():
+        by = row.meta if isinstance(row, Tensor) else None
+        while isinstance(by, Making) and by.args and arranges(by):
+            by = by.args[0].meta if isinstance(by.args[0], Tensor) else None
+        if isinstance(by, Making) and any(map(_is_short_by, by.args)) and (fill := filled_with(by)) is not None:
+            return fill
+    return None
+
+
+def filled_with(made: Making) -> Value | None:
+    """What a tensor was filled with where it was made; None for any other one."""
+    place = _FILLING.get(made.name)
+    if place is None:
+        return _MAKERS.get(made.name)
+    return made.args[place] if len(made.args) > place else made.keywords.get("fill_value")
+
+
+def _is_short_by(size: Value) -> bool:
+    """Whether a size, or the only one, says by how much a row is too short."""
+    if isinstance(size, Sequence):
+        return len(size.content.items) == 1 and _is_short_by(size.content.items[0])
+    return isinstance(size, Plain) and is_missing(size.symbol)
 
 
 def is_missing(symbol: Symbol) -> bool:
@@ -180,6 +217,8 @@ def _fill(made: Making) -> Value | None:
     """What the shorter sequences are filled up with."""
     if made.name in (TOKENIZED, FILLED):
         return made.of if isinstance(made.of, Value) else None
+    if made.name in JOINING:
+        return _joined_with(made)
     if "**" in made.keywords:
         return None
     place, name = (3, "value") if made.name == PADDED else (2, "padding_value")

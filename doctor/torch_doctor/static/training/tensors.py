@@ -238,7 +238,7 @@ def _noted(run: Run, short: str, first: Value, call: Call, made: Tensor) -> None
 
 def _made(run: Run, short: str, call: Call) -> Making | None:
     """How the result of a function is made; of a difference, and of what was padded, also where and in which words."""
-    if short in functions.DIFFERENCES or short in padding.FUNCTIONS:
+    if short in functions.DIFFERENCES or short in padding.FUNCTIONS | padding.JOINING:
         return making(short, call.args, call.keywords, run.text(call.node), run.site(call.node))
     return making(short, call.args, call.keywords)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import library
 from torch_doctor.static.training import devices
-from torch_doctor.static.values import NOTHING, Autocast, Call, Const, Either, Plain, Unknown, Value
+from torch_doctor.static.values import NOTHING, Autocast, Call, Const, Either, Plain, Unknown, Value, fresh_symbol
 from torch_doctor.trace import AutocastEntered, AutocastExited
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 DEFAULTS = {"cuda": "float16", "cpu": "bfloat16", "xpu": "float16", "mps": "float16"}
 """What autocast computes in where it is not told (https://docs.pytorch.org/docs/stable/amp.html)."""
 STATE = "autocast"
+AS_IT_IS = "autocast as it is"
+"""Begins the symbol of whether autocast is on, where nothing in sight has switched it on."""
 SWITCH = "autocast switch"
 """What `torch.set_autocast_enabled` was given last on the path."""
 
@@ -41,6 +43,8 @@ def context(name: str, call: Call, born: Site) -> Autocast:
     position = 0 if older else 2
     enabled = None if is_open else call.flag("enabled", position=position, default=True)
     flag = call.argument(position, "enabled")
+    if isinstance(flag, Plain) and flag.symbol[0] == AS_IT_IS:
+        return Autocast(born, device, computes, enabled=False)  # nothing in sight has switched it on
     test = flag.symbol if isinstance(flag, (Plain, Unknown)) else None
     return Autocast(born, device, computes, enabled=enabled, test=test)
 
@@ -84,7 +88,9 @@ def switched(run: Run, _: str, call: Call) -> Value:
 def is_on(run: Run, _: str, __: Call) -> Value:
     """`torch.is_autocast_enabled()`: what the context says that is on, else what it was switched to."""
     around, switch = run.state.fields.get(STATE), run.state.fields.get(SWITCH)
-    return switch if isinstance(switch, Value) and not isinstance(around, int) else Plain()
+    if isinstance(around, int):
+        return Plain()
+    return switch if isinstance(switch, Value) else Plain((AS_IT_IS, fresh_symbol()))
 
 
 def current(run: Run) -> int | None:

@@ -95,8 +95,10 @@ def line(value: Value, masked: AbstractSet[Making], *, through: bool = True, dee
             continue
         if cut and not through and made.name in _MOVES_PLACES:
             return None  # the places were counted in another order
-        moved = None if through else _rolled(made)
-        if moved is not None or padding.arranges(made):
+        moved, begins = (None, None) if through else (_rolled(made), _filled_behind(made))
+        if begins is not None:
+            waiting.append((begins, start, cuts))
+        elif moved is not None or padding.arranges(made):
             waiting.append((made.args[0], start + (moved or 0), cuts + bool(moved)))
         elif made.name == _OF_PATHS and deep < _DEEP and (through or not cut):
             common = _common([line(part, masked, through=through, deep=deep + 1) for part in made.args])
@@ -138,6 +140,18 @@ def _rolled(made: Making) -> int | None:
     )
     along = isinstance(dim, Const) and dim.value in (1, -1)
     return -by.value if along and isinstance(by, Const) and type(by.value) is int else None
+
+
+def _filled_behind(made: Making) -> Value | None:
+    """The later places of rows behind which something else is joined, so that they have come forward; None for anything else."""
+    rows = made.args[0] if made.args and made.name in padding.JOINING else None
+    dim = made.args[1] if len(made.args) > 1 else made.keywords.get("dim")
+    if not isinstance(rows, Sequence) or rows.content.rest is not None or not isinstance(dim, Const):
+        return None
+    first = rows.content.items[0] if len(rows.content.items) > 1 else None
+    part = first.meta if isinstance(first, Tensor) else None
+    since = _start(part) if isinstance(part, Making) and part.name == "[]" and dim.value in (1, -1) else None
+    return first if since is not None and since[0] is None and since[1] > 0 else None
 
 
 def _goes_forward(made: Making, masked: AbstractSet[Making]) -> Tri:

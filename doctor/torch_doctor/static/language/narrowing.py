@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
+import collections.abc
+import numbers
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
 from torch_doctor.static.tables import layers, libraries, losses
 from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training.module_parts import some
 from torch_doctor.static.values import (
     ClassValue,
     Const,
@@ -33,6 +37,7 @@ from torch_doctor.static.values.joining import MAX_OPTIONS
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
+    from torch_doctor.trace import Tri
 
 
 def asked(run: Run, value: Value, cls: Value, node: p.Node) -> Value:
@@ -138,13 +143,10 @@ def is_instance(run: Run, value: Value, cls: Value) -> Value:
             return Const(value=False)
     if isinstance(value, Module) and "torch.nn.Module" in names:
         return Const(value=True)
-    simple = {"builtins.list": "list", "builtins.tuple": "tuple", "builtins.set": "set"}
-    if isinstance(value, Sequence) and names:
-        return Const(any(simple.get(name) == value.kind for name in names))
-    if isinstance(value, Mapping) and names:
-        return Const("builtins.dict" in names)
-    if isinstance(value, Const) and names and all(n.startswith("builtins.") for n in names):
-        return Const(type(value.value).__name__ in [name[9:] for name in names])
+    kind = _python_class(value)
+    answer = None if kind is None or not names else some(_derives(kind, option) for option in options)
+    if answer is not None:
+        return Const(answer)
     if isinstance(value, Tensor) and "torch.Tensor" in names:
         return Const(value=True)
     if isinstance(value, Tensor) and names and all(n.startswith("builtins.") and n != "builtins.object" for n in names):
@@ -152,6 +154,30 @@ def is_instance(run: Run, value: Value, cls: Value) -> Value:
     if isinstance(value, ParameterValue) and value.declared and {"torch.Tensor", "torch.nn.Parameter"} & set(names):
         return Const(value=True)
     return Plain(("isinstance", _symbol_of(value), *names))
+
+
+def _python_class(value: Value) -> type | None:
+    """The class of Python's that a value is of, where it is of one for certain."""
+    if isinstance(value, Sequence):
+        return {"list": list, "tuple": tuple, "set": set}.get(value.kind)
+    return dict if isinstance(value, Mapping) else type(value.value) if isinstance(value, Const) else None
+
+
+def _derives(kind: type, cls: Value) -> Tri:
+    """Whether a class of Python's derives from another, or counts as one of its kind; None where nobody knows."""
+    if not isinstance(cls, Lib):
+        return False if isinstance(cls, ClassValue) else None
+    name = canonical(cls.name)
+    module, _, last = name.rpartition(".")
+    if module in ("collections", "collections.abc", "typing"):
+        found = getattr(collections.abc, last, None) or getattr(collections, last, None)
+    elif module in ("builtins", "numbers"):
+        found = getattr(builtins if module == "builtins" else numbers, last, None)
+    else:
+        return None if kind is tuple and name == "torch.Size" else False
+    if not isinstance(found, type) or (kind is dict and found is not dict and issubclass(found, dict)):
+        return None  # an `OrderedDict` is made as any dict is
+    return issubclass(kind, found)
 
 
 def type_of(value: Value) -> Value:

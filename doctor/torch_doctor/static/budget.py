@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-STEPS = 12_000
+STEPS = 14_000
 """Statements and calls that the longest script may take: less than a second."""
 DEPTH = 24
 """Project functions that may be inside each other."""

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.libraries import hugging_face
 from torch_doctor.static.tables import data
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import augmenting, datasets, elsewhere, hub_rows, row_reading, stretches
+from torch_doctor.static.training import augmenting, datasets, elsewhere, hub_rows, row_reading, stretches, told_rows
 from torch_doctor.static.values import (
     Args,
     Bound,
@@ -45,14 +44,6 @@ if TYPE_CHECKING:
     from torch_doctor.trace.events import Trail
 
 
-class Datasets(Knowledge):
-    """The data sets that were described."""
-
-    def __init__(self) -> None:
-        self.events: dict[int, DatasetBuilt] = {}  # by their numbers
-        self.stored: dict[str, int] = {}  # the numbers of those of a hub, by their rows
-
-
 _PREPARES = (FunctionValue, Bound, Partial, Tool, Module, ClassValue, Lib)
 
 
@@ -65,18 +56,19 @@ def describe(run: Run, value: Value | None, node: p.Node) -> int:
         return 0 if stored is None else _stored(run, stored, node)
     value = run.resolve(value)
     number = value.id if isinstance(value, Object) else 0
-    if number and number in run.of(Datasets).events:
+    if number and number in run.of(told_rows.Datasets).events:
+        told_rows.tell_here(run, number)
         return number
     event = _read(run, value, node)
     if event is None:
         return 0
-    run.of(Datasets).events[event.dataset] = event
+    run.of(told_rows.Datasets).events[event.dataset] = event
     return event.dataset
 
 
 def _stored(run: Run, rows: hub_rows.Rows, node: p.Node) -> int:
     """The number of a data set of a hub that has these rows."""
-    known = run.of(Datasets)
+    known = run.of(told_rows.Datasets)
     if rows.text not in known.stored:
         parts = () if rows.of is None else (_stored(run, rows.of, node),)
         event = _built(
@@ -157,7 +149,7 @@ def _of_library(run: Run, value: Tool, node: p.Node) -> DatasetBuilt:
     name = canonical(value.name)
     given = value.args[0] if value.args else value.keywords.get("dataset") or value.keywords.get("datasets")
     if name in data.SUBSETS:
-        base = run.of(Datasets).events.get(describe(run, given, node))
+        base = run.of(told_rows.Datasets).events.get(describe(run, given, node))
         portion = value.fact(Fact.PORTION)
         indices = value.args[1] if len(value.args) > 1 else value.keywords.get("indices")
         text = f"part {value.id}" if portion is not ... else "" if indices is None else _text(indices)
@@ -173,7 +165,7 @@ def _of_library(run: Run, value: Tool, node: p.Node) -> DatasetBuilt:
             stretches=() if indices is None else stretches.of(run, (indices,)),
         )
     if name in data.CONCATENATIONS:
-        parts = [run.of(Datasets).events.get(describe(run, item, node)) for item in _listed(given)]
+        parts = [run.of(told_rows.Datasets).events.get(describe(run, item, node)) for item in _listed(given)]
         known = [part for part in parts if part is not None]
         return _built(
             run,
@@ -229,7 +221,7 @@ def _of_project(run: Run, value: Instance, node: p.Node) -> DatasetBuilt | None:
 
 
 def _one_of(run: Run, value: Either, node: p.Node) -> DatasetBuilt | None:
-    found = [run.of(Datasets).events.get(describe(run, option, node)) for _, option in value.options]
+    found = [run.of(told_rows.Datasets).events.get(describe(run, option, node)) for _, option in value.options]
     known = [event for event in found if event is not None]
     if not known:
         return None

@@ -53,9 +53,6 @@ class Scaling(Observer, called=(Lib, Tool, Instance, Method, Unknown)):
 
     writes = (RowsScaled, BatchReworked)
 
-    def __init__(self) -> None:
-        self._told: set[int] = set()
-
     def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
         """Arithmetic with what a loader gave, before a model gets it."""
         if op in "+-*/":
@@ -74,8 +71,7 @@ class Scaling(Observer, called=(Lib, Tool, Instance, Method, Unknown)):
             return
         for value in values:
             given = isinstance(value, (Tensor, Unknown)) and value.flow.source is Source.LOADER
-            if given and not value.flow.forwards and value.flow.loader not in self._told:
-                self._told.add(value.flow.loader)
+            if given and not value.flow.forwards and not _told(run, value.flow.loader):
                 run.emit(BatchReworked, node, loader=value.flow.loader)
 
     def built(self, run: Run, thing: Value, call: Call) -> None:
@@ -103,6 +99,11 @@ class Scaling(Observer, called=(Lib, Tool, Instance, Method, Unknown)):
             mean=mean,
             std=std,
         )
+
+
+def _told(run: Run, loader: int) -> bool:
+    """Whether it is known on the current path that something is computed of what a loader gives."""
+    return any(event.loader == loader and event.guards <= run.guards for event in run.trace.of(BatchReworked))
 
 
 def _transform(run: Run, data: Tool | Instance) -> Value | None:

@@ -258,6 +258,7 @@ class Script:
         outputs: Iterable[Forward] = (),
         retained: Iterable[Retained] = (),
         returned: bool = False,
+        stays: bool = False,
     ) -> Escaped:
         """Something escapes."""
         return self.add(
@@ -270,6 +271,7 @@ class Script:
             outputs=frozenset(event.index for event in outputs),
             retained=frozenset(event.index for event in retained),
             returned=returned,
+            stays=stays,
         )
 
     def not_called(self, name: str, of: str, target: int = 0) -> NotCalled:

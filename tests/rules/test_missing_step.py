@@ -77,6 +77,15 @@ def test_who_got_the_optimizer_before_the_passes_does_not_step_it_in_them(script
     assert script.found(MissingStep) == ["loss.backward()"]
 
 
+def test_a_thread_that_got_the_optimizer_before_the_passes_may_step_it_in_them(script: Script) -> None:
+    model = script.model()
+    optimizer = script.optimizer(model)
+    script.escaped(to="Thread", optimizers=[optimizer], stays=True)
+    for _ in script.loop():
+        script.backward(model)
+    assert script.found(MissingStep) == []
+
+
 def test_a_step_of_unknown_parameters_may_be_it(script: Script) -> None:
     model = script.model()
     script.optimizer(model)

@@ -59,12 +59,12 @@ def _may_be_used(gradients: Gradients, cleared: ZeroGrad, backward: Backward, wa
 
 
 def _may_be_kept(gradients: Gradients, optimizer: int, backward: Backward) -> bool:
-    """Whether the optimizer escapes to who may step it, from a hook or another thread: before the pass, or in the same phase."""
+    """Whether the optimizer escapes to who may step it: to another thread before the pass, or to anyone in the same phase."""
     trace = gradients.trace
     return any(
         optimizer in event.optimizers
         and not (event.builds or event.returned)
-        and (event.index < backward.index or trace.same_phase(event, backward))
+        and ((event.stays and event.index < backward.index) or trace.same_phase(event, backward))
         and gradients.on_path(event, backward)
         for event in trace.of(Escaped)
     )

@@ -67,13 +67,12 @@ class MissingStep(Rule):
     stepped once. A step refutes the finding.
 
     ## When it stays silent
-    When the optimizer may be stepped out of sight before the gradients are cleared (one that is built out of sight is
-    reported where every iteration clears its gradients, computes them, and nothing steps); when the optimizer went out of
-    sight before, to who may step it from a hook or a thread; when gradients are assigned that no forward pass in sight led
-    to; when another optimizer or an
-    update by hand moves the same parameters; outside loops; where the optimizer steps in another loop and this one does not
-    clear through it; where the script reads the gradients, of parameters or of inputs, to compare them, to print them or to
-    draw a saliency map, or has hooks that get them; in tests.
+    When the optimizer may be stepped out of sight before the gradients are cleared (one that is built out of sight
+    is reported where every iteration clears its gradients, computes them, and nothing steps); when another thread
+    got the optimizer before, which may step it; when gradients are assigned that no forward pass in sight led to;
+    when another optimizer or an update by hand moves the same parameters; outside loops; where the optimizer steps
+    in another loop and this one does not clear through it; where the script reads the gradients, of parameters or
+    of inputs, to compare them, to print them or to draw a saliency map, or has hooks that get them; in tests.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step

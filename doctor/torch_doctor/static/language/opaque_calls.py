@@ -117,7 +117,7 @@ def launch(run: Run, name: str, call: Call) -> Value | None:
     launcher = launchers.LAUNCHERS[name]
     result = launched(run, launcher, call)
     if launcher.beside and result is not None:
-        escaping.hand_over(run, call.name, call.values, (), call.node)
+        escaping.hand_over(run, call.name, call.values, (), call.node, stays=True)
     return result
 
 

@@ -63,10 +63,11 @@ class Assigning(Knowledge):
         self.node: p.Assign | None = None
 
 
-def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> None:
+def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node, *, stays: bool = False) -> None:  # noqa: PLR0913 - what goes where, and how long
     """Write that what these values hold went out of sight: from here on, all of it may be otherwise.
 
-    `holders` are what somebody got or has, `values` those among them that may go backward there.
+    `holders` are what somebody got or has, `values` those among them that may go backward there. `stays`: who got
+    them goes on while the script does.
     """
     reached = _held(run, holders)
     assigned = run.of(Assigning).node
@@ -116,6 +117,7 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
             outputs=outputs,
             states=states,
             builds=builds,
+            stays=stays,
         )
 
 

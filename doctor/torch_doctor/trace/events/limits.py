@@ -29,7 +29,7 @@ class Escaped(Event, frozen=True, kw_only=True):
     tells of a `step()` of something unresolved. `loaders` are the data loaders among it. `outputs` are the forwards of which
     something is in it that may have a graph, whether it looks like a loss or not. `states` are the events that took states of
     modules which are in it. `builds`: an optimizer or a scheduler is made of it there; that computes no gradients, and neither
-    applies nor clears any.
+    applies nor clears any. `stays`: a thread got it, which goes on while the script does.
     """
 
     to: str
@@ -43,6 +43,7 @@ class Escaped(Event, frozen=True, kw_only=True):
     outputs: frozenset[int] = NO_EVENTS
     states: frozenset[int] = NO_EVENTS
     builds: bool = False
+    stays: bool = False
 
     def words(self, names: Names, /) -> str:
         things = names.things(self.modules | self.optimizers, nothing="values")

@@ -37,15 +37,35 @@ def initialise(run: Run, thing: Instance | Module, cls: ClassValue, call: Call) 
         after = cls.find("__post_init__")
         if after is not None and isinstance(after[0], FunctionValue):
             invocation.enter(run, after[0], Call((thing,), {}, call.node))
+    elif cls.opaque_base() or cls.libraries():
+        _fill_out_of_sight(run, thing, cls, call)
+
+
+def _annotated(cls: ClassValue) -> list[str]:
+    """The names that a class and its bases annotate, those of the bases first."""
+    classes = [base for base in reversed(cls.mro()) if isinstance(base, ClassValue)]
+    return list(dict.fromkeys(name for base in classes for name in base.fact(Fact.ANNOTATED)))
+
+
+def _is_spread(call: Call) -> bool:
+    return "**" in call.keywords or any(isinstance(each, Spread) for each in call.args)
+
+
+def _fill_out_of_sight(run: Run, thing: Instance | Module, cls: ClassValue, call: Call) -> None:
+    """A constructor that nobody can follow may give an annotated name what the call gives, whatever the class has there."""
+    unclear = bool(call.args) or _is_spread(call)
+    for name in _annotated(cls):
+        default = cls.find(name)
+        if name in call.keywords:
+            run.heap.set(thing.fields, name, Unknown())
+        elif unclear and default is not None:
+            run.heap.set(thing.fields, name, _perhaps(default[0]))
 
 
 def _fill_dataclass(run: Run, thing: Instance | Module, cls: ClassValue, call: Call) -> None:
-    names: list[str] = []
-    for base in reversed(cls.mro()):
-        if isinstance(base, ClassValue):
-            names += [name for name in base.fact(Fact.ANNOTATED) if name not in names]
+    names = _annotated(cls)
     given = dict(zip(names, call.args, strict=False)) | call.keywords
-    spread = "**" in call.keywords or any(isinstance(each, Spread) for each in call.args)
+    spread = _is_spread(call)
     for name in names:
         default = cls.find(name)
         value = Unknown() if default is None else _perhaps(default[0]) if spread else default[0]

@@ -90,6 +90,10 @@ NEUTRAL: frozenset[str] = frozenset(("torch", *libraries.every(lambda library: l
 """Packages, modules and functions whose decorators and contexts switch nothing; what torch has that does is modelled."""
 
 
+STACKS = frozenset(("contextlib.ExitStack", "contextlib.AsyncExitStack"))
+"""What enters contexts by a call, and leaves them all together."""
+
+
 @functools.lru_cache(maxsize=16384)
 def harmless(name: str) -> bool:
     """Tell whether a call of this canonical name leaves gradients and modes alone; it says nothing of the result.

@@ -93,8 +93,11 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node, *, s
         emptying.perhaps_let_go(run, to, value, node)
     emptying.escaped(run, holders)
     exchanging.perhaps_inside(run, holders)
-    if any(isinstance(value, Context) for value in values):
+    stacks = any(isinstance(value, Tool) and value.name in libraries.STACKS for value in values)
+    if stacks or any(isinstance(value, Context) for value in values):
         run.set_grad(to, None, node)  # it may be entered there
+    if stacks:
+        places.placed_by_default(run)
     scalers, reached_loaders = _scalers_and_loaders(run, holders)
     whole = module_parts.with_parts(run, modules)
     places.lost_sight(run, whole, reached_loaders)

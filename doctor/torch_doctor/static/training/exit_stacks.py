@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.training import autocasting, escaping
-from torch_doctor.static.values import NOTHING, Bound, Call, Context, Instance, Tool, Unknown, Value, held
+from torch_doctor.static.tables import libraries
+from torch_doctor.static.training import autocasting, devices, escaping, places
+from torch_doctor.static.values import NOTHING, Bound, Call, Context, Instance, Plain, Tool, Unknown, Value, held
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
 
-_STACKS = frozenset(("contextlib.ExitStack", "contextlib.AsyncExitStack"))
 _ENTERS = frozenset(("enter_context", "enter_async_context"))
 _LEAVES = frozenset(("close", "aclose", "pop_all"))
 
 
 def is_stack(value: Value) -> bool:
     """Whether this is a stack of contexts."""
-    return isinstance(value, Tool) and value.name in _STACKS
+    return isinstance(value, Tool) and value.name in libraries.STACKS
 
 
 def method(run: Run, of: Tool, name: str, call: Call) -> Value | None:
     """A method of a stack of contexts; None for other things, and for methods that neither enter nor leave."""
-    if of.name not in _STACKS:
+    if of.name not in libraries.STACKS:
         return None
     if name in _ENTERS:
         return _enter(run, run.resolve(call.argument(0) or Unknown()), call.node)
@@ -48,6 +48,8 @@ def _enter(run: Run, context: Value, node: p.Node) -> Value:
         if isinstance(enter, Bound):
             return run.call(enter, Call((), {}, node))
     if escaping.neutral(context):
+        if isinstance(context, Plain) and context.symbol[0] == devices.DEVICE:
+            places.placed_by_default(run)  # from here on, all is made there
         return context
     escaping.passed(run, context, (), run.text(node), node)
     _unknown(run, node)
@@ -57,3 +59,4 @@ def _enter(run: Run, context: Value, node: p.Node) -> Value:
 def _unknown(run: Run, node: p.Node) -> None:
     run.set_grad(run.text(node), None, node)
     run.heap.set(run.state.fields, autocasting.STATE, None)
+    places.placed_by_default(run)

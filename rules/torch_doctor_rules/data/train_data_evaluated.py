@@ -81,11 +81,12 @@ class TrainDataEvaluated(Rule):
     trained on in one are evaluated in a later one.
 
     ## When it stays silent
-    Where other rows are evaluated too (the score on training data is then shown beside), with samplers, with slices and
-    subsets whose bounds are not known or reach back over another by the length of a window, for data sets that a
-    comprehension or a `map` makes of who knows how many parts, for splits that are drawn anew with a generator, a seed or a
-    model of their own, and where the evaluation computes no loss as training does, or, of a model that computes its loss itself,
-    adds none up. Of data sets of a hub the splits, and what `select`, `shuffle` and the like make of them, are known.
+    Where other rows are evaluated too (the score on training data is then shown beside), with samplers, with slices and subsets
+    whose bounds are not known or reach back over another by the length of a window, for data sets that a comprehension or a
+    `map` makes of who knows how many parts, for a data set that draws each row whatever the index is, for splits that are drawn
+    anew with a generator, a seed or a model of their own, and where the evaluation computes no loss as training does, or, of a
+    model that computes its loss itself, adds none up. Of data sets of a hub the splits, and what `select`, `shuffle` and the
+    like make of them, are known.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.random_split

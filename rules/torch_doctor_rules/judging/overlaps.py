@@ -97,8 +97,10 @@ class Overlaps:
         if trained.sampled is not False or evaluated.sampled is not False:
             return None, False
         first, second = self.loaders.dataset(trained), self.loaders.dataset(evaluated)
-        if first is None or second is None or first.iterable is not False or first.several or second.several:
+        if first is None or second is None or first.iterable is not False:
             return None, False
+        if any(each.several or each.drawn for each in (first, second)):
+            return None, False  # rows that are drawn are others each time
         if first.dataset == second.dataset:
             return evaluated.site, False
         if first.rows and first.rows == second.rows:

@@ -24,10 +24,20 @@ def draws(value: Instance) -> bool:
     if len(parameters) != 1:
         return False
     index = parameters[0].name
-    first = next((each for each in found[0].node.body if _mentions(each, index)), None)
+    reading = (each for each in found[0].node.body if not _only_checks(each))
+    first = next((each for each in reading if _mentions(each, index)), None)
     if not isinstance(first, p.Assign):
         return first is None
     return not _mentions(first.value, index) and all(isinstance(each, p.Name) for each in first.targets)
+
+
+def _only_checks(statement: p.Stmt) -> bool:
+    """Whether it raises, deletes a name, or compares something, as `assert` does."""
+    if isinstance(statement, p.Evaluate):
+        return not any(isinstance(each, p.Call) for each in walk(statement))  # which may seed what draws
+    if isinstance(statement, p.If):
+        return all(isinstance(each, p.Raise) for each in statement.body) and not statement.other
+    return isinstance(statement, p.Delete)
 
 
 def _mentions(part: p.Node, name: str) -> bool:

@@ -69,8 +69,8 @@ class Fp16WithoutScaler(Rule):
 
     ## When it stays silent
     In bfloat16, which has the range of float32; for inference, and for the one step of a test; where a gradient scaler or
-    a framework takes part (TDR109 says when it is used wrongly), gradients are divided by hand, or the dtype is not
-    known.
+    a framework takes part (TDR109 says when it is used wrongly), gradients are divided by hand, the dtype is not
+    known, or a function out of sight answers whether autocast is on.
 
     ## References
     - https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling

@@ -73,7 +73,8 @@ class Precision:
         """The float16 autocasts that the forward runs in, or that run in it."""
         for entered in self.trace.of(AutocastEntered):
             around = entered.index == forward.autocast
-            if (around or entered.within == forward.module) and entered.dtype == HALF and entered.enabled is not False:
+            on = entered.enabled is not False and not entered.asked
+            if (around or entered.within == forward.module) and entered.dtype == HALF and on:
                 yield entered
 
     def _halved(self, forward: Forward) -> Iterator[Moved]:

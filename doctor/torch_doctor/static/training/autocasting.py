@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import library
 from torch_doctor.static.training import devices
-from torch_doctor.static.values import NOTHING, Autocast, Call, Const, Either, Plain, Unknown, Value, fresh_symbol
+from torch_doctor.static.values import (
+    MADE,
+    NOTHING,
+    Autocast,
+    Call,
+    Const,
+    Either,
+    Plain,
+    Unknown,
+    Value,
+    asked,
+    fresh_symbol,
+)
 from torch_doctor.trace import AutocastEntered, AutocastExited
 
 if TYPE_CHECKING:
@@ -46,7 +58,8 @@ def context(name: str, call: Call, born: Site) -> Autocast:
     if isinstance(flag, Plain) and flag.symbol[0] == AS_IT_IS:
         return Autocast(born, device, computes, enabled=False)  # nothing in sight has switched it on
     test = flag.symbol if isinstance(flag, (Plain, Unknown)) else None
-    return Autocast(born, device, computes, enabled=enabled, test=test)
+    answered = isinstance(flag, Unknown) and flag.symbol[0] == MADE and not asked(flag.symbol)  # of no setting
+    return Autocast(born, device, computes, enabled=enabled, test=test, asked=answered)
 
 
 def chosen(value: Value) -> Autocast | None:
@@ -62,7 +75,7 @@ def enter(run: Run, made: Autocast) -> object:
     before: object = run.state.fields.get(STATE)
     within = run.modules_called[0].id if run.modules_called else 0
     enabled: Tri = made.enabled
-    fields = {"device": made.device, "dtype": made.dtype, "enabled": enabled, "within": within}
+    fields = {"device": made.device, "dtype": made.dtype, "enabled": enabled, "within": within, "asked": made.asked}
     event = run.emit(AutocastEntered, made.born, **fields)
     within_another = enabled is None and isinstance(before, int)  # which is there to be switched off, perhaps
     run.heap.set(run.state.fields, STATE, None if within_another else event.index)

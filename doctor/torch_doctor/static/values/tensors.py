@@ -137,12 +137,16 @@ class Context(Value):
 class Autocast(Value):
     """An autocast for a type of device in a dtype ("" where they are not known); `enabled` None when that is not known.
 
-    `born` is where it was made, and `test` what decides then whether it is on.
+    `born` is where it was made, and `test` what decides then whether it is on. `asked`: a function out of sight, which
+    is given nothing, answers that: it may ask whether it is on already.
     """
 
-    __slots__ = ("born", "device", "dtype", "enabled", "test")
+    __slots__ = ("asked", "born", "device", "dtype", "enabled", "test")
 
-    def __init__(self, born: Site, device: str, dtype: str, *, enabled: Tri, test: Symbol | None = None) -> None:
+    def __init__(  # noqa: PLR0913 - what autocast is told
+        self, born: Site, device: str, dtype: str, *, enabled: Tri, test: Symbol | None = None, asked: bool = False
+    ) -> None:
+        self.asked = asked
         self.born = born
         self.device = device
         self.dtype = dtype

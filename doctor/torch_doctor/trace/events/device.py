@@ -228,13 +228,14 @@ class WriterBuilt(Event, frozen=True, kw_only=True):
 class AutocastEntered(Event, frozen=True, kw_only=True):
     """`torch.autocast` begins: what runs on this type of `device` computes in `dtype` (torch's name; "": not known).
 
-    `within` is the module whose forward enters it, 0 outside of any.
+    `within` is the module whose forward enters it, 0 outside of any. `asked`: a function out of sight answers whether it is on.
     """
 
     device: str
     dtype: str
     enabled: Tri
     within: int = 0
+    asked: bool = False
 
     def words(self, _: Names, /) -> str:
         where = " on ".join(part for part in (self.dtype, self.device) if part)

@@ -27,10 +27,7 @@ def divisor(trace: Trace, average: Averaged, batch: Scope, *, rows: bool = False
     here = batch.parent is not None and [scope.called_at for scope in batch.parent.chain()] == [
         scope.called_at for scope in average.scope.chain()
     ]
-    apart = average.by_site not in (
-        None,
-        average.site,
-    )  # within a text, older Pythons know the place of all of it alone
+    apart = average.by_site != average.site  # within a text, older Pythons know the place of all of it alone
     if not (here and apart and average.by_site and is_path(name)):
         return []
     return [Wrap(average.by_site, f"len({name}.dataset)" if rows else f"len({name})")]

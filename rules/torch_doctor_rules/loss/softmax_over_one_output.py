@@ -91,12 +91,8 @@ class SoftmaxOverOneOutput(Rule):
         yield from first_per_site(self._found(trace))
 
     def _found(self, trace: Trace) -> Iterator[Finding]:
-        several = {
-            event.site for event in trace.of(Normalised) if event.size != 1
-        }  # attention, to one step and to more
-        constant = {
-            event.site: event for event in trace.of(Normalised) if event.size == 1 and event.site not in several
-        }
+        several = {each.site for each in trace.of(Normalised) if each.size != 1}  # attention, to one step and to more
+        constant = {each.site: each for each in trace.of(Normalised) if each.size == 1 and each.site not in several}
         reported = set()
         for loss in trace.of(LossCalled):
             made = constant.get(loss.input.operation_at) if loss.input.operation_at is not None else None

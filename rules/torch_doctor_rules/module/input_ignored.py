@@ -81,11 +81,11 @@ class InputIgnored(Rule):
     ## When it stays silent
     For parameters that have a default or begin with an underscore; where a base class, or another class of the file, has a
     `forward` with the same parameter, so that one call may be of either; for what is not a tensor of a loader's batch; for
-    what decides, is kept, changes something in place or goes to a function that may keep it, or to a method that is defined
-    more than once where its class is named; by the run alone, for what a
-    branch that is not taken may read, or a part that is no layer of torch's. Of a slice it tells where it has
-    a name and nothing else reads the same features (`a, b = x[:, :4], x[:, 4:]`); features that no line takes may be left
-    out on purpose. TDR310 reports a layer that is never reached.
+    what decides, is kept, changes something in place or goes to a function that may keep it, or to a method that is
+    defined more than once where its class is named; by the run alone, for what a branch that is not taken may read, or a
+    part that is no layer of torch's. Of a slice it tells where it has a name and nothing else reads the same features
+    (`a, b = x[:, :4], x[:, 4:]`); features that no line takes may be left out on purpose. TDR310 reports a layer that is
+    never reached.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.forward

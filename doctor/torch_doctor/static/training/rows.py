@@ -83,6 +83,7 @@ def _stored(run: Run, rows: hub_rows.Rows, node: p.Node) -> int:
         )
         known.events[event.dataset] = event
         known.stored[rows.text] = event.dataset
+    told_rows.tell_here(run, known.stored[rows.text])
     return known.stored[rows.text]
 
 

@@ -114,12 +114,8 @@ def called(run: Run, name: str, call: Call) -> None:
         or any(_switches(run, part) for part in _parts(computed))
     ):
         return
-    _write(
-        run,
-        name,
-        call,
-        off=_is_off(call.argument(1, "p")) or any(_is_off_in_another(run, part) for part in _parts(computed)),
-    )
+    unused = any(_is_off_in_another(run, part) for part in _parts(computed))
+    _write(run, name, call, off=unused or _is_off(call.argument(1, "p")))
 
 
 @library_family(ATTENTION, stage=Stage.NOTE)

@@ -47,9 +47,8 @@ class IgnoredInputs(Observer, called=(Lib, Method, Module, Bound, FunctionValue)
     def __init__(self) -> None:
         self._pure: dict[p.Node, bool] = {}
         self._functions: defaultdict[p.Node, set[p.Function]] = defaultdict(set)  # which calls were of which functions
-        self._handed: dict[
-            p.Node, set[tuple[FunctionValue, int, str]] | None
-        ] = {}  # which methods and functions got arguments
+        # Which methods and functions got the arguments of a call.
+        self._handed: dict[p.Node, set[tuple[FunctionValue, int, str]] | None] = {}
         self._hooked = False
         self._seen: set[tuple[p.Function, frozenset[str]]] = set()
 

@@ -97,10 +97,8 @@ class Overlaps:
         if trained.sampled is not False or evaluated.sampled is not False:
             return None, False
         first, second = self.loaders.dataset(trained), self.loaders.dataset(evaluated)
-        if first is None or second is None or first.iterable is not False:
+        if first is None or second is None or first.iterable is not False or not (_is_one(first) and _is_one(second)):
             return None, False
-        if any(each.several or each.drawn for each in (first, second)):
-            return None, False  # rows that are drawn are others each time
         if first.dataset == second.dataset:
             return evaluated.site, False
         if first.rows and first.rows == second.rows:
@@ -119,6 +117,11 @@ class Overlaps:
                 found.add(number)
                 waiting += self.loaders.parts(number)
         return found
+
+
+def _is_one(dataset: DatasetBuilt) -> bool:
+    """Whether it is one data set, whose rows stay the same: those that it draws are others each time."""
+    return not dataset.several and not dataset.drawn
 
 
 def _meet(trained: tuple[Stretch, ...], evaluated: tuple[Stretch, ...]) -> bool:

@@ -77,10 +77,10 @@ def _literal(made: Making) -> Meta:
     if isinstance(given, Tensor) or _is_array(given):
         meta = measured(given)
         return Meta(dtype_in(made) or ("" if "dtype" in made.keywords else meta.dtype), meta.shape)
-    shape, kinds = _written(given)
-    dtype = "floating" if "floating" in kinds else max(kinds, key=["bool", "int64", ""].index) if kinds else ""
-    dtype = "float32" if dtype == "floating" else dtype
-    return Meta(dtype_in(made) or ("" if "dtype" in made.keywords or "" in kinds else dtype), shape)
+    shape, found = _written(given)
+    fractions = "float64" if made.of == shapes.ARRAY else "float32"
+    dtype = fractions if "fractions" in found and not any(map(shapes.is_floating, found)) else shapes.promoted(found)
+    return Meta(dtype_in(made) or ("" if "dtype" in made.keywords or "" in found else dtype), shape)
 
 
 def _is_array(value: Value) -> bool:
@@ -88,12 +88,13 @@ def _is_array(value: Value) -> bool:
 
 
 def _written(value: Value) -> tuple[Shape | None, set[str]]:
-    """The shape of numbers written in lists, and of which types they are."""
-    if isinstance(value, (Const, Tensor)) or number_dtype(value) or _is_array(value):
+    """The shape of numbers written in lists, and their dtypes; "fractions" stands for Python's own."""
+    if isinstance(value, Tensor) or _is_array(value):
         meta = measured(value)
-        if not isinstance(value, Const) and not number_dtype(value):
-            return meta.shape, {"floating" if shapes.is_floating(meta.dtype) else meta.dtype}
-        return measured(value).shape, {number_dtype(value)}
+        return meta.shape, {meta.dtype}
+    if isinstance(value, Const) or number_dtype(value):
+        dtype = number_dtype(value)
+        return measured(value).shape, {"fractions" if shapes.is_floating(dtype) else dtype}
     if not isinstance(value, Sequence):
         return None, {""}
     content = value.content

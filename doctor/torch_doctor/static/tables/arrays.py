@@ -20,6 +20,19 @@ ALIKE = libraries.table(lambda library: library.alike)
 DOUBLE = frozenset(words("zeros ones empty eye linspace"))
 """Those whose numbers are float64 where no dtype is given."""
 
+WIDENED: Final[dict[str, tuple[str, ...]]] = {"sum": ("uint8",), "clip": ("bool",)}
+"""Those that give another dtype than torch does for some."""
+DTYPE_AT: Final[dict[str, int]] = {
+    **dict.fromkeys((f"numpy.{name}" for name in words("zeros ones empty array asarray ascontiguousarray")), 1),
+    **dict.fromkeys((f"numpy.{name}" for name in words("zeros_like ones_like empty_like")), 1),
+    **dict.fromkeys(("numpy.full", "numpy.full_like"), 2),
+    **dict.fromkeys(("numpy.arange", "numpy.eye"), 3),
+    "numpy.linspace": 5,
+}
+"""Which argument of a function is the dtype of its result."""
+OF_PYTHON: Final = "as_tensor"
+"""What makes an array of anything: of Python's own fractions, float64."""
+
 METHODS: Final[dict[str, str]] = {
     **{name: name for name in words("reshape squeeze ravel flatten transpose argmax argmin sum mean")},
     "copy": "clone",

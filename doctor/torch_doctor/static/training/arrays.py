@@ -37,6 +37,7 @@ from torch_doctor.trace import Kind
 if TYPE_CHECKING:
     from torch_doctor.static.libraries.library import Array
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Args, Keywords
 
 METHOD: Final = "method of an array"
 """Names how a method is made that was looked up on an array: of the array, and by its name."""
@@ -79,20 +80,30 @@ def _declared(array: Array) -> Making | None:
 def computed(name: str, call: Call) -> Making | None:
     """What a function of numpy makes of its arguments; None where that is not known."""
     alike = table.ALIKE.get(name)
-    return None if alike is None else _like(alike, call.args, call)
+    if alike is None or "ndmin" in call.keywords:
+        return None
+    at = table.DTYPE_AT.get(name)
+    if at is None or len(call.args) <= at:
+        return _like(alike, call.args, call.keywords)
+    return _like(alike, call.args[:at], {**call.keywords, "dtype": call.args[at]})
 
 
-def _like(alike: str, args: tuple[Value, ...], call: Call) -> Making | None:
+def _like(alike: str, args: Args, named: Keywords) -> Making | None:
     """What torch would make of the arguments under this name, with the dtypes of numpy."""
-    keywords = {"dim" if name == "axis" else name: value for name, value in call.keywords.items()}
+    keywords = {"dim" if name == "axis" else name: value for name, value in named.items()}
     given = tuple(_as_tensor(value) for value in args)
-    made = making(alike, given, keywords)
+    made = making(alike, given, keywords, ARRAY if alike == table.OF_PYTHON else None)
     if made is None:
         return None
     kept = kinds.leading(given[0]) if given and alike in _MOVING else None
     kind = Kind.LABELS if kept is not None and kept.kind is Kind.LABELS else Kind.UNKNOWN
-    if alike in table.DOUBLE and "dtype" not in keywords:
-        return _array(Meta("float64", measured(Tensor(meta=made)).shape), kind)
+    if "dtype" in keywords:
+        return _array(made, kind)
+    meta = measured(Tensor(meta=made))
+    if alike in table.DOUBLE or (alike == "mean" and shapes.is_integer(meta.dtype)):
+        return _array(Meta("float64", meta.shape), kind)
+    if given and measured(given[0]).dtype in table.WIDENED.get(alike, ()):
+        return _array(Meta("", meta.shape), kind)
     return _array(made, kind)
 
 
@@ -144,7 +155,7 @@ def method(func: Plain, call: Call) -> Making | None:
     alike = table.METHODS.get(name)
     if alike is None:
         return None
-    return _like(alike, (array, *call.args), call)
+    return _like(alike, (array, *call.args), call.keywords)
 
 
 def dtype_named(value: Value) -> str:

@@ -108,6 +108,8 @@ def promoted(dtypes: Iterable[str]) -> str:
         return floats[0] if len(floats) == len(found) and len(set(floats)) == 1 else "floating"
     if not found or "" in found:
         return ""
+    if {"uint8", "int8"} == set(found) - {"bool"}:
+        return "int16"
     return max(found, key=lambda dtype: _RANKS.get(dtype, 0))
 
 

@@ -70,10 +70,7 @@ def fixing(given: dict[str, Any]) -> Fixing | None:
 def with_proposals(report: Report, options: Options) -> Report:
     """The report whose findings say what would mend them; an error of ours costs that alone."""
     if any(finding.edits for finding in report.findings):
-        from torch_doctor.fixes import propose  # noqa: PLC0415 - libcst is slow to import
+        from torch_doctor.mending import with_proposals as proposed  # noqa: PLC0415 - libcst is slow to import
 
-        try:
-            report.findings[:] = propose(report.findings, report.sources, options.rules)
-        except Exception as error:  # noqa: BLE001 - as everywhere: the findings stand
-            report.failed("findings, to mend them", error)
+        return proposed(report, options)
     return report

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct, field
 
 from torch_doctor.rule import Finding  # noqa: TC001 - as above
-from torch_doctor.scan import Options, Report, scan
+from torch_doctor.scan import Options, scan
 from torch_doctor.sources.discovery import display
 from torch_doctor.sources.source import SourceFile  # noqa: TC001 - as above
 
@@ -61,7 +61,9 @@ def look(asked: Asked, settings: Settings) -> Looked:
         options = settings(asked.path, asked.raw)
         report = scan(options)
         if asked.mends and any(finding.edits for finding in report.findings):
-            _mend(report, options)
+            from torch_doctor.mending import harmless  # noqa: PLC0415 - libcst is slow to import
+
+            report = harmless(report, options)
     except SettingsError as error:
         return Looked(name, settings=str(error))
     except Exception as error:  # noqa: BLE001 - the next file is looked at nevertheless
@@ -72,12 +74,3 @@ def look(asked: Asked, settings: Settings) -> Looked:
     named = {name, *(site.path for site in sites)}
     sources = {path: file for path, file in report.sources.items() if path in named}
     return Looked(name, findings, sources, errors=tuple(report.errors), warnings=tuple(report.warnings))
-
-
-def _mend(report: Report, options: Options) -> None:
-    from torch_doctor.fixes import propose  # noqa: PLC0415 - libcst is slow to import
-
-    try:
-        report.findings[:] = propose(report.findings, report.sources, options.rules)
-    except Exception as error:  # noqa: BLE001 - the findings stand without
-        report.failed("what would mend the findings", error)

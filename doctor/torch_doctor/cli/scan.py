@@ -22,7 +22,7 @@ from torch_doctor.cli.telling import show_outputs, talk, tell_mended
 from torch_doctor.rule import Level, Verdict
 
 if TYPE_CHECKING:
-    from torch_doctor.cli.mending import Mended
+    from torch_doctor.mending import Mended
     from torch_doctor.scan import Report
 
 INTERRUPTED = 130  # as shells say of a process that Ctrl-C ended

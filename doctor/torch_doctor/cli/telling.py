@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.cli.fixing import Fixing
-    from torch_doctor.cli.mending import Mended
+    from torch_doctor.mending import Mended
     from torch_doctor.scan import Report
 
 

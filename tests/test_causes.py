@@ -41,9 +41,19 @@ def causes() -> Causes:
     return Causes((TELLING, YIELDING, ON_THE_WAY))
 
 
-def found(rule: Rule, row: int, cause: str = "", message: str = "it is wrong", path: str = "train.py") -> Finding:
-    site = Site(path, row, 1, row, 9)
-    return rule.finding(site, message, cause=cause, trail=[Step(site, "here"), Step(Site(path, 40, 1, 40, 9), "there")])
+def found(
+    rule: Rule,
+    row: int,
+    cause: str = "",
+    message: str = "it is wrong",
+    path: str = "train.py",
+    *,
+    wide: bool = False,
+    level: Level | None = None,
+) -> Finding:
+    site, there = Site(path, row, 1, row, 9), Site(path, 40, 1, 40, 9)
+    trail = [Step(site, "here"), Step(there, "there")]
+    return rule.finding(site, message, cause=cause, trail=trail, wide=wide, level=level)
 
 
 def told(causes: Causes) -> list[str]:
@@ -62,6 +72,28 @@ def test_another_file_and_another_rule_are_other_causes(causes: Causes) -> None:
     causes.add(found(TELLING, 2, "model", path="test.py"))
     causes.add(found(YIELDING, 3, "model"))
     assert told(causes) == ["1 TDR201 it is wrong", "2 TDR201 it is wrong", "3 TDR212 it is wrong"]
+
+
+def test_a_wide_cause_is_told_once_for_all_files(causes: Causes) -> None:
+    for path in ("train.py", "model.py", "predict.py"):
+        causes.add(found(TELLING, 3, "old name", path=path, wide=True))
+        causes.add(found(TELLING, 5, "old name", path=path, wide=True))
+    (said,) = causes.told()
+    assert (said.site.path, said.message) == ("model.py", "it is wrong (5 more, in 3 files)")
+    causes.add(found(TELLING, 3, "old name", path="serve.py", wide=True))
+    (said,) = causes.told()
+    assert said.message == "it is wrong"
+
+
+def test_of_a_quiet_rule_no_advice_is_told() -> None:
+    causes = Causes((TELLING,), quiet={TELLING.code})
+    seen = [found(TELLING, 3, "old", level=Level.ADVICE), found(TELLING, 5, "gone")]
+    for each in seen:
+        causes.add(each)
+    assert told(causes) == ["5 TDR201 it is wrong"]
+    assert [causes.is_new(each) for each in seen] == [False, False]
+    assert causes.is_new(found(TELLING, 7, "also gone"))
+    assert not causes.is_new(found(TELLING, 9, "also old", level=Level.ADVICE))
 
 
 def test_findings_without_a_cause_are_one_for_each_place(causes: Causes) -> None:

@@ -87,7 +87,7 @@ PLACES: dict[str, tuple[Any, str, Callable[..., bool], set[str]]] = {  # what of
     "causes": (causes, "_key", is_named, BUGS),
     "comments": (silencing, "suppressions", is_named, BUGS),
     "misspelt comments": (Silencing, "problems", is_named, BUGS),
-    "silencing": (pipeline.Scan, "_is_silenced", is_named, BUGS),
+    "silencing": (pipeline.Scan, "_is_left_out", is_named, BUGS),
     "what is out of sight": (Heard, "explain", is_named, BUGS),
     "what is not valid": (examining.Examiner, "_unreadable", is_named, BUGS),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from torch_doctor.rule import Finding, Level, Rule
-from torch_doctor.selection import Layer, UnknownSelectorError, check, names_of, select
+from torch_doctor.selection import Layer, UnknownSelectorError, check, names_of, quiet, select
 
 
 def rule(code: str, name: str, level: Level = Level.ERROR) -> Rule:
@@ -103,3 +103,18 @@ def test_an_unknown_selector_is_an_error(selector: str, said: str) -> None:
 
 def test_known_selectors_pass() -> None:
     check(["ALL", "TDR", "TDR1", *names_of(RULES)], RULES, "--select")
+
+
+@pytest.mark.parametrize(
+    ("layers", "without_advice"),
+    [
+        ((Layer(),), DEFAULT),
+        ((Layer(extend_select=("TDR601",)),), ["TDR101", "TDR102", "TDR201"]),
+        ((Layer(extend_select=("saved",)), Layer()), ["TDR101", "TDR102", "TDR201"]),
+        ((Layer(select=("ALL",)),), []),
+        ((Layer(select=("ALL",)), Layer(ignore=("TDR1",))), []),
+        ((Layer(extend_select=("TDR9",)),), DEFAULT),
+    ],
+)
+def test_only_a_rule_that_somebody_names_gives_advice(layers: tuple[Layer, ...], without_advice: list[str]) -> None:
+    assert sorted(quiet(select(RULES, layers), layers)) == without_advice

@@ -75,10 +75,10 @@ class Finding(Struct, frozen=True):
 
     `message` is in the present tense, names the user's identifiers in backticks, says the consequence, has no full stop
     and at most 100 characters. `trail` holds the places that explain it, in order, the reported site not among them
-    unless it has a note of its own. `help` is the remedy. Of several findings of a rule in one file that share a `cause`
-    only the first is reported, and its message says how many others there are ("": it is one of its own); `members` are
-    all of them, the first included. `behind`: it shows only when these broken parts do what they were meant to, so that
-    a run of the script as it is need not show it.
+    unless it has a note of its own. `help` is the remedy. Of several findings of a rule in one file, or in one project where
+    they are `wide`, that share a `cause` only the first is reported, and its message says how many others there are ("":
+    it is one of its own); `members` are all of them, the first included. `behind`: it shows only when these broken parts do
+    what they were meant to, so that a run of the script as it is need not show it.
     `edits`: what the rule would change; `fix`: the changes of text that this comes to, where somebody worked them out.
     """
 
@@ -90,6 +90,7 @@ class Finding(Struct, frozen=True):
     trail: tuple[Step, ...] = ()
     help: str = ""
     cause: str = ""
+    wide: bool = False
     witness: str = "static"
     verdict: Verdict | None = None
     evidence: tuple[Evidence, ...] = ()
@@ -188,10 +189,13 @@ class Rule(abc.ABC):
         help: str = "",  # noqa: A002 - the field's name in every output format
         trail: Iterable[Step] = (),
         cause: str = "",
+        wide: bool = False,
         edits: Iterable[Edit] = (),
+        level: Level | None = None,
     ) -> Finding:
-        """A finding of this rule; `edits` would mend it."""
-        return Finding(self.code, self.name, self.level, message, site, tuple(trail), help, cause, edits=tuple(edits))
+        """A finding of this rule; `edits` would mend it. `level`: it is less than the rule's, as advice is."""
+        told = (self.code, self.name, level or self.level, message, site, tuple(trail), help, cause, wide)
+        return Finding(*told, edits=tuple(edits))
 
     @classmethod
     def reads(cls) -> frozenset[type[Event]]:
@@ -225,12 +229,8 @@ def rules_in(package: str) -> Iterator[type[Rule]]:
     """The rule classes that the modules of a package define, those of packages in it too."""
     for name in modules(package):
         for member in vars(import_module(name)).values():
-            if (
-                isinstance(member, type)
-                and member.__module__ == name
-                and issubclass(member, Rule)
-                and not inspect.isabstract(member)
-            ):
+            ours = isinstance(member, type) and member.__module__ == name and issubclass(member, Rule)
+            if ours and not inspect.isabstract(member):
                 yield member
 
 

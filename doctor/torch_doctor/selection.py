@@ -91,6 +91,12 @@ def select(rules: Sequence[Rule], layers: Sequence[Layer]) -> tuple[Rule, ...]:
     return tuple(rule for rule in rules if rule.code in chosen)
 
 
+def quiet(chosen: Iterable[Rule], layers: Iterable[Layer]) -> frozenset[str]:
+    """The codes of the rules that speak because of their level: nobody has asked for the advice that they may have besides."""
+    named = [selector for layer in layers for selector in (*(layer.select or ()), *layer.extend_select)]
+    return frozenset(rule.code for rule in chosen if not any(matches(selector, rule) for selector in named))
+
+
 def hiding(rules: Iterable[Rule], chosen: Collection[Rule], layers: Iterable[Layer]) -> tuple[Rule, ...]:
     """The rules that do not speak, and behind whose findings those of others hide; not those that somebody ignores."""
     ignored = [selector for layer in layers for selector in layer.ignore]

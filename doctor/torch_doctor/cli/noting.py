@@ -65,7 +65,8 @@ def _noted(report: Report, options: Options, reason: str) -> Noted:
         by_file: dict[str, list[Finding]] = {}
         for finding in report.findings:
             if finding.verdict is not Verdict.REFUTED:
-                by_file.setdefault(finding.site.path, []).append(finding)
+                for each in (finding.wide and finding.members) or (finding,):  # a comment speaks for its own file
+                    by_file.setdefault(each.site.path, []).append(each)
         for name, findings in by_file.items():
             _note(report.sources.get(name), findings, reason, noted)
         if noted.findings == before:

@@ -64,13 +64,14 @@ def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
         exclude = (_patterns(excluding.base, config.exclude, f"{excluding.source}: exclude"),)
     else:
         exclude = None
-    chosen, hiding = _selected(flags, parts, rules)
+    chosen, hiding, quiet = _selected(flags, parts, rules)
     file_ignores = [ignore for part in parts for ignore in _of_part(part, loaded, rules)]
     file_ignores += _file_ignores(_pairs(flags.per_file_ignores), cwd, rules, "--per-file-ignores")
     options = Options(
         paths=paths,
         rules=chosen,
         hiding=hiding,
+        quiet=quiet,
         known=frozenset(selection.names_of(rules)),
         exclude=exclude,
         extend_exclude=(
@@ -205,15 +206,15 @@ def _is_file(text: str) -> bool:
 
 def _selected(
     flags: Flags, parts: Sequence[Part], rules: tuple[Rule, ...]
-) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
-    """The rules that speak, and those that only say what others hide behind."""
+) -> tuple[tuple[Rule, ...], tuple[Rule, ...], frozenset[str]]:
+    """The rules that speak, those that only say what others hide behind, and whose advice nobody has asked for."""
     sources = [f"{part.source}: " for part in parts]
     layers = (*(part.config.layer for part in parts), Layer(flags.select, flags.ignore, flags.extend_select))
     for layer, where in zip(layers, (*sources, "--"), strict=True):
         for key in ("select", "ignore", "extend_select"):
             _check(getattr(layer, key) or (), rules, f"{where}{key.replace('_', '-')}")
     chosen = selection.select(rules, layers)
-    return chosen, selection.hiding(rules, chosen, layers)
+    return chosen, selection.hiding(rules, chosen, layers), selection.quiet(chosen, layers)
 
 
 def _check(selectors: Iterable[str], rules: Sequence[Rule], where: str) -> None:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
+from torch_doctor.rule import Level
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from torch_doctor.rule import Finding, Rule
     from torch_doctor.trace import Site
@@ -24,18 +26,24 @@ class Causes:
     """The findings of one project, until all of its traces are judged.
 
     A rule yields to those of the rules that it names whose finding is at the very same place, or whose trail comes there.
-    Findings of a rule in one file that share a cause are one: the first, which counts the others.
+    Findings of a rule in one file that share a cause are one: the first, which counts the others; wide ones are so in all
+    files. Of the `quiet` rules no advice is told.
     """
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
+    def __init__(self, rules: Iterable[Rule], quiet: Collection[str] = ()) -> None:
         self._yields_to = {rule.code: rule.yields_to for rule in rules}
         self._step_of = {rule.code: rule.step_of for rule in rules}
+        self._quiet = quiet
         self._waiting: dict[tuple[str, Site], Finding] = {}
         self._told: set[Key] = set()
 
     def add(self, finding: Finding) -> None:
         """Take a finding in; of several of one rule at one place the first counts."""
-        self._waiting.setdefault((finding.code, finding.site), finding)
+        if self._is_wanted(finding):
+            self._waiting.setdefault((finding.code, finding.site), finding)
+
+    def _is_wanted(self, finding: Finding) -> bool:
+        return finding.level is not Level.ADVICE or finding.code not in self._quiet
 
     def told(self) -> Iterator[Finding]:
         """The findings that are to be reported; they are not given again."""
@@ -69,7 +77,7 @@ class Causes:
         """Whether nothing has been reported of the finding's cause; it counts as reported from here on."""
         new = not finding.cause or _key(finding) not in self._told
         self._told.add(_key(finding))
-        return new
+        return new and self._is_wanted(finding)
 
 
 def for_all(findings: Sequence[Finding]) -> Finding:
@@ -78,7 +86,7 @@ def for_all(findings: Sequence[Finding]) -> Finding:
     if not others:
         return first
     edits = dict.fromkeys(edit for finding in findings for edit in finding.edits)
-    message = _counting(first.message, len(others))
+    message = _counting(first.message, len(others), len({finding.site.path for finding in findings}))
     return replace(first, message=message, edits=tuple(edits), members=tuple(findings))
 
 
@@ -89,12 +97,12 @@ def order(finding: Finding) -> tuple[str, int, int, int, str]:
 
 
 def _key(finding: Finding) -> Key:
-    return finding.code, finding.site.path, finding.cause
+    return finding.code, "" if finding.wide else finding.site.path, finding.cause
 
 
-def _counting(message: str, others: int) -> str:
+def _counting(message: str, others: int, files: int) -> str:
     """The message, which says how many others there are; its longest name makes room for that, or it is left out."""
-    count = f" ({others:,} more)"
+    count = f" ({others:,} more, in {files:,} files)" if files > 1 else f" ({others:,} more)"
     excess = len(message) + len(count) - ROOM
     if excess <= 0:
         return message + count

@@ -37,6 +37,7 @@ class Narrowing(Protocol):
 class Options(Struct, frozen=True, kw_only=True):
     """What to scan and what to report. Paths are absolute; `overlay` holds files that are not read from the disk.
 
+    `quiet` are the codes of rules whose advice nobody has asked for.
     `named_only`: findings elsewhere than in files under the paths are reported only where their trail runs through one.
     `narrowing` decides what else of the findings is not reported.
     `expected`: what was found before the source was changed; the probe says of it whether it is still so.
@@ -45,6 +46,7 @@ class Options(Struct, frozen=True, kw_only=True):
     paths: tuple[Path, ...]
     rules: tuple[Rule, ...]
     hiding: tuple[Rule, ...] = ()  # they tell what is broken so that other bugs hide behind it, and report nothing
+    quiet: frozenset[str] = frozenset()
     known: frozenset[str] = frozenset()  # every code and name, to check what comments say
     exclude: tuple[Patterns, ...] | None = None
     extend_exclude: tuple[Patterns, ...] = ()

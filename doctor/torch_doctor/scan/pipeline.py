@@ -84,7 +84,7 @@ class Scan:
         self._given: set[Path] = set()
         self.scripts: dict[Project, list[Path]] = {}
         self._found: dict[tuple[object, ...], Finding] = {}
-        self.causes = Causes(options.rules)
+        self.causes = Causes(options.rules, options.quiet)
         self._silencing = Silencing(options)
         self._unused = Unused(options, self._silencing)
         self._done = 0
@@ -113,7 +113,7 @@ class Scan:
     def look(self, project: Project, files: Sequence[Path], hear: Callable[[Trace], None]) -> None:
         """Let somebody have the traces of the files, which nobody judges, and the report what they cannot tell."""
         for _, found in self._examined(project, files, hear, judges=False):
-            self._take_in(found)
+            self._take_in(found, project)
 
     def _examine(self, project: Project, files: Sequence[Path], hear: Callable[[Trace], None] | None) -> None:
         """Find out what there is to say about the files; `hear` gets the traces."""
@@ -123,10 +123,10 @@ class Scan:
         project.know(seen)
         asked = frozenset(map(project.shown_as, seen))
         for _, found in examined:
-            self._take_in(found)
+            self._take_in(found, project)
             unfollowed.add(found.heard)
             for caller in found.callers.values():
-                self._take_in(caller, asked)
+                self._take_in(caller, project, asked)
                 unfollowed.add(caller.heard)
         looked_at = [path for path, _ in examined]
         self._unused.take(project, looked_at, [found for _, found in examined])
@@ -154,18 +154,25 @@ class Scan:
         except Exception as error:  # noqa: BLE001 - whatever it is, the rest is still reported
             self.report.failed(what, error)
 
-    def _take_in(self, examined: Examined, asked: Container[str] | None = None) -> None:
+    def _take_in(self, examined: Examined, project: Project, asked: Container[str] | None = None) -> None:
         """Take in what was found out about a file; `asked`: only findings in these files are reported."""
         report = self.report
         for finding in examined.findings:
             if asked is None or finding.site.path in asked:
-                self.causes.add(finding)
+                self._add(finding, project)
         report.take_errors(examined.errors)
         report.warnings += examined.warnings
         for note in examined.notes:
             report.remark(note)
         for stage, seconds in examined.seconds.items():
             report.seconds[stage] += seconds
+
+    def _add(self, finding: Finding, project: Project) -> None:
+        """Let a finding be one of its cause; where that spans files, what is left out in one says nothing of the others."""
+        with self._guarding(finding.site.path):
+            if finding.wide and self._is_left_out(finding, project):
+                return
+        self.causes.add(finding)
 
     def _examined(
         self, project: Project, files: Sequence[Path], hear: Callable[[Trace], None] | None, *, judges: bool = True
@@ -266,28 +273,24 @@ class Scan:
         key = (finding.code, finding.site)
         if key in self._found:
             return
-        path = project.displayed(finding.site.path)
-        if path not in self._given and not project.visible(path):
-            return
-        if self.options.named_only and not self._concerns_given(finding, project):
-            return
         self._unused.hear([finding])
         with self._guarding(finding.site.path):
-            if self._is_silenced(finding, project):
+            if self._is_left_out(finding, project):
                 return
-            if project.read(path) is not None:
+            if project.read(project.displayed(finding.site.path)) is not None:
                 given = (site for site in finding.edited() if project.displayed(site.path) in self._given)
                 for site in (*finding.places(), *given):
                     self.show(site, project)
         self._found[key] = finding
         self.report.findings.append(finding)
 
-    def _concerns_given(self, finding: Finding, project: Project) -> bool:
-        """Whether a finding lies in a file of the scan, or its trail runs through one."""
-        return any(project.displayed(site.path) in self._given for site in finding.places())
-
-    def _is_silenced(self, finding: Finding, project: Project) -> bool:
+    def _is_left_out(self, finding: Finding, project: Project) -> bool:
+        """Whether a finding lies in a file that is not to be looked at, concerns no file of the scan, or is silenced."""
         path = project.displayed(finding.site.path)
+        places = {project.displayed(site.path) for site in finding.places()}
+        hidden = path not in self._given and not project.visible(path)
+        if hidden or (self.options.named_only and self._given.isdisjoint(places)):
+            return True
         return self._silencing.silences(finding, path, project.read(path))
 
     def show(self, site: Site, project: Project) -> None:

@@ -137,7 +137,7 @@ def key_of(options: Options) -> str:
     libraries = None if environment is None else (environment.python, [os.environ.get(name) for name in _VARIABLES])
     ignores = [(each.patterns, sorted(each.codes), each.negated) for each in options.file_ignores]
     parts = (
-        of_packages(packages), rules, sorted(options.known), str(Path.cwd()), list(map(str, options.paths)),
+        of_packages(packages), rules, sorted(options.quiet), sorted(options.known), str(Path.cwd()), list(map(str, options.paths)),
         options.exclude, options.extend_exclude, options.respect_gitignore, options.force_exclude, ignores,
         options.named_only,
         options.torch, libraries, options.shard, options.heeds_comments, stamps(_KNOWLEDGE),

@@ -1,4 +1,4 @@
-"""TDR807: what torch has removed, or warns of."""
+"""TDR807: what torch has removed, and as advice what it warns of."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ class OutdatedApi(Rule):
     """Something is used that torch has removed, or warns of when it runs.
 
     ## Why is this bad?
-    What warns is no longer developed, and one day is gone: `torch.cuda.amp.autocast` warns since torch 2.4, `verbose=` of a
-    scheduler is an error since 2.7, and `volatile` does nothing since 0.4, so that graphs are built which nobody uses.
-    `loss.data[0]` fails since 1.0: a loss has no dimension to index.
+    `verbose=` of a scheduler is an error since torch 2.7, `loss.data[0]` since 1.0, for a loss has no dimension to index, and
+    `volatile` does nothing since 0.4, so that graphs are built which nobody uses. What works and warns is no longer developed,
+    and one day is gone, as `torch.cuda.amp.autocast` is since 2.4. That is advice, which is off by default: it is given where
+    this rule or all are selected (`--select ALL`, `--extend-select TDR807`), once in a project for each thing, and the message
+    counts the other uses.
 
     ## Example
     ```python
@@ -53,8 +55,8 @@ class OutdatedApi(Rule):
     ## When it stays silent
     Where no torch that the project allows (`pyproject.toml`, requirements, environment or lock file, or `torch-version` in
     the configuration) warns, or one of them does not have the successor yet, behind a test of torch's version and in an
-    `except` block, at imports and in `isinstance`, and after the first use in a file. A project that names no version is
-    taken to use a new torch. What works in silence is TDR813's.
+    `except` block, at imports and in `isinstance`, and after the first use: of what fails in a file, of what warns in the
+    project. A project that names no version is taken to use a new torch. What works in silence is TDR813's.
 
     ## References
     - https://docs.pytorch.org/docs/stable/amp.html
@@ -82,6 +84,8 @@ class OutdatedApi(Rule):
                 message(text + ": use `{instead}`", name=used.name, since=since, instead=used.instead),
                 help=_help(used),
                 cause=cause(used),
+                wide=not gone,
+                level=None if gone else Level.ADVICE,
                 edits=successor(used),
             )
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NEWEST = ANY.newest
+V1_7 = Versions((1, 7), (1, 7))
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,23 @@ NEWEST = ANY.newest
         ("environment.yml", "dependencies:\n  - pip:\n    - torch>=2.2,<2.5\n", Versions((2, 2), (2, 4))),
         ("environment.yaml", "dependencies:\n  - conda-forge::pytorch==2.3.1=cpu\n", Versions((2, 3), (2, 3))),
         ("environment.yml", "dependencies:\n- pytorch=1.4.0=py3.7_cuda10.1.243_0\n", Versions((1, 4), (1, 4))),
+        ("environment.yml", "channels:\n  - pytorch\ndependencies:\n  - pytorch=0.4.1\n", Versions((0, 4), (0, 4))),
+        ("environment.yml", "dependencies:\n- pytorch=1.6\nchannels:\n- pytorch\n- nvidia\n", Versions((1, 6), (1, 6))),
+        ("environment.yml", "name: pytorch\nchannels: [pytorch]\ndependencies: [python=3.8, pytorch=1.7]\n", V1_7),
+        ("environment.yml", "channels:\n  - pytorch\ndependencies:\n  - pip:\n    - torch==1.7.1+cu110\n", V1_7),
+        ("environment.yml", "channels:\n- pytorch\ndependencies:\n- pytorch::pytorch=1.7.*=*cuda*\n", V1_7),
+        ("environment.yml", 'dependencies:\n  - "pytorch>=1.0,<2"  # no compile\n', Versions((1, 0), (1, 13))),
+        ("environment.yml", "dependencies:\n  - pytorch >=1.7,<1.8\n", V1_7),
+        ("environment.yml", "dependencies:\n  - pytorch 1.7.1 py3.8_cuda11.0.221_cudnn8.0.5_0\n", V1_7),
+        ("environment.yml", "dependencies:\n  - pytorch 1.7.*\n", V1_7),
+        ("environment.yml", "dependencies:\n  - pytorch=1.7|1.8\n", Versions((1, 7), (1, 8))),
+        ("environment.yml", "dependencies:\n  - conda-forge/linux-64::pytorch-gpu=1.7.1=cuda112py38\n", V1_7),
+        ("environment.yml", "dependencies:\n  - pytorch[version='>=1.7,<1.8']\n", V1_7),
+        ("environment.yml", "dependencies:\n  - pip:\n    - torch @ https://a.org/torch-1.7.1-cp38.whl\n", V1_7),
+        ("my_env.yaml", "channels:\n  - pytorch\ndependencies:\n  - pytorch==1.7.1=py3.8_cpu_0\n", V1_7),
+        ("environment.yml", "channels:\n  - pytorch\ndependencies:\n  - pytorch\n  - pytorch-cuda=11.8\n", ANY),
+        ("environment.yml", "channels:\n  - pytorch\ndependencies:\n  - pytorch=*=*cuda*\n", ANY),
+        ("environment.yml", "channels:\n  - pytorch\ndependencies:\n  - python=3.8\n", ANY),
         ("requirements.txt", "# platform: linux-64\npytorch=1.4.0=py3.7_cuda10.1.243_0\n", Versions((1, 4), (1, 4))),
         ("requirements.txt", "torch==1.7.1=pypi_0\n", Versions((1, 7), (1, 7))),
         ("requirements.txt", "pytorch=1.8\n", Versions((1, 8), (1, 8))),

@@ -19,6 +19,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from torch_doctor.pattern import pattern
+from torch_doctor.sources import conda
 from torch_doctor.trace.versions import ANY, Versions
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ LATEST = {
     **{f"2.{minor}": 0 for minor in range(10, 30)},
 }
 """The last patch of each minor version of torch (https://github.com/pytorch/pytorch/releases); of those to come, the first."""
-CONDA = pattern(r"^\s*-\s*[\"']?(?:[\w.-]+::)?([\w.-]+)\s*((?:[=<>!~]=?|\s)[^\"'#]*)?[\"']?\s*(?:#.*)?$")
 EXPORTED = pattern(r"([\w.-]+)(={1,2}[^=\s]+(?:=\S*)?)$")
 """A line that `conda list --export` writes: `pytorch=1.4.0=py3.7_cuda10.1.243_cudnn7.6.3_0`."""
 LOCAL = pattern(r"\+[\w.]+")
@@ -146,19 +146,13 @@ def _requirements(folder: Path) -> Iterator[SpecifierSet]:
 
 
 def _environments(folder: Path) -> Iterator[SpecifierSet]:
-    for path in sorted([*folder.glob("env*.yml"), *folder.glob("env*.yaml"), *folder.glob("conda*.y*ml")]):
-        for line in _text(path).splitlines():
-            named = CONDA.match(line)
-            if named is not None and named[1].lower() in NAMES:
-                yield from _specifier(_pip_style((named[2] or "").strip()))
-
-
-def _pip_style(conda: str) -> str:
-    """A version as conda writes it: `=1.7` and `1.7.*` are any 1.7, `=1.7.1=build` is one build."""
-    if conda.startswith("=") and not conda.startswith("=="):
-        version = conda[1:].partition("=")[0].strip().rstrip("*").rstrip(".")
-        return f"=={version}.*" if version else ""
-    return "==" + conda[2:].partition("=")[0].strip() if conda.startswith("==") else conda.replace("|", ",")
+    for path in sorted({*folder.glob("*env*.y*ml"), *folder.glob("conda*.y*ml")}):
+        for name, asked in conda.dependencies(_text(path)):
+            if name.lower() in NAMES:
+                if asked.startswith("@"):
+                    yield from _requirement(name + asked)
+                for each in conda.versions(asked):
+                    yield from _specifier(each)
 
 
 def _pyproject(table: dict[str, Any]) -> Iterator[SpecifierSet]:
@@ -239,7 +233,7 @@ def _requirement(line: str) -> Iterator[SpecifierSet]:
     except InvalidRequirement:
         exported = EXPORTED.match(text)
         if exported is not None and exported[1].lower() in NAMES:
-            yield from _specifier(_pip_style(exported[2]))
+            yield from _specifier(conda.pip_style(exported[2]))
         return
     if requirement.name.lower() in NAMES:
         wheel = re.search(r"torch-(\d+\.\d+\.\d+)", requirement.url or "")

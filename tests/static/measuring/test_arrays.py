@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from tests.static.measuring.test_measuring import fits, seen  # noqa: F401 - a fixture
+from tests.static.measuring.test_measuring import HEAD, Listener, fits
+from torch_doctor.scan import Options, scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from torch_doctor.trace import LossCalled
 
@@ -69,16 +71,31 @@ PYTHON = ["np.array([1.5, 2.5])", "np.array([1, 2])", "np.array([True])", "np.ar
 """Without a dtype."""
 
 
+@pytest.fixture
+def heard(write: Callable[..., Path]) -> Callable[[list[str]], list[LossCalled]]:
+    """What losses of these expressions got."""
+
+    def losses(expressions: list[str]) -> list[LossCalled]:
+        listener = Listener()
+        lines = (f"F.mse_loss({each}, x)" for each in expressions)
+        text = "\n".join((HEAD, "import numpy as np", *lines))
+        report = scan(Options(paths=(write("train.py", text),), rules=(listener,)))
+        assert report.errors == []
+        assert len(listener.heard) == len(expressions)
+        return listener.heard
+
+    return losses
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_known_of_an_array_is_what_numpy_makes_of_it(
-    name: str, seen: Callable[[str], list[LossCalled]]
-) -> None:  # noqa: F811
+    name: str, heard: Callable[[list[str]], list[LossCalled]]
+) -> None:
     arrays = PYTHON if name == "None" else [made.format(name) for made in MADE]
     expressions = [of.format(array) for array in arrays for of in OF_IT]
     names = {"torch": torch, "np": np}
-    losses = seen("import numpy as np\n" + "\n".join(f"F.mse_loss({each}, x)" for each in expressions))
-    assert len(losses) == len(expressions)
+    losses = heard(expressions)
     wrong = []
     for expression, loss in zip(expressions, losses, strict=True):
         try:
@@ -91,10 +108,8 @@ def test_what_is_known_of_an_array_is_what_numpy_makes_of_it(
     assert not wrong
 
 
-def test_most_of_the_usual_dtypes_are_known(seen: Callable[[str], list[LossCalled]]) -> None:  # noqa: F811
-    lines = [
-        f"F.mse_loss(torch.as_tensor({made.format(name)}), x)" for made in MADE for name in ("np.float32", "np.int64")
-    ]
-    losses = seen("import numpy as np\n" + "\n".join(lines))
-    vague = [line for line, loss in zip(lines, losses, strict=True) if not loss.input.dtype]
-    assert len(vague) < len(lines) / 6, vague
+def test_most_of_the_usual_dtypes_are_known(heard: Callable[[list[str]], list[LossCalled]]) -> None:
+    expressions = [f"torch.as_tensor({made.format(name)})" for made in MADE for name in ("np.float32", "np.int64")]
+    losses = heard(expressions)
+    vague = [each for each, loss in zip(expressions, losses, strict=True) if not loss.input.dtype]
+    assert len(vague) < len(expressions) / 6, vague

@@ -11,7 +11,7 @@ from torch_doctor.static.language.defaults import by_default
 from torch_doctor.static.library import library
 from torch_doctor.static.tables import functions, models, outdated, words
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import cuts, exchanging
+from torch_doctor.static.training import cuts, exchanging, packages
 from torch_doctor.static.values import (
     NOTHING,
     VERSION,
@@ -132,14 +132,15 @@ def length(run: Run, _: str, call: Call) -> Value:
 @library("builtins.any", "builtins.all")
 def any_or_all(run: Run, name: str, call: Call) -> Value:
     """Whether one of the items is true, or all are: known where the items are, or those that decide it."""
-    content = streams.stream_of(run, _first(call)).content
+    first = _first(call)
+    content = streams.stream_of(run, first).content
     items = () if content is None else content.items
     known = [bool(item.value) for item in items if isinstance(item, Const) and not isinstance(item, Default)]
     wanted = name == "builtins.any"
     if wanted in known:
         return Const(wanted)
     ends = content is not None and content.rest is None and len(known) == len(items)
-    return Const(not wanted) if ends else Plain()
+    return Const(not wanted) if ends else plain_from((first, *items))
 
 
 @library("builtins.type")
@@ -160,6 +161,8 @@ def converted(run: Run, name: str, call: Call) -> Value:
         return by_default(made, first.symbol) if isinstance(first, Default) else made
     if name == "bool" and isinstance(first, Plain):
         return first
+    if name != "str" and first.tells_version:
+        return plain_from((first,))
     if name == "str" and isinstance(first, (Plain, Unknown)):
         return texts.made((first,)) or Plain()
     size = number((_CONVERTED[name],)) if name in _CONVERTED else None
@@ -183,9 +186,9 @@ def printed(_: Run, __: str, ___: Call) -> Const:
 
 
 @library(*(f"builtins.{name}" for name in words(_PLAIN)))
-def plain(_: Run, __: str, ___: Call) -> Plain:
-    """What holds no graph and nothing that trains."""
-    return Plain()
+def plain(_: Run, name: str, call: Call) -> Plain:
+    """What holds no graph and nothing that trains; which names a library has depends on its version."""
+    return Plain(fresh_symbol(VERSION) if packages.asks_version(name, (), call) else None)
 
 
 def _first(call: Call) -> Value:

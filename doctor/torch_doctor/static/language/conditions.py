@@ -13,6 +13,7 @@ from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.kinds import Effect
 from torch_doctor.static.training import cross_device, cuts, drawing, kinds, places, plain_tensors, sums
 from torch_doctor.static.values import (
+    VERSION,
     Const,
     Default,
     Lib,
@@ -155,7 +156,14 @@ def _compared(run: Run, node: p.Compare) -> tuple[Value, bool]:
         kept = kinds.computed(Effect.COMPARED, (left, right))
         origin = places.result(run, (left, right)) if made is None else made
         return Tensor(flow, kept.kind, origin, scalar=_single(left, right), meta=making(op, (left, right))), negated
-    return Plain(compound(op, symbol_of(left), symbol_of(right))), negated
+    return Plain(compound(op, symbol_of(left), _names(right) if op == "in" else symbol_of(right))), negated
+
+
+def _names(holder: Value) -> Symbol:
+    """What identifies what a name is looked for in; which names a library has depends on its version."""
+    if isinstance(holder, Lib) and holder.name.endswith((".__dict__", ".__all__")):
+        return (VERSION, holder.name)
+    return symbol_of(holder)
 
 
 def _single(left: Value, right: Value) -> bool | None:

@@ -186,7 +186,7 @@ def renewed(item: Value, turn: tuple[Any, ...], number: int) -> Value:
 
     `number` is 0 where the only pass stands for all of them.
     """
-    if isinstance(item, Plain):
+    if isinstance(item, Plain) and not item.tells_version:
         word, about = item.symbol[0], item.symbol[2:]
         if word == ORDINAL:
             return Plain((ORDINAL, item.symbol[1], *turn, number), item.size)

@@ -11,12 +11,13 @@ from torch_doctor.static.language import containers, invocation, operators
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import launchers, libraries, wrappers
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import drawing, escaping, modes
+from torch_doctor.static.training import drawing, escaping, modes, packages
 from torch_doctor.static.values import (
     ASKED,
     MADE,
     MADE_OF_GRADIENTS,
     NEUTRAL,
+    VERSION,
     VOLATILE,
     Args,
     Bound,
@@ -90,7 +91,8 @@ def opaque(run: Run, func: Value, call: Call) -> Value:
     word = (
         NEUTRAL if escaping.neutral(func) else MADE if library or (isinstance(func, Unknown) and func.confined) else "?"
     )
-    return Unknown(flows, holds, (*fresh_symbol(word), ASKED) if values else fresh_symbol(word))
+    asks = (VERSION,) if packages.asks_version(library, holders, call) else ()
+    return Unknown(flows, holds, (*fresh_symbol(word), *asks, ASKED) if values else (*fresh_symbol(word), *asks))
 
 
 def _chance(func: Value, values: Args) -> Tri:

@@ -23,13 +23,10 @@ DOUBLE = frozenset(words("zeros ones empty eye linspace"))
 WIDENED: Final[dict[str, tuple[str, ...]]] = {"sum": ("uint8",), "clip": ("bool",)}
 """Those that give another dtype than torch does for some."""
 DTYPE_AT: Final[dict[str, int]] = {
-    **dict.fromkeys((f"numpy.{name}" for name in words("zeros ones empty array asarray ascontiguousarray")), 1),
-    **dict.fromkeys((f"numpy.{name}" for name in words("zeros_like ones_like empty_like")), 1),
-    **dict.fromkeys(("numpy.full", "numpy.full_like"), 2),
-    **dict.fromkeys(("numpy.arange", "numpy.eye"), 3),
-    "numpy.linspace": 5,
+    **dict.fromkeys(words("zeros ones empty as_tensor zeros_like ones_like empty_like"), 1),
+    **{"full": 2, "full_like": 2, "arange": 3, "eye": 3, "linspace": 5},
 }
-"""Which argument of a function is the dtype of its result."""
+"""Which argument is the dtype of the result, of functions of arrays that do what a function of torch of this name does."""
 OF_PYTHON: Final = "as_tensor"
 """What makes an array of anything: of Python's own fractions, float64."""
 

@@ -82,7 +82,7 @@ def computed(name: str, call: Call) -> Making | None:
     alike = table.ALIKE.get(name)
     if alike is None or "ndmin" in call.keywords:
         return None
-    at = table.DTYPE_AT.get(name)
+    at = table.DTYPE_AT.get(alike)
     if at is None or len(call.args) <= at:
         return _like(alike, call.args, call.keywords)
     return _like(alike, call.args[:at], {**call.keywords, "dtype": call.args[at]})

@@ -93,6 +93,8 @@ def _of_tool(run: Run, of: Tool, name: str, call: Call) -> Value:
         return picture
     if call.args or call.keywords:
         _may_be_set(run, of)
+    if call.args and call.args[0].tells_version:
+        return plain_from(call.args)
     return optimizer_methods.tool_method(run, of, name, call)
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.pattern import pattern
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import data, libraries, memory
 from torch_doctor.static.training import arrays, module_parts, paths, places
-from torch_doctor.static.values import Plain, Tool, fresh_symbol, held, plain_from
+from torch_doctor.static.values import VERSION, Const, Lib, Plain, Tool, fresh_symbol, held, plain_from
 from torch_doctor.trace import WriterBuilt
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Call
+    from torch_doctor.static.values import Args, Call
 
 
 @library_family(lambda name: name.endswith(".SummaryWriter"))
@@ -23,11 +24,26 @@ def writer(run: Run, name: str, call: Call) -> Tool:
     return run.own(Tool(run.site(call.node), name))
 
 
+_REQUIRED = pattern(r"(?:py)?torch\s*(?:[<>=!~].*)?$|[<>=!~]*\d+\.\d+[\w.+]*$")
+"""A text that asks for a torch, or for a version: `torch>=2.4`, `2.4.0`."""
+_ASKING = ("builtins.dir", "builtins.callable", "inspect.", "importlib.")
+"""Functions that look at what a library has."""
+
+
+def asks_version(name: str, holders: Args, call: Call) -> bool:
+    """Whether a call that cannot be followed may tell which torch is there: it is given a version, or asks for one."""
+    if any(value.tells_version for value in holders):
+        return True
+    texts = [value.value for value in call.values if isinstance(value, Const) and isinstance(value.value, str)]
+    if name.startswith(_ASKING):
+        return any(isinstance(value, Lib) for value in call.values) or any(text.startswith("torch") for text in texts)
+    return not name.startswith(("torch.", "builtins.")) and any(map(_REQUIRED.match, texts))
+
+
 @library_family(lambda name: not name.startswith("builtins."), stage=Stage.ANY)
 def of_version(_: Run, __: str, call: Call) -> Plain | None:
     """`packaging.version.parse(torch.__version__)`: what is computed of a version still tells the version."""
-    given = call.args[0] if len(call.args) == 1 else None
-    return plain_from(call.args) if isinstance(given, Plain) and given.tells_version else None
+    return plain_from(call.args) if call.args and call.args[0].tells_version and not call.args[1:] else None
 
 
 @library_family(
@@ -35,7 +51,9 @@ def of_version(_: Run, __: str, call: Call) -> Plain | None:
 )
 def plain(_: Run, name: str, call: Call) -> Plain:
     """A function of a package that knows no tensors; an array of its own is known as one."""
-    symbol = ("array", fresh_symbol()) if name in memory.ARRAYS else None
+    asks = asks_version(name, call.values, call)
+    symbol = ("array", fresh_symbol()) if name in memory.ARRAYS and not asks else None
+    symbol = fresh_symbol(VERSION) if asks else symbol
     return plain_from(call.values, symbol, size=arrays.computed(name, call))
 
 

@@ -29,6 +29,11 @@ class Method(Value):
         self.of = of
         self.name = name
 
+    @property
+    def tells_version(self) -> bool:
+        """Whether it belongs to what does."""
+        return self.of.tells_version
+
 
 class Partial(Value):
     """A callable with some arguments already given."""

@@ -73,6 +73,11 @@ class Sequence(Object):
         """What its items carry."""
         return _carried(self, {})
 
+    @property
+    def tells_version(self) -> bool:
+        """Whether an item of it does."""
+        return any(not isinstance(item, Object) and item.tells_version for item in self.content.all())
+
 
 PACKED = "packed"
 """The `kind` of a `PackedSequence`: a tuple of its data and three tensors of numbers about it."""

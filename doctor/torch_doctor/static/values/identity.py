@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.values.objects import Object
 from torch_doctor.static.values.plain import Const, Default, Lib, Plain, Unknown
-from torch_doctor.static.values.symbols import fresh_symbol, hashable
+from torch_doctor.static.values.symbols import VERSION, fresh_symbol, hashable
 
 if TYPE_CHECKING:
     from torch_doctor.static.values.symbols import Symbol
@@ -20,7 +20,7 @@ def symbol_of(value: Value) -> Symbol:
     if isinstance(value, Const):
         return ("const", value.value if hashable(value.value) else repr(value.value))
     if isinstance(value, Object):
-        return ("object", value.id)
+        return (VERSION if value.tells_version else "object", value.id)
     if isinstance(value, Lib):
         return ("lib", value.name)
     return fresh_symbol()

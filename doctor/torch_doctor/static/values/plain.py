@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import EMPTY, UNSEEN, Flow, alternatives
 from torch_doctor.static.values.origin import NOWHERE, Origin
-from torch_doctor.static.values.symbols import MADE, NEUTRAL, VERSION, fresh_symbol
+from torch_doctor.static.values.symbols import MADE, NEUTRAL, VERSION, fresh_symbol, of_version
 from torch_doctor.static.values.value import Value
 
 if TYPE_CHECKING:
@@ -79,8 +79,8 @@ class Plain(Value):
 
     @property
     def tells_version(self) -> bool:
-        """Whether it is computed of the version of a library."""
-        return self._symbol is not None and self._symbol[0] is VERSION
+        """Whether it is computed of which version of a library is there."""
+        return self._symbol is not None and of_version(self._symbol)
 
 
 class OneOfTexts(Plain):
@@ -113,7 +113,7 @@ def plain_from(
 ) -> Plain:
     """A plain value that was computed from these values, or from what has this flow; it remembers where graphs were cut."""
     values = tuple(values)
-    if symbol is None and any(isinstance(value, Plain) and value.tells_version for value in values):
+    if symbol is None and any(value.tells_version for value in values):
         symbol = fresh_symbol(VERSION)
     flows = [of for value in values if (of := value.flow) is not EMPTY]
     if not flow.means and not any(each.cuts or each.sums or each.rows or each.chance for each in (flow, *flows)):
@@ -163,6 +163,11 @@ class Unknown(Value):
         if self._symbol is None:
             self._symbol = fresh_symbol()
         return self._symbol
+
+    @property
+    def tells_version(self) -> bool:
+        """Whether it is computed of which version of a library is there."""
+        return self._symbol is not None and of_version(self._symbol)
 
     @property
     def neutral(self) -> bool:

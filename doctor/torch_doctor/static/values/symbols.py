@@ -99,6 +99,15 @@ _size_known = lru_cache(maxsize=4096)(_size)
 """The same of what has been asked for before: symbols are made of others."""
 
 
+def _of_version(symbol: Symbol) -> bool:
+    """Whether the word for versions of libraries is in a symbol."""
+    return any(part is VERSION or (part.__class__ is tuple and of_version(part)) for part in symbol)
+
+
+of_version = lru_cache(maxsize=4096)(_of_version)
+"""The same of what has been asked for before, as with sizes."""
+
+
 def latest() -> int:
     """The number of the newest object or symbol."""
     return next(SERIAL)

@@ -13,6 +13,11 @@ class Value:
     __slots__ = ()
     flow: Flow = EMPTY
 
+    @property
+    def tells_version(self) -> bool:
+        """Whether it is computed of which version of a library is there."""
+        return False
+
 
 Args: TypeAlias = tuple[Value, ...]
 """The positional arguments of a call; the last may be a `Spread`."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import (
+    Loaded,
     OptimizerBuilt,
     Saved,
     ScalerBuilt,
@@ -83,9 +84,10 @@ class ResumeWithoutOptimizer(Rule):
     written holds an optimizer's state.
 
     ## When it stays silent
-    For weights alone, for a best state that is only loaded to be evaluated when training is over, for optimizers that keep
-    nothing (plain SGD) or are built anew for every epoch, for schedulers that are told where they begin (`last_epoch=`) or
-    where they are at every step, when any file of the script holds the state, and when it is not known what is saved.
+    For weights alone, for a best state that is only loaded to be evaluated, when training is over or where the script does
+    not train, for optimizers that keep nothing (plain SGD) or are built anew for every epoch, for schedulers that are told
+    where they begin (`last_epoch=`) or where they are at every step, when any file of the script holds the state, and when
+    it is not known what is saved.
 
     ## References
     - https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html
@@ -129,9 +131,12 @@ class ResumeWithoutOptimizer(Rule):
         return "no trained model with its epoch was written" if saved else False
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
-        """Whether the loops around the save were not left early: another file, with the state, may come in a later pass."""
+        """Whether training went on from a file, which another run may only test, and no loop around the save was left early.
+
+        Another file, with the state, may come in a later pass.
+        """
         left = trace.run.capped if trace.run is not None else {}
-        return not any(
+        return any(event.module and not event.pretrained for event in trace.of(Loaded)) and not any(
             same_place(scope.site, loop)
             for saved in at(trace, finding.site, Saved)
             for scope in saved.scope.iterations()

@@ -8,21 +8,19 @@ from torch_doctor.trace import Escaped, Loaded, OptimizerBuilt, StateTaken, Step
 from torch_doctor_rules.judging.family import Family
 
 if TYPE_CHECKING:
-    from torch_doctor.trace import Saved, Trace
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Event, Saved, Trace
 
 
 def trainer_of(trace: Trace, saved: Saved) -> OptimizerBuilt | None:
     """The optimizer with a memory that surely trains what is saved; none where the file is only read back to evaluate."""
     family = trace.view(Family)
     taken = {event.module for event in trace.of(StateTaken) if event.index in saved.states} | set(saved.modules)
-    steps = {event.optimizer: event.index for event in trace.of(Stepped)}
-    loading = [event for event in trace.of(Loaded) if not event.pretrained]
-    loads = [event.index for event in loading if family.related((event.module,), taken)]
-    if loading:  # whoever gets the module after that may load it
-        first = loading[0].index
-        loads += [
-            each.index for each in trace.of(Escaped) if each.index > first and family.related(each.modules, taken)
-        ]
+    steps: dict[int, list[Stepped]] = {}
+    for step in trace.of(Stepped):
+        steps.setdefault(step.optimizer, []).append(step)
+    loads = [*_loads(trace, saved, taken)]
     return next(
         (
             built
@@ -30,11 +28,28 @@ def trainer_of(trace: Trace, saved: Saved) -> OptimizerBuilt | None:
             if built.remembers is True
             and built.optimizer in steps
             and family.related(built.modules, taken)
-            and (not loads or min(loads) < steps[built.optimizer])
+            and (not loads or _goes_on(trace, loads, steps[built.optimizer]))
             and not _made_for_one_pass(built, saved)
         ),
         None,
     )
+
+
+def _loads(trace: Trace, saved: Saved, taken: set[int]) -> Iterator[Event]:
+    """Where the file may be read again: into the model, or into another that is like it."""
+    family = trace.view(Family)
+    loading = [event for event in trace.of(Loaded) if not event.pretrained]
+    files = [event for event in loading if event.file and event.file == saved.file]
+    yield from (event for event in loading if family.related((event.module,), taken))
+    yield from files
+    if loading:  # whoever gets the module after that may load it
+        first = loading[0].index
+        yield from (each for each in trace.of(Escaped) if each.index > first and family.related(each.modules, taken))
+
+
+def _goes_on(trace: Trace, loads: list[Event], steps: list[Stepped]) -> bool:
+    """Whether training may go on from what was loaded: a step comes later on the same path."""
+    return any(load.index < step.index and trace.together(load, step) for load in loads for step in steps)
 
 
 def _made_for_one_pass(built: OptimizerBuilt, saved: Saved) -> bool:

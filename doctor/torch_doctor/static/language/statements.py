@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import targets
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import container_methods, mending, places, written_forwards
 from torch_doctor.static.values import (
     NOTHING,
     Fact,
+    Lib,
     Sequence,
 )
 
@@ -34,7 +36,20 @@ def _evaluate(run: Run, node: p.Evaluate) -> bool:
     for observe in run.observers.stated:
         observe(run, node.value, value)
     mending.called(run, node.value, value)
-    return True
+    return not (run.fork_depth and isinstance(node.value, p.Call) and _ends(run, node.value))
+
+
+def _ends(run: Run, call: p.Call) -> bool:
+    """Whether a call ends the script: no more is done on this path."""
+    if not isinstance(call.func, (p.Name, p.Attribute)):
+        return False
+    name = call.func.id if isinstance(call.func, p.Name) else call.func.name
+    function = run.evaluate(call.func) if name in _LAST_NAMES else None
+    return isinstance(function, Lib) and canonical(function.name) in _ENDING
+
+
+_ENDING = frozenset(("sys.exit", "os._exit", "builtins.exit", "builtins.quit"))
+_LAST_NAMES = frozenset(name.rpartition(".")[2] for name in _ENDING)
 
 
 def _return(run: Run, node: p.Return) -> bool:

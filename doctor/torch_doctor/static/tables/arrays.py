@@ -24,7 +24,11 @@ WIDENED: Final[dict[str, tuple[str, ...]]] = {"sum": ("uint8",), "clip": ("bool"
 """Those that give another dtype than torch does for some."""
 DTYPE_AT: Final[dict[str, int]] = {
     **dict.fromkeys(words("zeros ones empty as_tensor zeros_like ones_like empty_like"), 1),
-    **{"full": 2, "full_like": 2, "arange": 3, "eye": 3, "linspace": 5},
+    "full": 2,
+    "full_like": 2,
+    "arange": 3,
+    "eye": 3,
+    "linspace": 5,
 }
 """Which argument is the dtype of the result, of functions of arrays that do what a function of torch of this name does."""
 OF_PYTHON: Final = "as_tensor"

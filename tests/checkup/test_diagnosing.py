@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from tests.checkup.telling.conftest import finding
+from torch_doctor.checkup.causes import Cause
 from torch_doctor.checkup.diagnosing import LIKELY, OPEN, POSSIBLE, PROVED, UNLIKELY, answers
 from torch_doctor.checkup.linking import preventing
 from torch_doctor.checkup.outcome import Checkup, Fact, Rung, Status
-from torch_doctor.checkup.symptoms import Cause, Symptom
+from torch_doctor.checkup.symptoms import Symptom
 from torch_doctor.rule import Finding, Verdict
 
 GRADIENTS = Cause("gradients are not cleared", ("TDR101",), ("overfit-one-batch",))
 RATE = Cause("the rate does not fit", ("TDR123",), ("learning-rate",))
-SYMPTOM = Symptom("it does not learn", (), (RATE, GRADIENTS))
+SYMPTOM = Symptom("it does not learn", "", (), (RATE, GRADIENTS))
 
 
 def checked(*findings: Finding, overfit: Status = "shown", rate: Status = "passed") -> Checkup:

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.checkup.conftest import TRAINING
-from torch_doctor.checkup.symptoms import SYMPTOMS
+from torch_doctor.checkup.reading import readings
+from torch_doctor.checkup.symptoms import BY_NAME, SYMPTOMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from tests.conftest import Outcome
+    from torch_doctor.checkup.symptoms import Symptom
 
     Run = Callable[..., Outcome]
 
@@ -42,6 +44,38 @@ def test_what_cannot_be_told_is_said(run: Run, said: str, answer: str) -> None:
     outcome = run("diagnose", said)
     assert outcome.status == 2
     assert outcome.err.startswith(f"error: {answer}")
+
+
+def test_the_reading_is_stated(run: Run) -> None:
+    outcome = run("diagnose", "my cpu ram keeps increasing until out of memory")
+    assert outcome.status == 0
+    assert outcome.err == "reading this as: memory grows\n"
+    assert outcome.out.startswith("What may be behind it when memory grows")
+
+
+@pytest.fixture
+def undecided(monkeypatch: pytest.MonkeyPatch) -> list[Symptom]:
+    """Two readings that are equally good, whatever is said; names are still read as they are."""
+    both = [BY_NAME["memory grows"], BY_NAME["two runs differ"]]
+    monkeypatch.setattr("torch_doctor.cli.diagnose.readings", lambda said: both if said == "either" else readings(said))
+    return both
+
+
+@pytest.mark.usefixtures("undecided")
+def test_two_readings_are_printed_where_nobody_can_answer(run: Run) -> None:
+    outcome = run("diagnose", "either")
+    assert outcome.status == 2
+    assert outcome.err == 'error: `either` may be "memory grows" or "two runs differ": say which, in these words\n'
+
+
+@pytest.mark.usefixtures("undecided")
+def test_in_a_terminal_two_readings_are_a_question(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = iter(["3", "2"])
+    monkeypatch.setattr("torch_doctor.cli.diagnose.is_terminal", lambda _: True)
+    monkeypatch.setattr("click.prompt", lambda *_, **__: next(said))
+    outcome = run("diagnose", "either")
+    assert "  1. memory grows\n  2. two runs differ\n" in outcome.err
+    assert outcome.err.endswith("reading this as: two runs differ\n")
 
 
 def test_nobody_is_asked_where_nobody_can_answer(run: Run) -> None:

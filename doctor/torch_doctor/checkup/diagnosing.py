@@ -12,8 +12,9 @@ from torch_doctor.rule import Level, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from torch_doctor.checkup.causes import Cause
     from torch_doctor.checkup.outcome import Checkup, Rung
-    from torch_doctor.checkup.symptoms import Cause, Symptom
+    from torch_doctor.checkup.symptoms import Symptom
     from torch_doctor.rule import Finding
 
 PROVED, LIKELY, POSSIBLE, OPEN, UNLIKELY = range(5)

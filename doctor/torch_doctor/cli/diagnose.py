@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from torch_doctor.checkup.diagnosing import LIKELIHOODS, OPEN, UNLIKELY, answers
-from torch_doctor.checkup.symptoms import SYMPTOMS, decided
+from torch_doctor.checkup.reading import near, readings
+from torch_doctor.checkup.symptoms import SYMPTOMS
 from torch_doctor.checkup.telling.words import MEANINGS
 from torch_doctor.cli.checkup import SECONDS, CheckupCommand, examine, status
 from torch_doctor.cli.probe_options import DEVICES, SCRIPT_ARGUMENTS
@@ -57,9 +58,10 @@ def command(  # the options are taken as they come
     lists: bool,
     **given: Any,  # noqa: ANN401 - as click hands them over
 ) -> int:
-    """Say what may be behind a symptom, such as "the loss is nan", and examine SCRIPT for it.
+    """Say what may be behind a symptom and examine SCRIPT for it.
 
-    Only what decides the symptom is run. Without a script the causes are listed; without words you are asked for them. What
+    Describe what you see in a sentence, such as "my loss turns into nan after a few epochs". The best reading is stated and
+    examined: only what decides it is run. Without a script the causes are listed; without words you are asked for them. What
     follows `--` are the script's own arguments.
     """  # fmt: skip
     if lists:
@@ -68,6 +70,8 @@ def command(  # the options are taken as they come
     if symptom is not None and script is None and Path(symptom).is_file():
         symptom, script = None, symptom
     meant = _meant(symptom) if symptom else _asked()
+    if not given["quiet"]:
+        click.echo(f"reading this as: {meant.name}", err=True)
     if script is None:
         write(_causes(meant))
         return 0
@@ -83,23 +87,26 @@ def command(  # the options are taken as they come
 
 
 def _meant(said: str) -> Symptom:
-    """The symptom that somebody means.
+    """The symptom that a sentence is about; asked back where two readings are equally good and somebody can answer.
 
     Raises:
         UsageError: it cannot be told.
     """
-    meant, near = decided(said)
-    if meant is not None:
-        return meant
-    if near:
-        message = f"`{said}` may be {_or([each.name for each in near])}: say which, in these words"
+    found = readings(said)
+    if len(found) == 1:
+        return found[0]
+    if len(found) > 1 and is_terminal(sys.stdin):
+        return _chosen(found, f"`{said}` may be:", "Which one? A number")
+    close = found or near(said)
+    if close:
+        message = f"`{said}` may be {_or([each.name for each in close])}: say which, in these words"
     else:
         message = f"`{said}` is no symptom that is known; `torch-doctor diagnose --list` shows those that are"
     raise click.UsageError(message)
 
 
 def _asked() -> Symptom:
-    """The symptom that somebody says when asked; said again where it cannot be told.
+    """The symptom that somebody says when asked.
 
     Raises:
         UsageError: nobody can be asked.
@@ -107,12 +114,18 @@ def _asked() -> Symptom:
     if not is_terminal(sys.stdin):
         message = 'say what you see, as in `torch-doctor diagnose "the loss is nan" train.py`'
         raise click.UsageError(message)
-    for number, each in enumerate(SYMPTOMS, start=1):
+    return _chosen(list(SYMPTOMS), "Symptoms:", "What do you see? A number, or your own words")
+
+
+def _chosen(choices: list[Symptom], title: str, question: str) -> Symptom:
+    """The one of several that somebody chooses by its number or says in words; asked again where it cannot be told."""
+    click.echo(title, err=True)
+    for number, each in enumerate(choices, start=1):
         click.echo(f"{number:>3}. {each.name}", err=True)
     while True:
-        said: str = click.prompt("What do you see? A number, or your own words", err=True)
-        if said.strip().isdigit() and 1 <= int(said) <= len(SYMPTOMS):
-            return SYMPTOMS[int(said) - 1]
+        said: str = click.prompt(question, err=True)
+        if said.strip().isdigit() and 1 <= int(said) <= len(choices):
+            return choices[int(said) - 1]
         try:
             return _meant(said)
         except click.UsageError as error:
@@ -126,9 +139,13 @@ def _or(names: list[str]) -> str:
 
 def table() -> str:
     """The symptoms with their causes, the rungs and the rules that decide them, in Markdown."""
-    lines = ["# Symptoms", "", "What `torch-doctor diagnose` knows. The most likely cause of each comes first.", ""]
+    opening = (
+        "What `torch-doctor diagnose` knows. It reads other words, too. The most likely cause of each comes first."
+    )
+    lines = ["# Symptoms", "", opening, ""]
     for each in SYMPTOMS:
-        lines += [f"## {each.name[0].upper()}{each.name[1:]}", "", f"Also: {'; '.join(each.phrases)}.", ""]
+        lines += [f"## {each.name[0].upper()}{each.name[1:]}", "", f"{each.meaning[0].upper()}{each.meaning[1:]}.", ""]
+        lines += [f"For example: {'; '.join(each.examples)}.", ""]
         lines += ["| Cause | Rules | Rungs |", "|---|---|---|"]
         lines += [
             f"| {cause.what} | {', '.join(cause.codes) or '—'} | {', '.join(cause.rungs) or '—'} |"

@@ -1,0 +1,227 @@
+"""By which concepts a sentence is about a symptom.
+
+A sign is what has to be said: `a b` both somewhere, `a/b` both in one clause, `a|b` one of them, `-a` not at all; `+2` at its end
+makes it count more, `+-2` less. `a/-b`: b is not said in that clause. A sign counts for what its concepts weigh together.
+"""
+
+from __future__ import annotations
+
+SIGNS: dict[str, str] = {
+    "the loss does not decrease": """
+        loss|error/stuck, unlearnt, model|training/unlearnt, training|model/broken, loss/same, loss/unlearnt,
+        loss/stuck training, single unlearnt, training/stuck, model/stuck, training/bad+-1, loss/always+-1,
+        loss/broken, loss/falls+-1.5, stuck+-1, optimizer/broken, loss/stuck multi|half|loading+-3""",
+    "the loss decreases, then stays flat": """
+        plateau, loss|training|model|accuracy/plateau, stuck later+1, falls|learns|grows stuck later, later plateau,
+        loss falls stuck+1, loss/falls/slow+1, learns/slow, loss/falls/low+-1""",
+    "training is fine and validation is bad": """
+        overfit, gap training|validation, validation|inference/bad, validation/grows loss|error, validation/explodes,
+        training/falls|learns|good|high validation|inference/grows|bad|low|stuck|explodes|zero|plateau+2,
+        loss/falls validation/bad|low|stuck|chance, trails+4,
+        training|validation/good|high inference|validation/bad|low|zero|wrong|broken+1,
+        training/good|high validation|inference, overfit validation, validation/stuck training,
+        validation/chance training, validation/unlearnt|stuck loss, validation/wrong training,
+        validation/high loss training/low, validation/plateau training/falls, data/overfit,
+        accuracy|loss/falls|learns|good validation/low|bad|stuck+1, inference/wrong|broken,
+        validation/differs training, training/grows|falls validation/stuck|falls|grows|zero""",
+    "validation is better than it can be": """
+        suspicious+2, leakage -memory -gpu -cpu+1, validation|data/leakage+2, beats+5,
+        validation|accuracy|metric/suspicious+2, validation/good|high/first,
+        accuracy|metric|validation/high|good/first, validation/high/always accuracy|metric, validation/good/random,
+        accuracy/always/high""",
+    "validation jumps": """
+        validation/jumps, accuracy|metric/jumps, validation/jumps loss|accuracy, validation/random,
+        validation/differs/repeated, validation/jumps training, validation/differs progressive+1""",
+    "the loss jumps": """
+        loss/jumps, training/jumps, jumps+-1, loss|training/jumps -validation,
+        loss/jumps progressive|later|between -validation, gradient/jumps, loss/random -validation""",
+    "accuracy is chance": """
+        chance, accuracy|validation|model|metric/chance, accuracy/stuck, accuracy/stuck/low, accuracy/unlearnt|random,
+        accuracy/low/always, loss/falls accuracy/stuck|low+1, validation/chance loss, accuracy training/stuck,
+        validation/random accuracy, chance training, accuracy/stuck validation, metric/stuck loss/falls,
+        output/random training+-1""",
+    "the loss is nan": """
+        nan+2, loss|gradient|output|weights|training/nan+2, nan later, nan batchsize|first|lr|validation,
+        nan data|input, nan jumps|explodes|grows|falls|bad""",
+    "the loss explodes": """
+        explodes, loss/explodes, gradient/explodes|grows+1, loss/grows -validation, loss/grows training,
+        weights/explodes|grows, training/explodes, loss/grows falls|later -validation,
+        loss/grows progressive -validation, output/explodes, loss/grows/stuck, loss/high later|grows,
+        optimizer/explodes, weights/high|grows, gradient/high""",
+    "the loss starts too high": """
+        loss/high, loss/first/high+1, first loss/wrong|bad, loss/high training, loss/deserved first, loss/high always,
+        loss high deserved, loss/wrong+-1""",
+    "the loss is zero or negative": """
+        loss/zero+1, loss/negative+1, loss/zero/always, loss/zero first, loss/negative/falls|grows,
+        loss/low/suspicious|first, loss/zero -unlearnt training, loss/none, loss/zero/stuck|same, loss/falls/zero,
+        loss/zero model|weights|later""",
+    "memory grows": """
+        memory/-good, exhausted, memory/grows|exhausted, memory/grows/progressive, memory/explodes|leakage+1,
+        memory/high|bad, memory/not|idle, memory validation|inference|later, memory multi|half|batchsize|loading+-2,
+        gpu/exhausted|grows, cpu/grows, exhausted later|validation|inference, memory/uses,
+        exhausted multi|batchsize|half+-2, memory loader, memory/slow, memory cpu|gpu, memory accumulation+-3,
+        memory progressive|between, memory single|metric, exhausted gpu|multi+-1, memory/falls|stuck,
+        memory/exhausted multi, memory/grows first|gradient, memory/grows loader+1""",
+    "it gets slower and slower": """
+        slow/progressive+1, time/grows, training/slow/progressive, time/grows/progressive, slow/grows, slow later,
+        loader|training|model/slow/progressive+1, time/grows later, loader/slow/progressive, slow progressive gpu|cpu,
+        time/progressive/grows training, slow time progressive, slow/progressive time loader""",
+    "the GPU is idle": """
+        gpu/idle, slow, training|model|inference/slow, loader/slow, gpu/slow, gpu/zero|low, loader/bad, idle,
+        cpu/high/slow, loader slow gpu, time/slow, gpu/uses/idle, gpu/broken, slow gpu cpu, cpu/high gpu/low|idle+2,
+        gpu/idle cpu+2, time/high|bad, slow loader training, slow paper, loader gpu/low|zero|idle,
+        gpu/idle training|model, gpu/low model|training, slow data|input, slow optimizer|gradient|loss,
+        training gpu/low, cpu/slow, gpu cpu slow, loader time+1, gpu idle multi+-4, gpu/idle slow""",
+    "the first batch is slow": """
+        first/slow+1, between slow|time|idle|high+1, first/slow batch, slow first training|gpu,
+        between/idle gpu|loader, first/time, first/time/slow, first/hot, slow first progressive time loader,
+        between/stuck loader, slow between loader training""",
+    "the result is different after loading": """
+        loading/differs+1, loading/differs output|weights|accuracy|result, loading output/differs,
+        loading/wrong|random output+-1, loading/changes, loading|weights/differs, loading weights/stuck|broken,
+        loading+-1, loading differs same, loading differs validation|inference|model|repeated|run,
+        loading validation/differs, loading/broken, loading differs training, loading differs loss,
+        loading differs evalmode, loading differs inference output, loading run differs""",
+    "it is worse after loading": """
+        loading/bad+1, loading/low|chance+1, loading/random+1,
+        loading accuracy|metric|result|model|validation/bad|low|falls|chance|random|zero+1,
+        loading loss/high|grows|jumps|explodes|differs+1, loading/restarts+1, loading loss|training/restarts|first,
+        loading/jumps+1, loading training/bad|stuck|unlearnt|broken|differs, loading/wrong, loading/broken+0.5,
+        loading/grows|falls|high|zero, loading output/bad|wrong|random|zero|same+1, loading unlearnt|stuck,
+        loading/same output|anyinput, loading bad inference|validation training, loading good bad,
+        loading optimizer|lr, loading accuracy high|good low|bad|falls+1, loading accuracy, loading loss,
+        loading falls accuracy|metric training, loading chance accuracy|validation|training+1, loading bad anyinput,
+        loading good validation|inference zero|low|random|wrong+2, loading plateau|slow+-2,
+        loading loss training later high|grows|jumps, loading deserved, loading bad deserved, loading metric|result,
+        loading nan+-1""",
+    "the kept model is not the best": """
+        best/last+1, best/same|always last+1, best loading/last|wrong|bad|same|differs+1, best/changes|wrong+1,
+        best broken, best/bad, best/always, best weights|model/changes|same|differs|wrong, best loading last,
+        best loading accuracy|validation|metric, best model/broken|wrong, best loading+-1,
+        best loading changes weights, best/stuck loading, best validation/bad|wrong loading+1,
+        best bad loading accuracy|validation|training+1, best loading/bad|low""",
+    "the result is different on the GPU": """
+        gpu cpu+2, gpu/differs, gpu cpu differs, mismatch+2, gpu/broken|wrong|bad, gpu cpu good|broken|nan|bad,
+        gpu cpu same, gpu/error, gpu cpu loss|accuracy|output|model|training|inference, gpu differs run|repeated+-2,
+        gpu cpu error, gpu cpu stuck|unlearnt|explodes|falls|good|grows|high|zero, gpu cpu nan,
+        gpu output|loss|model/differs, cpu differs, gpu nan+-1, gpu cpu validation, gpu unlearnt|stuck|chance+-1,
+        gpu differs same""",
+    "two runs differ": """
+        run differs+2, run same differs+1, run/random+1, differs run result|accuracy|loss|training|model+1, run+-1,
+        run/broken, run loss|accuracy|result|validation|model|training/differs|jumps|bad, run jumps|bad|wrong,
+        run high|gap, run training differs repeated, run differs later|first|gpu|loader+1, run repeated differs,
+        training/random, training differs repeated, run validation|metric|output|weights differs+1,
+        run/differs batch|optimizer|data""",
+    "the same input gives two answers": """
+        repeated differs+2, run inference/differs|changes|random+2, run output/differs|changes same+1,
+        inference|output/jumps, repeated output|inference|result|model|validation/differs|random|changes+1,
+        output/random, output|inference/differs, repeated random|changes, repeated differs evalmode,
+        repeated inference|output differs run, inference/random, same input differs output, output/changes,
+        evalmode output/differs|random|changes, input same output differs+2, same input differs,
+        output differs evalmode loading+-3, input same inference differs""",
+    "it is worse in evaluation mode": """
+        evalmode bad|differs|wrong|zero|low|falls|random|chance+1, evalmode/bad|differs+1,
+        evalmode output|accuracy|result|model|metric/bad|differs|wrong|zero|falls|low+1,
+        evalmode/good training validation|inference|bad+1, evalmode training good bad,
+        evalmode loss/high|grows|differs|explodes+1, evalmode, evalmode nan+-1, evalmode broken, evalmode good|high,
+        evalmode training/good validation/bad|wrong|low|zero, evalmode validation bad|low+1, evalmode gap|overfit,
+        evalmode good bad+1, evalmode/explodes|grows|high,
+        evalmode accuracy|result|output falls|low|bad|differs batchsize, evalmode inference bad|differs|wrong""",
+    "it is worse on several GPUs": """
+        multi, multi bad|differs|slow|low|stuck|unlearnt|broken|wrong|high|falls|grows+1,
+        multi accuracy|loss|result|metric|model|validation, multi gpu|training, multi nan|explodes|jumps+1,
+        multi gpu idle|slow|same+1, multi good bad+1, multi hot|stuck, multi batchsize|lr,
+        multi weights|gradient/differs|same|zero, multi differs run|repeated+1,
+        multi good stuck|unlearnt|broken|differs+1, multi loss|accuracy|training|metric bad|differs|low|stuck|high gpu,
+        multi memory|exhausted+-2, multi loader|data, multi loading|half|batchsize+-2,
+        multi accuracy|validation|loss|metric falls|grows|bad|low|differs batchsize|lr|half, multi slow time|gpu""",
+    "mixed precision is worse": """
+        half, half nan+1, half bad|differs|stuck|unlearnt|broken|wrong|explodes|slow|falls|zero|low|high+1,
+        half loss|accuracy|training|model|result|gradient|output, half loss nan+1, half gpu|validation|inference,
+        half good bad|nan+1, half jumps|plateau|grows+1,
+        half loss|training|gradient nan|explodes|stuck|zero later|gpu|lr|good, half nan gpu cpu|later,
+        half good differs|broken|stuck|unlearnt, half slow gpu, half uses, half memory+-2,
+        half nan output|weights|model|validation|training+1""",
+    "some layers do not train": """
+        weights/always/learns+2, weights/stuck|unlearnt+1, gradient/zero|none+1, gradient/vanish|low+1, vanish,
+        weights/zero|same, weights/vanish, gradient/stuck, gradient/always/zero|none, weights gradient/zero|none,
+        optimizer weights/zero|none|stuck|broken+1, weights/stuck training, weights/broken, weights/idle,
+        weights/stuck loss|optimizer|later, gradient/broken, weights/low gradient, vanish weights|gradient|model,
+        weights/none+1, weights/zero gradient training, weights|gradient/stuck|zero|none first|last|some,
+        weights same training|later|optimizer, model weights/stuck|same, gradient/low/first, weights model/stuck,
+        single weights/stuck|unlearnt""",
+    "some classes are never right": """
+        imbalance, imbalance/metric|accuracy/zero|low|bad+1, class/imbalance|confused,
+        class/bad|zero|wrong|low|confused, class/stuck, class accuracy|metric/bad|low|zero, confused,
+        imbalance bad|anyinput|always|output, class/uses|sees, class/unlearnt, data/imbalance,
+        class output/bad|wrong|zero, class/falls good, class good bad, class imbalance metric|accuracy|validation,
+        class/low good|high, imbalance class anyinput, class|output/confused accuracy,
+        class some|single|low zero|bad|confused, class not-output""",
+    "accuracy is lower than expected": """
+        accuracy|metric|result|output|validation|model/low, accuracy|metric|result/bad, deserved+-1,
+        deserved bad|low+1, paper accuracy|metric|result|validation|loss|bad|low|differs|run|deserved+1, paper/bad|low,
+        deserved accuracy|metric|result|output|validation|model, output/bad,
+        paper output|model|training/bad|low|differs, model/bad, paper run/differs accuracy|metric|result+3,
+        paper run+1, result/falls, accuracy/falls, low/accuracy validation, metric/falls,
+        deserved accuracy|metric bad|low validation|model+1, bad, accuracy paper low|bad|differs|falls+1,
+        paper metric|accuracy|result low|run|bad|differs+2, paper gap|differs|unlearnt|high|bad+1,
+        paper result run differs+1, output/bad training, low+-1, metric|accuracy/high/deserved,
+        accuracy low validation deserved, output/low/bad loss, metric/low validation,
+        accuracy|metric|result/differs+-1, deserved accuracy|validation low, model/low validation|metric|accuracy,
+        metric/high deserved, falls accuracy later -loss+-1, result/bad loss falls|good|low, output/wrong,
+        output/nonsense, paper, output/bad loss falls|low|good+1, validation/low/deserved accuracy|metric+1,
+        paper loss/high""",
+    "a metric is wrong": """
+        metric|accuracy/zero+1, metric|accuracy/impossible|negative+1, impossible+-1, metric/wrong|random,
+        metric|accuracy/always+-1, metric/same|stuck, accuracy/same, metric|accuracy/zero/always|stuck,
+        accuracy/stuck/same, metric|accuracy|validation/same/progressive+1, metric|accuracy validation/zero,
+        metric/nan, metric/none, accuracy/wrong, metric|accuracy loss/good|falls zero+1, metric/differs,
+        accuracy/high/always, metric/bug, accuracy|metric/impossible/high, metric/zero/first|later,
+        metric|accuracy training zero+1, metric/zero class+1, accuracy|metric/same validation|progressive|always+1,
+        metric|accuracy zero stuck later|first+1, metric/always/same|zero, metric|result/negative,
+        zero validation|output+-2, accuracy|metric/always/same, metric/stuck/always, accuracy/always/stuck,
+        metric/differs metric, validation|accuracy/same/always, metric|accuracy/zero loss/falls+1,
+        metric|accuracy validation zero training|good+1""",
+    "frozen layers change": """
+        frozen, frozen/changes+1, frozen weights changes+1, frozen weights|model, frozen/differs|broken|grows|falls,
+        frozen weights|output/changes|differs|training, frozen training+1, frozen/good|bad,
+        frozen gradient|optimizer|memory, frozen weights training|later, frozen changes weights|optimizer|lr+1,
+        frozen learns weights, frozen evalmode+1, frozen evalmode changes|differs|weights+1, frozen uses|works,
+        unfreezes+-2""",
+    "the result depends on the batch size": """
+        batchsize, batchsize differs|changes+1, batchsize bad|low|good|falls|wrong|broken+1,
+        batchsize output|accuracy|result|loss|inference|validation|model|metric,
+        batchsize output|accuracy|result|loss|inference|validation|metric differs|changes|bad|good|low+1,
+        batchsize same differs, batchsize stuck|unlearnt|jumps|slow+-2, batch output|result|input|inference/differs+2,
+        batchsize good bad+1, batchsize input|single output|result|inference|accuracy|loss|model+1,
+        batchsize input output|result differs|changes+2, batchsize run|repeated differs|changes+1,
+        batchsize validation|inference|accuracy|metric bad|low|falls|good+1,
+        batchsize differs validation|inference accuracy|result|metric|loss|output+1, batch output/changes|differs+1,
+        batchsize same output+1, batchsize nan, batchsize differs evalmode, batchsize repeated,
+        batchsize input same differs+1""",
+    "the prediction is always the same": """
+        output/same|stuck/-loss+1, anyinput output|model+1, output/always/same|zero/-loss, output/always/anyinput+1,
+        output/zero|always/-loss, anyinput, model/always/anyinput|same+1, output/same/anyinput+1,
+        model/same/anyinput|output, collapse+1, output model/same|always/anyinput, output/same model,
+        output/zero/-loss model|always|validation, inference/same|always, class/always,
+        always class output|model|anyinput+1, anyinput class, weights output/same, weights/collapse,
+        model/bad/collapse, model class/always, anyinput training|later|loss|validation, always/same input,
+        output/always class, output same input differs, output/none, anyinput/same output model|validation,
+        output always|stuck|same training|later|single|good+1,
+        class always|anyinput output|model|accuracy imbalance+-1, output/collapse,
+        anyinput output same|always training|later|loss|class|single+1, output/same batch, anyinput sees""",
+    "gradient accumulation does not work": """
+        accumulation, accumulation/broken|bad|differs, accumulation batchsize|lr+2,
+        accumulation bad|differs|wrong|slow|stuck|unlearnt|high|broken|good+1,
+        accumulation loss|accuracy|training|result|gradient|weights, accumulation same|differs batchsize+3,
+        accumulation batchsize loss|accuracy|bad|result+3, accumulation multi|half+1,
+        accumulation multi|half bad|differs|broken|stuck+2,
+        accumulation loss|training|accuracy|result differs|bad|stuck|nan|explodes|unlearnt|high+1,
+        accumulation memory|exhausted+-1, accumulation nan,
+        accumulation differs|bad batch|batchsize loss|accuracy|result|training|output+4""",
+    "the learning rate is not what it should be": """
+        lr/stuck|wrong|broken+2, lr/changes, lr/zero|low|high+2, lr/broken, lr/same|always, lr/falls|grows|jumps,
+        lr optimizer|first|loading/wrong|zero|stuck|broken, lr/plateau+-1, lr/restarts, lr first|later zero|stuck,
+        lr+-2, lr/deserved, lr/slow+-1, lr bad+-2""",
+}
+"""By the name of the symptom, with commas between."""

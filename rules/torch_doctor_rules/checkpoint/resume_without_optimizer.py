@@ -5,24 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import (
-    Loaded,
-    OptimizerBuilt,
-    Saved,
-    ScalerBuilt,
-    ScalerUpdated,
-    SchedulerBuilt,
-    SchedulerStepped,
-    Trace,
-)
+from torch_doctor.trace import Loaded, Saved, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
-from torch_doctor_rules.judging.trainers import trainer_of
+from torch_doctor_rules.judging.trainers import left_out, trainer_of
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from torch_doctor.trace import Site
 
 PARTS = ("optimizer", "scheduler", "scaler")
 """What has a state besides the model."""
@@ -108,7 +97,7 @@ class ResumeWithoutOptimizer(Rule):
         )
         known = {each.optimizer: (saved, each) for saved, each in reversed([*found]) if each is not None}
         for saved, optimizer in known.values():
-            left = dict(_left_out(trace, optimizer))
+            left = dict(left_out(trace, optimizer))
             if not left:
                 continue
             name = optimizer.name or optimizer.class_name.rpartition(".")[2]
@@ -159,26 +148,6 @@ class ResumeWithoutOptimizer(Rule):
     def _has(self, saved: Saved, finding: Finding) -> list[str]:
         """What of that a file has."""
         return [part for part in self._left(finding) if getattr(saved, part)]
-
-
-def _left_out(trace: Trace, optimizer: OptimizerBuilt) -> Iterator[tuple[str, Site]]:
-    """What has a state that no file gets, and where it is built: the optimizer, its scheduler, the scaler."""
-    saves = trace.of(Saved)
-    if all(saved.optimizer is False for saved in saves):
-        yield "optimizer", optimizer.site
-    if all(saved.scheduler is False for saved in saves):
-        stepped = {event.scheduler for event in trace.of(SchedulerStepped)}
-        stepped -= {event.scheduler for event in trace.of(SchedulerStepped) if event.explicit}
-        for built in trace.of(SchedulerBuilt):
-            if built.optimizer == optimizer.optimizer and built.scheduler in stepped and not built.resumes:
-                yield "scheduler", built.site
-                break
-    if all(saved.scaler is False for saved in saves):
-        updated = {event.scaler for event in trace.of(ScalerUpdated)}
-        for scaler in trace.of(ScalerBuilt):
-            if scaler.scaler in updated and scaler.enabled is True:
-                yield "scaler", scaler.site
-                break
 
 
 def _progress(saved: Saved) -> bool:

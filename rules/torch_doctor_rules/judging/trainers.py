@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Escaped, Loaded, OptimizerBuilt, StateTaken, Stepped
+from torch_doctor.trace import (
+    Escaped,
+    Loaded,
+    OptimizerBuilt,
+    Saved,
+    ScalerBuilt,
+    ScalerUpdated,
+    SchedulerBuilt,
+    SchedulerStepped,
+    StateTaken,
+    Stepped,
+)
 from torch_doctor_rules.judging.family import Family
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import Event, Saved, Trace
+    from torch_doctor.trace import Event, Site, Trace
 
 
 def trainer_of(trace: Trace, saved: Saved) -> OptimizerBuilt | None:
@@ -50,6 +61,26 @@ def _loads(trace: Trace, saved: Saved, taken: set[int]) -> Iterator[Event]:
 def _goes_on(trace: Trace, loads: list[Event], steps: list[Stepped]) -> bool:
     """Whether training may go on from what was loaded: a step comes later on the same path."""
     return any(load.index < step.index and trace.together(load, step) for load in loads for step in steps)
+
+
+def left_out(trace: Trace, optimizer: OptimizerBuilt) -> Iterator[tuple[str, Site]]:
+    """What has a state that no file gets, and where it is built: the optimizer, its scheduler, the scaler."""
+    saves = trace.of(Saved)
+    if all(saved.optimizer is False for saved in saves):
+        yield "optimizer", optimizer.site
+    if all(saved.scheduler is False for saved in saves):
+        stepped = {event.scheduler for event in trace.of(SchedulerStepped)}
+        stepped -= {event.scheduler for event in trace.of(SchedulerStepped) if event.explicit}
+        for built in trace.of(SchedulerBuilt):
+            if built.optimizer == optimizer.optimizer and built.scheduler in stepped and not built.resumes:
+                yield "scheduler", built.site
+                break
+    if all(saved.scaler is False for saved in saves):
+        updated = {event.scaler for event in trace.of(ScalerUpdated)}
+        for scaler in trace.of(ScalerBuilt):
+            if scaler.scaler in updated and scaler.enabled is True:
+                yield "scaler", scaler.site
+                break
 
 
 def _made_for_one_pass(built: OptimizerBuilt, saved: Saved) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -227,6 +228,31 @@ def test_a_failed_rung_has_the_findings_that_explain_it(
     rung = next(rung for rung in done.json["rungs"] if rung["name"] == OVERFIT)
     assert rung["status"] == "failed"
     assert {finding["code"] for finding in rung["findings"]} & {"TDR114", "TDR119", "TDR118"}
+
+
+FIVE_BUGS = broken(
+    *("nn.ReLU(), nn.Linear(32, 3))", "nn.ReLU(), nn.Dropout(0.2), nn.Linear(32, 3), nn.Softmax(dim=1))"),
+    *("        optimizer.zero_grad()\n", "", "    model.eval()\n", ""),
+    *("    with torch.no_grad():\n", "    if True:\n"),
+    *("optimizer.step()", "optimizer.step()\n        losses.append(loss)", "for epoch", "losses = []\nfor epoch"),
+)
+
+
+def test_five_bugs_at_once_are_all_named_and_no_rung_says_otherwise(
+    write: Callable[..., Path], run: Callable[..., Outcome]
+) -> None:
+    report = write("train.py", FIVE_BUGS).with_name("report.json")
+    how = ["--isolated", "--json", "report.json", "--time", "60", "--python", sys.executable]
+    done = run("checkup", "train.py", *how)
+    assert done.status == 1, done.err
+    codes = ("TDR101", "TDR201", "TDR401", "TDR402", "TDR502")
+    assert [code for code in codes if code not in done.out] == []
+    rungs = {rung["name"]: rung for rung in json.loads(report.read_text(encoding="utf-8"))["rungs"]}
+    for name, code in (("learning-rate", "TDR101"), ("repeatability", "TDR401"), ("small-subset", "TDR201")):
+        rung = rungs[name]
+        assert rung["status"] != "passed"
+        assert code in {finding["code"] for finding in rung["findings"]} or rung["status"] == "failed"
+        assert f"{name:<18} {rung['status'].upper()}" in done.err
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.checkup.symptoms import SYMPTOMS
-from torch_doctor.rule import Verdict
+from torch_doctor.rule import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +43,7 @@ EXPLAINING = {
     "data not finite": (),
     "labels": ("TDR207", "TDR213"),
     "order": ("TDR701", "TDR710"),
+    "split": (),
     "shared rows": ("TDR707", "TDR708"),
     "not finite": _NOT_FINITE,
     "too high": (*_LOSSES, "TDR309", "TDR711"),
@@ -65,11 +66,28 @@ EXPLAINING = {
 }
 """The codes of the rules that find what makes a rung fail, by the kind of its failure."""
 
+DOUBTING = {
+    "inspect": ("shared rows",),
+    "small-subset": ("does not fall",),
+    "learning-rate": ("does not fall",),
+    "repeatability": ("drops in evaluation", "other rows", "loading", "resuming"),
+    "device": ("precision", "devices"),
+}
+"""The kinds of failures that a rung says there are none of, or during which what it measures means little, by its name."""
+
 
 def explaining(about: Sequence[str], findings: Sequence[Finding]) -> list[Finding]:
     """The findings that explain failures of these kinds; those that were refuted do not."""
     codes = {code for kind in about for code in EXPLAINING.get(kind, ())}
     return [each for each in findings if each.code in codes and each.verdict is not Verdict.REFUTED]
+
+
+def doubting(rung: Rung, findings: Sequence[Finding]) -> list[Finding]:
+    """The confirmed errors that a rung which passed speaks against."""
+    if rung.status != "passed":
+        return []
+    serious = [each for each in findings if each.verdict is Verdict.CONFIRMED and each.level is Level.ERROR]
+    return explaining(DOUBTING.get(rung.name, ()), serious)
 
 
 def preventing(rung: Rung, findings: Sequence[Finding]) -> list[Finding]:

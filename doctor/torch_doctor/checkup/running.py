@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,12 +11,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
-from torch_doctor.checkup.linking import explaining, preventing
+from torch_doctor.checkup.linking import doubting, explaining, preventing
 from torch_doctor.checkup.outcome import RUNGS, Checkup, Rung
 from torch_doctor.checkup.provenance import with_provenance
 from torch_doctor.probing import Probing
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from torch_doctor.probe.climb import Climb
@@ -70,19 +72,24 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
 
     `listener` hears each rung, and `follower` what the scan is at.
     """
-    from torch_doctor.probe.climb import Climb  # noqa: PLC0415 - only where something runs
+    from torch_doctor.probe import judge  # noqa: PLC0415 - only where something runs
+    from torch_doctor.probe.climb import Climb  # noqa: PLC0415 - as above
 
     start = time.monotonic()
     listener.scanning(wanted.shown)
     told: dict[str, Rung] = {}
     about: dict[str, tuple[str, ...]] = {}
 
+    @functools.cache
+    def confirmed() -> Sequence[Finding]:
+        return () if climb.trace is None else judge((), climb.trace, wanted.scan.rules).new
+
     def ended(record: dict[str, Any]) -> None:
         rung = _rung(record, ())
         if rung is not None and rung.name not in told:
             told[rung.name] = rung
             about[rung.name] = tuple(map(str, record.get("about") or ()))
-            listener.rung_ended(rung)
+            listener.rung_ended(_linked(rung, about[rung.name], confirmed()))
 
     climb = Climb(wanted.rungs, wanted.seconds, not wanted.verdicts, begun=listener.rung_started, told=ended)
     how = wanted.scan.probe or Probing()
@@ -124,16 +131,28 @@ def _rung(record: dict[str, Any], findings: tuple[Finding, ...]) -> Rung | None:
         return None
 
 
-def _linked(rung: Rung, about: tuple[str, ...], findings: list[Finding]) -> Rung:
-    """A rung that failed with the findings that explain it; one that told nothing failed where confirmed ones do."""
+def _linked(rung: Rung, about: tuple[str, ...], findings: Sequence[Finding]) -> Rung:
+    """A rung that failed with the findings that explain it; one that told nothing failed where confirmed ones do.
+
+    One that passed has no verdict where a confirmed finding says otherwise.
+    """
     proved = preventing(rung, findings)
     if proved:
-        codes = ", ".join(dict.fromkeys(each.code for each in proved))
-        first = proved[0]
+        codes, first = _codes(proved), proved[0]
         then = f"{first.code} at {first.site}: {first.help}" if first.help else f"{first.code} at {first.site}"
-        rung = replace(rung, status="failed", reason=f"{rung.reason}, and {codes} of the scan is confirmed", next=then)
+        rung = replace(rung, status="failed", reason=f"{rung.reason}, and {codes} confirmed", next=then)
         return replace(rung, findings=proved)
+    doubted = doubting(rung, findings)
+    if doubted:
+        reason = f"says little while {_codes(doubted)} confirmed: {rung.reason}"
+        return replace(rung, status="shown", reason=reason, findings=doubted)
     return replace(rung, findings=explaining(about, findings)) if rung.status == "failed" else rung
+
+
+def _codes(findings: list[Finding]) -> str:
+    """Their codes, with the verb that follows."""
+    codes = list(dict.fromkeys(each.code for each in findings))
+    return f"{', '.join(codes)} {'is' if len(codes) == 1 else 'are'}"
 
 
 def _why(climb: Climb, report: Report) -> str:

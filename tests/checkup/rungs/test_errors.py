@@ -15,7 +15,7 @@ def errors(examine: Examine, script: str) -> Rung:
     return examine(script, "small-subset", "errors").checkup.rungs[1]
 
 
-EASY = ["x = torch.randn(256, 10)", "x = torch.randn(256, 10)\nx[:, :2] *= 5", "lr=0.01", "lr=0.05"]
+EASY = ["x = torch.randn(256, 10)", "x = torch.randn(256, 10)\nx[:, :2] *= 5", "lr=0.01", "lr=0.03"]
 """Classes that are learned in a few steps."""
 
 

@@ -103,3 +103,39 @@ def test_rows_that_are_trained_on_may_be_scored_where_nobody_calls_them_held_out
     same = f"{name} = DataLoader(train_loader.dataset, batch_size=16)"
     rung = climb(broken(SAME, same, "in val_loader", f"in {name}"), "inspect")
     assert rung.status == status, rung.reason
+
+
+FIVE = [
+    "y = (x[:, 0] > 0).long() + (x[:, 1] > 0).long()",
+    "y = torch.arange(256) % 5",
+    "nn.Linear(32, 3)",
+    "nn.Linear(32, 5)",
+]
+HELD_BACK = ["x[:192], y[:192]", "x[y < 3], y[y < 3]"]
+MANY = [
+    "torch.randn(256, 10)",
+    "torch.randn(4096, 10)",
+    "arange(256)",
+    "arange(4096)",
+    "x[192:]",
+    "x[-256:]",
+    "y[192:]",
+    "y[-256:]",
+]
+
+
+@pytest.mark.parametrize("more", [[], MANY], ids=["all rows", "a part of the rows"])
+def test_labels_that_training_lacks_are_named(climb: Climb, more: list[str]) -> None:
+    rung = climb(broken(*FIVE, *HELD_BACK, *more), "inspect")
+    assert rung.status == "failed", rung.reason
+    assert "rows of train_loader that were looked at has the labels 3 and 4 of val_loader" in rung.reason
+
+
+FIRST = ["x[:192], y[:192]", "x[:-256], y.sort().values[:-256]", "shuffle=True", "shuffle=False"]
+
+
+def test_labels_that_may_come_later_are_not_said_to_lack(climb: Climb) -> None:
+    said = climb(broken(*FIVE, *MANY, *FIRST), "inspect").reason
+    assert "that were looked at have the label 0" in said
+    assert "none of the" not in said
+    assert "none of the" not in climb(broken(*FIVE, "shuffle=True", "shuffle=True, drop_last=True"), "inspect").reason

@@ -54,3 +54,30 @@ def test_the_rate_for_made_up_data_is_not_judged(climb: Climb) -> None:
     )
     rung = climb(script, RUNG)
     assert rung.status in {"shown", "skipped"}, rung.reason
+
+
+SORTED = [
+    *("x[:192], y[:192])", "16 * x[:192], y[:192].sort().values)", "shuffle=True", "shuffle=False"),
+    *("lr=0.01", "lr=0.5"),
+]
+
+
+def test_a_rate_that_diverges_fails_though_the_first_batch_has_one_label(examine: Examine) -> None:
+    rung = examine(broken(*SORTED), "overfit-one-batch", "small-subset", RUNG).checkup.rungs[-1]
+    assert rung.status == "failed", rung.reason
+    assert rung.reason.startswith("the learning rate is too high: the script's 0.5")
+
+
+def test_a_cross_entropy_stays_above_zero_on_batches_that_are_not_equally_hard(climb: Climb) -> None:
+    rung = climb(broken(*SORTED, "nn.Linear(32, 3))", "nn.Linear(32, 3))\nmodel[2].bias.data[0] = 300"), RUNG)
+    measured, mean = rung.plots[0].series
+    assert min(float(each or 0.0) for series in (measured, mean) for each in series.y) >= 0
+    assert float(str(values(rung, "lowest loss, as a running mean")[0])) >= 0
+
+
+def test_a_few_steps_say_nothing_of_rates(climb: Climb) -> None:
+    slow = "optimizer.step()\n        sum(range(10_000_000))"
+    script = broken("optimizer.step()", slow, ADAM, SGD.format(1e-6), "x[:192],", "1e4 * x[:192],")
+    rung = climb(script, RUNG, seconds=5)
+    assert rung.status == "skipped", rung.reason
+    assert "time" in rung.reason

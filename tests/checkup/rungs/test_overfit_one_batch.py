@@ -9,7 +9,7 @@ import pytest
 from tests.checkup.conftest import TRAINING, broken, values
 
 if TYPE_CHECKING:
-    from tests.checkup.conftest import Climb
+    from tests.checkup.conftest import Climb, Examine
 
 RUNG = "overfit-one-batch"
 NOISE = "criterion(model(images[:, :1].repeat(1, 10)).flatten(), torch.sin(images[:, 3] * 99))\n        loss.b"
@@ -101,3 +101,29 @@ def test_a_model_that_is_too_small_is_no_failure(climb: Climb) -> None:
     )
     rung = climb(script, RUNG)
     assert rung.status == "shown", rung.reason
+
+
+ONE_LABEL = ["x[:192], y[:192])", "x[:192], y[:192].sort().values)", "shuffle=True", "shuffle=False"]
+SURE = "nn.Linear(32, 3))\nmodel[2].bias.data[:] = torch.tensor([300.0, 0.0, 0.0])"
+
+
+@pytest.mark.parametrize("changes", [[], ["nn.Linear(32, 3))", SURE]], ids=["learned", "known from the start"])
+def test_a_batch_with_one_label_says_nothing_of_what_is_memorised(climb: Climb, changes: list[str]) -> None:
+    rung = climb(broken(*ONE_LABEL, *changes), RUNG)
+    assert rung.status == "shown", rung.reason
+    assert "negative" not in rung.reason
+    assert "are all alike" in rung.reason or "cannot fall" in rung.reason
+
+
+def test_the_loss_at_the_first_update_is_that_of_the_weights_that_the_script_begins_with(examine: Examine) -> None:
+    first, memorised = examine(broken("lr=0.01", "lr=1.0"), "baseline", RUNG).checkup.rungs
+    assert values(first, "loss before the first update")[0] == pytest.approx(values(memorised, "loss at the first")[0])
+
+
+@pytest.mark.parametrize("optimizer", ["Adagrad", "LBFGS", "Rprop"])
+def test_optimizers_begin_anew_with_what_they_were_given(examine: Examine, optimizer: str) -> None:
+    closure = "optimizer.step()" if optimizer != "LBFGS" else "optimizer.step(lambda: loss)"
+    script = broken("optim.Adam(", f"optim.{optimizer}(", "optimizer.step()", closure)
+    rungs = examine(script, RUNG, "non-finite", "receipt").checkup.rungs
+    assert not [each.reason for each in rungs if each.status == "skipped"]
+    assert values(rungs[-1], "optimizers that differ after the checkup") == [0]

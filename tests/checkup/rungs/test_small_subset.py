@@ -65,3 +65,43 @@ def test_numbers_of_batches_go_on(climb: Climb) -> None:
     header = ["for images, labels in train_loader:", "for number, (images, labels) in enumerate(train_loader):"]
     script = broken(*header, "        optimizer.step()", window, "for epoch", "kept = []\nfor epoch")
     assert climb(script, RUNG).status == "passed"
+
+
+HUGE = [
+    *("x[:192], y[:192])", "50 * x[:192], y[:192].sort().values)", "shuffle=True", "shuffle=False"),
+    *("lr=0.01", "lr=0.5"),
+]
+SHUFFLED = ["x[192:], y[192:])", "x[192:], (y[192:] + 1) % 3)", "lr=0.01", "lr=0.03"]
+
+
+def test_training_that_diverges_fails_though_the_second_pass_is_lower(climb: Climb) -> None:
+    rung = climb(broken(*HUGE), RUNG)
+    first, second = values(rung, "training loss")
+    assert float(str(first)) > float(str(second))
+    assert rung.status == "failed", rung.reason
+    assert "the steps are too large" in rung.reason
+    assert "learning rate" in rung.next
+
+
+def test_a_validation_loss_that_rises_does_not_pass(climb: Climb) -> None:
+    rung = climb(broken(*SHUFFLED), RUNG)
+    first, second = values(rung, "validation loss")
+    assert float(str(second)) > float(str(first))
+    assert rung.status == "shown", rung.reason
+    assert rung.reason.endswith("which rises")
+
+
+def test_steps_that_wait_for_others_are_not_slower(climb: Climb) -> None:
+    waits = "        optimizer.step()\n        kept.append(1)\n        threading.Event().wait(len(kept) * 0.004)"
+    script = broken(
+        "        optimizer.step()",
+        waits,
+        "for epoch",
+        "kept = []\nfor epoch",
+        "import torch\n",
+        "import threading\nimport torch\n",
+    )
+    rung = climb(script, RUNG)
+    early, late = (values(rung, f"time of the {which} steps")[0] for which in ("first", "last"))
+    assert float(str(late)) > 2 * float(str(early))
+    assert rung.status == "passed", rung.reason

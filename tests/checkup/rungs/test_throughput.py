@@ -69,3 +69,41 @@ def test_made_up_data_says_nothing_of_the_time_that_the_script_waits(climb: Clim
     rung = climb(script, "throughput")
     assert "waits for" not in rung.reason
     assert "made-up data" in rung.reason
+
+
+WITHIN = """
+class Scoring(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, 3))
+
+    def forward(self, images, labels):
+        sum(range(300_000))
+        return criterion(self.layers(images), labels)
+
+
+class Slow(nn.CrossEntropyLoss):
+    def forward(self, *given):
+        sum(range(300_000))
+        return super().forward(*given)
+
+
+model, criterion = Scoring(), Slow()
+optimizer"""
+
+
+VARIES = ["optimizer.step()", "optimizer.step()\n        sum(range(int(400_000 * torch.rand(()))))"]
+INSIDE = [
+    *("criterion = nn.CrossEntropyLoss()\noptimizer", WITHIN),
+    *("criterion(model(images), labels)", "model(images, labels)"),
+]
+
+
+@pytest.mark.parametrize("changes", [VARIES, INSIDE], ids=["steps that vary", "a loss in the model"])
+def test_the_parts_of_a_step_add_up_to_it(climb: Climb, changes: list[str]) -> None:
+    rung = climb(broken(*changes), "throughput")
+    parts = [fact.value for fact in rung.evidence if fact.group == "parts of a step"]
+    step = values(rung, "step")[0]
+    assert isinstance(step, float)
+    assert len(parts) == 5
+    assert sum(float(each or 0.0) for each in parts) == pytest.approx(step)

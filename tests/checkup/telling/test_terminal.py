@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import math
+import re
 
 import pytest
 
-from tests.checkup.telling.conftest import HOSTILE, checkup, rung
+from tests.checkup.telling.conftest import HOSTILE, checkup, finding, rung
 from torch_doctor.checkup.outcome import RUNGS, Checkup, Series
 from torch_doctor.checkup.telling.terminal import Lines, curve, signs_for, summary
 from torch_doctor.checkup.telling.words import PLAIN_SIGNS, SIGNS
@@ -46,6 +47,13 @@ def test_a_failure_says_what_to_do_and_which_findings_explain_it(ordinary: Check
     assert " 1. Dumb baseline: look at `train.py`\n    TDR101 missing-zero-grad at train.py:7:5 (confirmed)" in text
     assert text.count("TDR101") == 1
     assert "TDR201" not in text
+
+
+def test_every_finding_is_named() -> None:
+    codes = [f"TDR{number}" for number in range(101, 117)]
+    checked = Checkup("train.py", [], "cpu", [rung("inspect", "passed")], [finding(code) for code in codes])
+    assert set(re.findall(r"TDR\d{3}", told(checked))) == set(codes)
+    assert max(map(len, told(checked).splitlines())) <= COLUMNS
 
 
 def test_curves_are_drawn_only_where_the_terminal_allows_them(ordinary: Checkup) -> None:

@@ -192,7 +192,8 @@ def _next(checked: Checkup, paint: Paint, width: int) -> Iterator[str]:
         yield from (indent + each for each in text[1:])
         yield from (indent + _finding(each, paint, width - 4) for each in findings[:MOST_FINDINGS])
         if len(findings) > MOST_FINDINGS:
-            yield f"{indent}and {len(findings) - MOST_FINDINGS} more"
+            rest = dict.fromkeys(each.code for each in findings[MOST_FINDINGS:])
+            yield from textwrap.wrap(f"and {', '.join(rest)}", width, initial_indent=indent, subsequent_indent=indent)
 
 
 def _finding(finding: Finding, paint: Paint, width: int) -> str:

@@ -81,7 +81,7 @@ def what_next(checked: Checkup) -> Iterator[tuple[str, str, list[Finding]]]:
             yield MEANINGS[rung.name].title, rung.next or rung.reason, new
     rest = [each for each in standing(checked.findings) if (each.code, each.site) not in told]
     if rest:
-        yield "Findings of the scan", "no rung failed because of these, but they are there", rest
+        yield "Findings of the scan", f"these were found{' as well' * bool(told)}", rest
 
 
 def standing(findings: list[Finding]) -> list[Finding]:

@@ -12,7 +12,7 @@ from .by_hand import ByHand
 from .caught import RECENT, Caught, Pass, frames_of
 from .climb import Climb
 from .feeding import Feeding
-from .keeping import Chance, Keeping
+from .keeping import Chance, Keeping, state_of
 from .logs import Logs
 from .stage import Stage
 
@@ -165,6 +165,8 @@ class Catcher(Caught):
         """Before the first update of an optimizer its parameters are those that the script began with."""
         if self.caught or self.over:
             return
+        if optimizer not in self.fresh:
+            self.fresh[optimizer] = state_of(self.torch, optimizer)
         for group in optimizer.param_groups:
             for each in group["params"]:
                 if id(each) not in self.initial:

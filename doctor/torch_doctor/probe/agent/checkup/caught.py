@@ -59,6 +59,7 @@ class Caught:
         self.feeding: Any = None
         self.caught = self.over = False
         self.initial: dict[int, Any] = {}
+        self.fresh: IdentityMap[Any] = IdentityMap()  # what optimizers held before their first update
         self.compiler: Any = None  # what the script would have compiled
 
     def finish(self) -> None:

@@ -7,7 +7,7 @@ import importlib
 import threading
 import weakref
 from contextlib import contextmanager
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
 from ..instruments.copies import evaluating
@@ -37,7 +37,8 @@ class Observer:
         self.by_hand: ByHand | None = None
         self.around: Any = list  # the loops under way
         self._depth = dict.fromkeys(PARTS, 0)
-        self._began = perf_counter()
+        self._began = self._worked = 0.0
+        self._within: list[float] = []  # the seconds of other parts in each that is under way
         self._before: dict[int, Any] = {}
         self._graphs: list[weakref.ref[Sentinel]] | None = None
         self._held: list[tuple[Any, Any]] = []  # groups with their rates
@@ -63,12 +64,14 @@ class Observer:
         self._depth = dict.fromkeys(PARTS, 0)
         if self.by_hand is not None:
             self.by_hand.begin()
+        self._within, self._worked = [], process_time()
         self._began = self._now()
 
     def end(self) -> Seen:
         """It did."""
         self.on = False
         self.seen.seconds = self._now() - self._began
+        self.seen.worked = process_time() - self._worked
         if self.by_hand is not None:
             self._before = self.by_hand.finish(self.play, self.seen)
             if self.play.details and self.by_hand.optimizer is not None:
@@ -93,23 +96,25 @@ class Observer:
     def _timed(self, part: str) -> Iterator[None]:
         self._depth[part] += 1
         start, peaks = self._now(), self.play.peaks
+        self._within.append(0.0)
         if peaks is not None:
             peaks.enter(part)
         try:
             yield
         finally:
             self._depth[part] -= 1
-            self.seen.spent[part] += self._now() - start
+            self._spent(part, self._now() - start, self._within.pop())
             if peaks is not None:
                 peaks.leave()
 
+    def _spent(self, part: str, took: float, within: float = 0.0) -> None:
+        self.seen.spent[part] += took - within
+        if self._within:
+            self._within[-1] += took
+
     def _listens(self, part: str) -> bool:
-        return (
-            self.on
-            and not self._depth[part]
-            and not self._depth["optimizer"]
-            and threading.get_ident() == self.watch.recorder.main
-        )
+        own = threading.get_ident() == self.watch.recorder.main
+        return self.on and own and not self._depth[part] and not self._depth["optimizer"]
 
     # --- models and losses ---
 
@@ -137,9 +142,8 @@ class Observer:
         return __call__
 
     def _look_for_autocast(self, kind: str) -> None:
-        if hasattr(self.torch, "get_autocast_dtype") and self.torch.is_autocast_enabled(
-            kind
-        ):  # an older one cannot be asked
+        asked = hasattr(self.torch, "get_autocast_dtype")  # an older torch cannot be asked
+        if asked and self.torch.is_autocast_enabled(kind):
             self.seen.autocast = self.torch.get_autocast_dtype(kind)
 
     @contextmanager
@@ -261,7 +265,7 @@ class Observer:
         self._depth["optimizer"] = max(0, self._depth["optimizer"] - self.on)
         if not self.on or self._depth["optimizer"]:
             return
-        self.seen.spent["optimizer"] += self._now() - self._step_began
+        self._spent("optimizer", self._now() - self._step_began)
         if self.play.peaks is not None:
             self.play.peaks.leave()
         self.seen.steps += 1

@@ -62,7 +62,8 @@ class Call:
 class Seen:
     """What was seen of the passes up to an update.
 
-    `losses` are those that went backward, `steps` the updates, `spent` the seconds of each part and `seconds` of all.
+    `losses` are those that went backward, `steps` the updates, `spent` the seconds of each part without the others in it,
+    `seconds` those of all, and `worked` the seconds for which this process had a processor.
     `models` and `scores` are the calls of models and of losses, of the last pass. `layers` are, by the name of a parameter:
     the norms of its gradient (None: it has none), of its update and of itself. `optimizers` are those that stepped, and
     `autocast` is the dtype of the autocast in which a model was called, None where there was none.
@@ -72,7 +73,7 @@ class Seen:
         self.losses: list[float] = []
         self.passes = 0
         self.steps = 0
-        self.seconds = 0.0
+        self.seconds = self.worked = 0.0
         self.spent: dict[str, float] = dict.fromkeys(PARTS, 0.0)
         self.models: list[Call] = []
         self.scores: list[Call] = []

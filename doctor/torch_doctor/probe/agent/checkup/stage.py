@@ -9,7 +9,7 @@ from ..instruments.parts import tensors
 from ..watching.update.optimizers import parameters_of
 from .batches import carries, copied_batch, is_made_of, leaves
 from .caught import frames_of
-from .keeping import Chance, Keeping
+from .keeping import Chance, Keeping, put_back
 from .plays import Play, Seen
 
 if TYPE_CHECKING:
@@ -160,12 +160,16 @@ class Stage:
         return Keeping(self.watch, self.machinery, self.frames)
 
     def begin_anew(self) -> None:
-        """Parameters are as they were before the first update, and optimizers have seen nothing yet."""
+        """Parameters and optimizers are as they were before the first update."""
         with self.torch.no_grad():
             for each, values in self.catcher.initial.values():
                 each.copy_(values)
         for optimizer in self.optimizers:
-            optimizer.state.clear()
+            kept = self.catcher.fresh.get(optimizer)
+            if kept is None:
+                optimizer.state.clear()
+            else:
+                put_back(optimizer, kept)
 
     def fresh(self, batch: Any) -> Any:
         """A copy of a batch: the script may change what it is given."""

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from .chance import Chance
 from .plain import Plain
-from .state import State
+from .state import State, put_back, state_of
 
 if TYPE_CHECKING:
     from ...watching.watch import Watch
 
-__all__ = ["Chance", "Keeping", "Plain", "State"]
+__all__ = ["Chance", "Keeping", "Plain", "State", "put_back", "state_of"]
 
 
 class Keeping:

@@ -30,7 +30,7 @@ class State:
                 for each, _, _ in self._tensors
                 if each.is_leaf
             ]
-            self._states = [(each, _kept(torch, each)) for each in self._optimizers]
+            self._states = [(each, state_of(torch, each)) for each in self._optimizers]
             self._kept = [(each, _copied(torch, vars(each))) for each in self._others]
 
     def restore(self) -> None:
@@ -46,7 +46,7 @@ class State:
                     gradient.detach().copy_(values)
                 tensor.grad = gradient
             for optimizer, kept in self._states:
-                _put_back(optimizer, kept)
+                put_back(optimizer, kept)
         for each, flag in self._flags:
             each.training = flag
         self.restore_schedules()
@@ -107,7 +107,8 @@ def _copies(torch: Any, tensor: Any) -> bool:
     return not tensor.is_meta and not torch.nn.parameter.is_lazy(tensor) and not tensor.is_sparse
 
 
-def _kept(torch: Any, optimizer: Any) -> tuple[list[Any], list[Any]]:
+def state_of(torch: Any, optimizer: Any) -> tuple[list[Any], list[Any]]:
+    """What an optimizer holds for its parameters, and its groups."""
     states = [
         (
             parameter,
@@ -125,7 +126,8 @@ def _kept(torch: Any, optimizer: Any) -> tuple[list[Any], list[Any]]:
     return states, groups
 
 
-def _put_back(optimizer: Any, kept: tuple[list[Any], list[Any]]) -> None:
+def put_back(optimizer: Any, kept: tuple[list[Any], list[Any]]) -> None:
+    """Have an optimizer hold for its parameters what it held when that was kept."""
     states, _ = kept
     known = {id(parameter) for parameter, _ in states}
     for parameter in [each for each in optimizer.state if id(each) not in known]:
@@ -175,4 +177,4 @@ def _same(one: Any, other: Any) -> bool:
     return bool(((one == other) | ((one != one) & (other != other))).all())  # noqa: PLR0124 - NaN is not itself
 
 
-__all__ = ["State"]
+__all__ = ["State", "put_back", "state_of"]

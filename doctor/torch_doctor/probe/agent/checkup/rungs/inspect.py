@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..stage import Stage
 
 FEW_BATCHES, SORTED_ROWS = 4, 32
+EXPECTED = 20.0  # rows with a label, of those that were drawn, without which nothing is said of none
 
 
 def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
@@ -46,6 +47,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     left_out = bool(bad) and (yield from _left_out(stage, found[0]))
     for each in [] if left_out else bad:
         wrong.add(each, "data not finite")
+    _lacking(stage, found, known, wrong)
     hashed = _twice(stage, found, known, evidence, wrong)
     told = ", ".join(f"{count(each.rows(), 'row')} of {each.name}" for each in found)
     if found[0].loader is None and known.inputs:  # nobody knows which of its dimensions are rows
@@ -95,13 +97,10 @@ def _labels(
     """How often each label comes, and whether they come in order; whether that could be seen."""
     ordered = False
     for path in known.targets:
-        own = [each for each in sample.parts.get(path, ()) if each.numel() and each.dim()]
-        if not own or own[0].is_floating_point() or own[0].numel() != own[0].shape[0]:
-            continue
-        batches = [[int(value) for value in each.reshape(-1).tolist()] for each in own]
+        batches = _numbered(sample, path)
         labels = [label for batch in batches for label in batch]
         kinds = Counter(labels)
-        if len(kinds) > MANY_CLASSES:
+        if not batches or len(kinds) > MANY_CLASSES:
             continue
         group = f"{sample.name}: {path}"
         evidence += [fact(f"rows with label {label}", many, group=group) for label, many in sorted(kinds.items())[:50]]
@@ -122,6 +121,45 @@ def _labels(
             _order(sample, path, batches, known, wrong)
             ordered |= len(labels) >= SORTED_ROWS and len(batches) >= FEW_BATCHES
     return ordered
+
+
+def _numbered(sample: Sample, path: str) -> list[list[int]]:
+    """The labels of the rows in each batch; empty where a row has no number for its label, or several."""
+    own = [each for each in sample.parts.get(path, ()) if each.numel() and each.dim()]
+    if not own or own[0].is_floating_point() or own[0].numel() != own[0].shape[0]:
+        return []
+    return [[int(value) for value in each.reshape(-1).tolist()] for each in own]
+
+
+def _lacking(stage: Stage, found: list[Sample], known: Roles, wrong: Faults) -> None:
+    """Labels that are evaluated on, and that no row has of those that are trained on."""
+    training, other = found[0], validation(stage, found)
+    if known.task != "classes" or training.loader is None or other is None:
+        return
+    for path in known.targets:
+        own, theirs = (
+            Counter(label for batch in _numbered(each, path) for label in batch) for each in (training, other)
+        )
+        drawn = isinstance(training.loader.sampler, stage.torch.utils.data.RandomSampler) and _is_whole(other)
+        lacking = [
+            str(label)
+            for label, many in sorted(theirs.items())
+            if label >= 0 and not own[label] and own
+            if _is_whole(training) or (drawn and many / theirs.total() * own.total() >= EXPECTED)
+        ]
+        if lacking:
+            told = listed(lacking[:5]) if len(lacking) <= 5 else f"{', '.join(lacking[:5])} and {len(lacking) - 5} more"
+            whose = f"label{'s' * (len(lacking) > 1)} {told} of {other.name}"
+            looked = f"none of the {own.total():,} rows of {training.name} that were looked at"
+            wrong.add(f"{looked} has the {whose}", "split")
+
+
+def _is_whole(sample: Sample) -> bool:
+    """Whether all batches of a loader were looked at."""
+    try:
+        return len(sample.batches) >= len(sample.loader)
+    except (TypeError, NotImplementedError):
+        return False
 
 
 def _order(sample: Sample, path: str, batches: list[list[int]], known: Roles, wrong: Faults) -> None:

@@ -24,20 +24,26 @@ KEEPS = 0.8  # of the mean so far, with every further loss
 DIVERGED = 3.0  # times the loss at first, or the lowest
 FALLS = 0.95  # of the loss at first
 FAR = 1000.0  # times lower than what is suggested
+TINY = 0.01  # of the mean loss at first: a batch with less has nothing to lose
 
 
 class Curve:
-    """The losses by learning rate: `smooth` are their running means, `diverged` the rate at which it ended."""
+    """The losses by learning rate: `smooth` are their running means, `diverged` the rate at which it ended.
+
+    `measured` are the losses as they are, and `losses` what they would be of a batch with the mean loss at first.
+    """
 
     def __init__(self) -> None:
         self.rates: list[float] = []
+        self.measured: list[float] = []
         self.losses: list[float] = []
         self.smooth: list[float] = []
         self.diverged: float | None = None
 
-    def take(self, rate: float, loss: float) -> None:
+    def take(self, rate: float, measured: float, loss: float) -> None:
         """A step was made."""
         self.rates.append(rate)
+        self.measured.append(measured)
         self.losses.append(loss)
         before = self.smooth[-1] if self.smooth else loss
         self.smooth.append(KEEPS * before + (1 - KEEPS) * loss if math.isfinite(loss) else math.inf)
@@ -45,6 +51,11 @@ class Curve:
         limit = max(sum(first) / len(first), min(self.smooth)) * DIVERGED
         if len(self.smooth) > 5 and (not math.isfinite(loss) or (self.smooth[-1] > limit > 0)):
             self.diverged = rate
+
+    @property
+    def widest(self) -> float:
+        """By how much a rate is larger than the one before it, at most."""
+        return max((after / before for before, after in zip(self.rates, self.rates[1:])), default=math.inf)
 
     @property
     def best(self) -> int:
@@ -79,6 +90,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         (found[0].batches[:-1] or found[0].batches)[:MOST] if found and found[0].loader is stage.loader else [None]
     )
     curve = Curve()
+    stage.begin_anew()
     limit, early = stage.left * 0.15, stage.left * 0.8
     at_first: list[float] = []
     for batch in batches:
@@ -90,13 +102,21 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         at_first.append(seen.loss)
     if not all(map(math.isfinite, at_first)):
         raise Skip("the loss is not finite before anything is changed: the rung non-finite says where it comes from")
-    batches, mean = batches[: len(at_first)], sum(at_first) / len(at_first)
+    mean = sum(at_first) / len(at_first)
+    if not any(at_first):
+        raise Skip("the loss is 0 before anything is changed, and cannot fall")
+    positive = min(at_first) >= 0  # then losses are compared as multiples, which keep their sign
+    chosen = [place for place, loss in enumerate(at_first) if not positive or loss > TINY * mean]
+    batches, at_first = [batches[place] for place in chosen], [at_first[place] for place in chosen]
+    stage.restore()
+    stage.begin_anew()
     rate, start, step, top = LOWEST, monotonic(), 0, max(HIGHEST, own * BEYOND)
     while rate <= top and stage.left > limit and curve.diverged is None:
         place = step % len(batches)
         seen = yield from stage.play(batches[place], rate=rate / own)
         if seen.loss is not None:  # batches are not equally hard
-            curve.take(rate, seen.loss - at_first[place] + mean)
+            own_first = at_first[place]
+            curve.take(rate, seen.loss, mean * seen.loss / own_first if positive else seen.loss - own_first + mean)
         if rate == top:
             break
         step += 1
@@ -104,7 +124,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         remaining = max(1, min(STEPS - step, int(fitting)))
         rate = min(top, rate * (top / rate) ** (1 / remaining))
     stage.restore()
-    if len(curve.losses) < FEWEST and curve.diverged is None:
+    if curve.widest > (top / LOWEST) ** (1 / (FEWEST - 1)):
         raise Skip(f"only {count(len(curve.losses), 'step')} fitted into the time")
     differing = sum(stage.start.differences().values())
     known = yield from roles(stage)
@@ -131,6 +151,7 @@ def _judged(stage: Stage, curve: Curve, own: float, differing: int, *, told: boo
     marks += [{"label": "suggested", "x": suggested}] if suggested is not None else []
     words = f"the loss is lowest at {number(curve.rates[best])}"
     words += f" and diverges at {number(curve.diverged)}" if curve.diverged is not None else " and does not diverge"
+    relative = "running mean, of the batch's own loss at first"
     plots = [
         plot(
             "Loss while the learning rate rises",
@@ -139,11 +160,17 @@ def _judged(stage: Stage, curve: Curve, own: float, differing: int, *, told: boo
             x_label="learning rate",
             y_label="loss",
             x_log=True,
-            series=[line("loss", curve.losses, curve.rates), line("running mean", curve.smooth, curve.rates)],
+            series=[line("loss", curve.measured, curve.rates), line(relative, curve.smooth, curve.rates)],
             marks=marks,
         )
     ]
     learned = stage.notes.get("overfit")
+    diverges = curve.diverged is not None and own >= curve.diverged and told and "values" not in stage.voided
+    if diverges and (stage.notes.get("diverges") or learned is None or learned > 0.5):
+        begin = "about " + number(suggested) if suggested is not None else "far less than " + number(own)
+        why = f"the learning rate is too high: the script's {number(own)}; {words}"
+        then = f"begin with a learning rate of {begin}"
+        return result("failed", why, evidence, plots, then=then, about=("steps too large",))
     if not falls:
         return result("shown", f"the loss falls with no learning rate up to {number(curve.rates[-1])}", evidence, plots)
     if "values" in stage.voided:
@@ -153,10 +180,6 @@ def _judged(stage: Stage, curve: Curve, own: float, differing: int, *, told: boo
         return result("shown", f"{said}; of a loss that is not known, this may say little", evidence, plots)
     if "values" in stage.voided:
         return result("shown", said, evidence, plots)
-    if curve.diverged is not None and own >= curve.diverged and (learned is None or learned > 0.5):
-        then = f"begin with a learning rate of about {number(suggested or 0)}"
-        why = f"the learning rate is too high: {said}"
-        return result("failed", why, evidence, plots, then=then, about=("steps too large",))
     if suggested is not None and own * FAR < suggested and (learned is None or learned > 0.9):
         then = f"begin with a learning rate of about {number(suggested)}"
         why = f"the learning rate is too low: {said}"

@@ -52,6 +52,11 @@ class Run:
         return (sum(end) / len(end)) / self.base if self.base > 0 else math.nan
 
     @property
+    def short(self) -> bool:
+        """Whether too few updates fitted into the time: a loss that is not finite, or low, ends a run as well."""
+        return len(self.losses) < FEWEST and math.isfinite(self.losses[-1]) and self.ratio > MEMORISED
+
+    @property
     def base(self) -> float:
         """The loss at first, of the script's own attempt."""
         start = self.losses[: min(WINDOW, max(1, len(self.losses) // 4))]
@@ -61,6 +66,7 @@ class Run:
 def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     """Repeats the step on the batch that was caught."""
     known = yield from roles(stage)
+    stage.begin_anew()
     own = yield from _run(stage, 1.0, STEPS, stage.left * 0.6, details=True)
     if own.first is None or not own.losses:
         raise Skip("no loss went backward through `backward()`")
@@ -75,8 +81,10 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
             if stage.left < 1 or min(run.ratio for run in runs) <= LEARNS:
                 break
             stage.restore()
+            stage.begin_anew()
             runs.append((yield from _run(stage, rate, SHORT, stage.left * 0.5, base=own.base)))
-    stage.notes["overfit"] = own.ratio
+    if not own.short and not _alike(known, own):
+        stage.notes["overfit"] = own.ratio
     plots = [_curve(stage, runs)]
     if not math.isfinite(own.losses[0]):
         told = f"the loss is {number(own.losses[0])} from the first update on"
@@ -150,16 +158,20 @@ def _judged(
     told = f"the loss went from {number(own.losses[0])} to {number(own.losses[-1])} in {count(steps, 'update')} on one batch"
     made_up = " (of made-up data)" if "values" in stage.voided else ""
     told += made_up
-    if min(own.losses) < 0 or own.losses[0] == 0:
-        return result("shown", f"{told}; of a loss that may be negative this says little", evidence, plots)
+    if min(own.losses) < 0:
+        return result("shown", f"{told}; of a loss that becomes negative this says little", evidence, plots)
+    if own.losses[0] == 0:
+        return result("shown", f"{told}; what is 0 at first cannot fall", evidence, plots)
     if checks.certain:
         return result(
             "failed", f"{told}: {checks.certain}", evidence, plots, then=checks.first, about=("probabilities",)
         )
-    if ratio <= MEMORISED:
-        return result("passed", f"{told}: it is memorised", evidence, plots)
+    if ratio <= LEARNS and _alike(known, own):
+        told += "; the targets of the batch are all alike, so that a constant answer does as well"
+        return result("shown", told, evidence, plots)
     if ratio <= LEARNS:
-        return result("passed", f"{told}: it learns, though the batch is not memorised yet", evidence, plots)
+        said = "it is memorised" if ratio <= MEMORISED else "it learns, though the batch is not memorised yet"
+        return result("passed", f"{told}: {said}", evidence, plots)
     better = [run for run in runs[1:] if run.ratio <= LEARNS]
     if len(stage.optimizers) > 1:
         return result("shown", f"{told}; several optimizers work against each other, or side by side", evidence, plots)
@@ -171,17 +183,15 @@ def _judged(
     if better:
         rate = better[0].rate
         told += f", and to {number(better[0].losses[-1])} with {rate:g} times the learning rate {number(stage.rate)}"
-        if rate < 1 and ratio > 1:
+        if rate < 1 and ratio > 1 and not own.short:
             then = f"divide the learning rate by {1 / rate:g}, or look at the rung learning-rate"
             said = f"{told}: the learning rate is too high"
             return result("failed", said, evidence, plots, then=then, about=("steps too large",))
         return result(
             "shown", f"{told}: the wiring is right, and the learning rate is low for one batch", evidence, plots
         )
-    if steps < FEWEST or not known.task:
-        why = (
-            "too few updates fit into the time" if steps < FEWEST else "the loss is none that has to fall on one batch"
-        )
+    if own.short or not known.task:
+        why = "too few updates fit into the time" if own.short else "the loss is none that has to fall on one batch"
         return result("shown", f"{told}; {why}", evidence, plots)
     if min(run.ratio for run in runs) <= STAYS:
         return result("shown", f"{told}: it falls slowly", evidence, plots)
@@ -194,6 +204,12 @@ def _judged(
         said = f"{told}; the model may be too small, or the targets noise"
         return result("shown", said, evidence, plots, then=checks.first)
     return result("failed", f"{told}: it does not fall{tried}", evidence, plots, then=wrong, about=("does not fall",))
+
+
+def _alike(known: Roles, run: Run) -> bool:
+    """Whether the best constant answer would do as well as memorising."""
+    best = constant(known)
+    return best is not None and best <= MEMORISED * run.base
 
 
 def _floor(known: Roles) -> float | None:

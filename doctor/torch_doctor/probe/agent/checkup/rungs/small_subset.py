@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from ..stage import Stage
 
 PASSES, EVALUATED = 2, 8
+UNTRAINED = 8  # batches of which the loss before training is taken
+DIVERGED = 3.0  # times the loss before training, as the mean of a pass
+RISES = 1.05  # times the validation loss after the first pass
 KEPT = 0.9  # of the graphs: what lets go of them now and then holds fewer
 FEWEST = 16  # steps without which growth is not judged
 SLOWER = 2.0  # times as long, for the last steps as for the first
@@ -26,15 +29,22 @@ NOTICED = 0.02  # seconds that a step has to be longer by
 
 
 class Subset:
-    """What was measured: losses of training and of validation, seconds and memory by step, graphs that live on."""
+    """What was measured: losses before, in and after training, seconds and memory by step, graphs that live on."""
 
     def __init__(self) -> None:
+        self.untrained: list[float] = []
         self.losses: list[float] = []
         self.seconds: list[float] = []
+        self.worked: list[float] = []
         self.memory: list[int] = []
         self.means: list[float] = []
         self.evaluated: list[float] = []
         self.alive = 0
+
+    @property
+    def before(self) -> float:
+        """The mean loss before training; 0 where it is not known."""
+        return sum(self.untrained) / len(self.untrained) if self.untrained else 0.0
 
 
 def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
@@ -46,6 +56,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     training, other = found[0], validation(stage, found)
     subset = Subset()
     limit = stage.left * 0.3
+    yield from _untrained(stage, training.batches[:UNTRAINED], subset)
     stage.natural = True
     stage.observer.watches_graphs(start=True)
     try:
@@ -59,6 +70,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
                     raise Skip("no loss went backward through `backward()`")
                 subset.losses.append(seen.loss)
                 subset.seconds.append(seen.seconds)
+                subset.worked.append(seen.worked)
                 subset.memory.append(_resident())
             own = subset.losses[before:]
             if len(own) == len(training.batches) or (own and not subset.means):
@@ -77,7 +89,21 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         if sample is not None:
             yield from rows.look(sample, stage.left * 0.5)
     stage.notes["rows"] = rows
-    return _judged(stage, subset, found[0].rows())
+    return _judged(stage, subset, found[0].rows(), known=bool(known.task))
+
+
+def _untrained(stage: Stage, batches: list[Any], subset: Subset) -> Generator[Play, Seen, None]:
+    """The losses with the weights that the script begins with; training goes on from there."""
+    stage.begin_anew()
+    until = stage.left * 0.9
+    for batch in batches:
+        if stage.left < until:
+            break
+        seen = yield from stage.play(batch, frozen=True)
+        if seen.loss is not None:
+            subset.untrained.append(seen.loss)
+    stage.restore()
+    stage.begin_anew()
 
 
 def _evaluated(stage: Stage, batches: list[Any], subset: Subset) -> Generator[Play, Seen, None]:
@@ -93,14 +119,15 @@ def _evaluated(stage: Stage, batches: list[Any], subset: Subset) -> Generator[Pl
         subset.evaluated.append(sum(losses) / len(losses))
 
 
-def _judged(stage: Stage, subset: Subset, rows: int) -> dict[str, Any]:
+def _judged(stage: Stage, subset: Subset, rows: int, *, known: bool) -> dict[str, Any]:
     steps = len(subset.losses)
     quarter = max(1, steps // 4)
-    early, late = _median(subset.seconds[1 : quarter + 1] or subset.seconds), _median(subset.seconds[-quarter:])
+    early, late = _ends(subset.seconds, quarter)
     grown = (subset.memory[-1] - subset.memory[steps // 2]) / max(1, steps - steps // 2)
     evidence = [
         fact("rows", rows),
         fact("updates", steps),
+        fact("training loss before any update", subset.before if subset.untrained else None),
         *[fact("training loss", mean, group=f"pass {place + 1}") for place, mean in enumerate(subset.means)],
         *[fact("validation loss", mean, group=f"pass {place + 1}") for place, mean in enumerate(subset.evaluated)],
         fact("time of the first steps", early, "s"),
@@ -125,21 +152,54 @@ def _judged(stage: Stage, subset: Subset, rows: int) -> dict[str, Any]:
             f"the graphs of {subset.alive} of {count(steps, 'step')} are still alive: something keeps losses or outputs"
         )
         wrong.add(kept, "kept graphs")
-    if steps >= FEWEST and late > SLOWER * early and late - early > NOTICED:
+    if steps >= FEWEST and _slower(stage, subset, quarter):
         wrong.add(f"a step takes {number(late)} s at the end, and {number(early)} s at the beginning", "slower")
     if not all(map(math.isfinite, subset.losses)):
         wrong.add("the loss is not finite any more after some steps", "not finite")
+    elif known and _diverges(stage, subset):
+        stage.notes["diverges"] = True
+        rises = f"the loss rises from {number(subset.before)} before training to {number(max(subset.losses))}"
+        wrong.add(f"{rises}: the steps are too large", "steps too large")
     if wrong:
         then = (
             "look for what keeps values from step to step: lists, sums of losses, hidden states that are not detached"
         )
         if not all(map(math.isfinite, subset.losses)):
             then = "the rung non-finite says where the first such value is made"
+        elif wrong.about == ("steps too large",):
+            then = "look at the learning rate, and at how large the numbers are that the model is given"
         return result("failed", f"{told}; {wrong}", evidence, plots, then=then, about=wrong.about)
     if "values" in stage.voided:
         return result("shown", f"{told}; the data is made up", evidence, plots)
     falls = len(subset.means) > 1 and subset.means[-1] < subset.means[0]
+    falls &= not subset.untrained or subset.means[-1] < subset.before
+    if len(subset.evaluated) > 1 and subset.evaluated[-1] > RISES * subset.evaluated[0] > 0:
+        return result("shown", f"{told}, which rises", evidence, plots)
     return result("passed" if falls else "shown", told, evidence, plots)
+
+
+def _diverges(stage: Stage, subset: Subset) -> bool:
+    """Whether training makes the loss far larger than it is without, with the rate that the script's first updates have."""
+    usual = (
+        stage.observer.rates.get((id(optimizer), place), group["lr"]) == group["lr"]
+        for optimizer in stage.optimizers
+        for place, group in enumerate(optimizer.param_groups)
+        if "lr" in group
+    )
+    trained = bool(subset.means) and subset.means[0] > DIVERGED * subset.before
+    return trained and subset.before > 0 and "values" not in stage.voided and all(usual)
+
+
+def _slower(stage: Stage, subset: Subset, quarter: int) -> bool:
+    """Whether steps take longer and longer; on a CPU, work longer: a busy machine lets all of them wait."""
+    clocks = [subset.seconds] if stage.torch.cuda.is_initialized() else [subset.seconds, subset.worked]
+    ends = [_ends(clock, quarter) for clock in clocks]
+    return all(late > SLOWER * early and late - early > NOTICED for early, late in ends)
+
+
+def _ends(clock: list[float], quarter: int) -> tuple[float, float]:
+    """The usual time of the first steps, and of the last ones."""
+    return _median(clock[1 : quarter + 1] or clock), _median(clock[-quarter:])
 
 
 def _median(values: list[float]) -> float:

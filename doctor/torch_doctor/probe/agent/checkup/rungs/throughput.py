@@ -34,34 +34,30 @@ LOADER = "a batch of the loader alone"
 def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     """Measures the loader alone, then the step alone, then one step with torch's profiler."""
     loading = _loading(stage, stage.left * 0.4)
-    total: dict[str, float] = dict.fromkeys(PARTS, 0.0)
-    took: list[float] = []
+    made: list[Seen] = []
     steps, limit = 0, stage.left * 0.4
     while steps < STEPS and stage.left > limit:
         seen = yield from stage.play()
         if steps or stage.left < limit:  # the first one warms up
-            took.append(seen.seconds)
-            total = {part: total[part] + seen.spent[part] for part in PARTS}
+            made.append(seen)
         steps += 1
-    made = max(1, len(took))
-    if not took:
+    if not made:
         raise Skip("no step fitted into the time")
-    step = sum(took) / made
-    usual = sorted(took)[made // 2]
-    spent = {part: value / made for part, value in total.items()}
+    usual = sorted(made, key=lambda seen: seen.seconds)[len(made) // 2]  # the parts add up in one step alone
+    step, spent = usual.seconds, dict(usual.spent)
     spent[OUTSIDE] = max(0.0, step - sum(spent.values()))
     memory: list[dict[str, Any]] = []
     operations: list[tuple[str, float]] = []
     highest: list[dict[str, Any]] = []
     packed = 0
-    if stage.left > AGAIN * usual:
+    if stage.left > AGAIN * step:
         memory, packed = yield from _memory(stage)
-    if stage.left > AGAIN * usual:
+    if stage.left > AGAIN * step:
         operations, highest = yield from _profiled(stage)
     asked = _asked(stage)
     evidence = [
-        fact("step", usual, "s"),
-        fact("steps per second", 1 / usual),
+        fact("step", step, "s"),
+        fact("steps per second", 1 / step),
         *_times(spent, "parts of a step"),
         *_times(
             {
@@ -85,11 +81,10 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         series=[line("ms", [value * 1000 for value in spent.values()])],
     )
     made_up = bool(stage.voided & {"values", "shapes"})
-    return _judged(usual, step, spent, loading, asked, evidence, [bars], made_up=made_up)
+    return _judged(step, spent, loading, asked, evidence, [bars], made_up=made_up)
 
 
 def _judged(
-    usual: float,
     step: float,
     spent: dict[str, float],
     loading: dict[int, float],
@@ -99,18 +94,18 @@ def _judged(
     *,
     made_up: bool,
 ) -> dict[str, Any]:
-    told = f"a step takes {number(usual * 1000)} ms"
+    told = f"a step takes {number(step * 1000)} ms"
     alone = loading.get(0)
     if alone is not None and made_up:
         told += f", a batch of made-up data {number(alone * 1000)} ms, which says nothing of the script's own"
     elif alone is not None:
         own = alone / min(max(1, asked or 0), cores())
         told += f", a batch of the loader {number(own * 1000)} ms"
-        waits = "the step waits for the data" if own > usual else "the data waits for the step"
+        waits = "the step waits for the data" if own > step else "the data waits for the step"
         told += f": {waits}"
         if asked:
             told += f" ({count(asked, 'worker')}, as an estimate)"
-        elif own > WAITS * usual and own > SLOW:
+        elif own > WAITS * step and own > SLOW:
             then = "look at what the dataset does for each row, and give the loader workers (`num_workers`)"
             return result("failed", f"{told} (no workers)", evidence, plots, then=then, about=("loader",))
     if spent[OUTSIDE] > MOSTLY * step and spent[OUTSIDE] > SLOW:
@@ -152,15 +147,18 @@ def _loading(stage: Stage, seconds: float) -> dict[int, float]:
 
 
 def _batch_seconds(loader: Any, seconds: float) -> float | None:
-    """The mean seconds of a batch behind the first; None where there is none."""
+    """The seconds that a batch behind the first usually takes, as of a step; None where there is none."""
     iterator = iter(loader)
     next(iterator, None)
-    start, taken = perf_counter(), 0
+    took: list[float] = []
+    start = last = perf_counter()
     for _ in iterator:
-        taken += 1
-        if taken >= BATCHES or perf_counter() - start > seconds:
+        now = perf_counter()
+        took.append(now - last)
+        last = now
+        if len(took) >= BATCHES or now - start > seconds:
             break
-    return (perf_counter() - start) / taken if taken else None
+    return sorted(took)[len(took) // 2] if took else None
 
 
 def cores() -> int:

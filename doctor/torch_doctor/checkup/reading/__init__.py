@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch_doctor.checkup.reading.weighing import related, weighed
 from torch_doctor.checkup.symptoms import BY_NAME, Symptom
 
-TIE = 0.2
+TIE = 0.04
 """How much less than the best another reading may weigh that is as good."""
 MOST = 4
 

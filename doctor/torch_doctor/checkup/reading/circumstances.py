@@ -10,17 +10,16 @@ CIRCUMSTANCES = {
         stored_model interrupted save_pretrained safetensors warm_start restarting_training continue_from
     """,
     "multi": """
-        multi_gpu multiple_gpu multigpu ddp distributed dataparallel data_parallel fsdp deepspeed horovod
-        several_gpu two_gpu 2_gpu 3_gpu 4_gpu 8_gpu many_gpu more_gpu single_gpu one_gpu 1_gpu torchrun rank
-        world_size multi_node multinode node multiprocess distributeddataparallel multiple_device multi_process
-        multiple_process several_process nccl gpu_each ddp_strategy all_reduce more_than_one_gpu both_gpu second_gpu
-        multiple_node parallel_training four_gpu eight_gpu additional_gpu number_of_gpu 2x 4x 8x syncbatchnorm
-        sync_batchnorm syncbn
+        two_cards multi_card multiple_cards cards 2_cards multi_gpu multiple_gpu multigpu ddp distributed
+        dataparallel data_parallel fsdp deepspeed horovod several_gpu two_gpu 2_gpu 3_gpu 4_gpu 8_gpu many_gpu
+        more_gpu single_gpu one_gpu 1_gpu torchrun rank world_size multi_node multinode node multiprocess
+        distributeddataparallel multiple_device multi_process multiple_process several_process nccl gpu_each
+        ddp_strategy all_reduce more_than_one_gpu both_gpu second_gpu multiple_node parallel_training four_gpu
+        eight_gpu additional_gpu number_of_gpu 2x 4x 8x syncbatchnorm sync_batchnorm syncbn
     """,
     "half": """
         fp16 amp autocast mixed_precision half_precision bf16 bfloat16 float16 half gradscaler grad_scaler apex
-        16_bit 16bit automatic_mixed_precision mixed tf32 low_precision reduced_precision fp8 lower_precision
-        16_mixed precision_16 torch_float16
+        16_bit 16bit automatic_mixed_precision mixed tf32 reduced_precision fp8 16_mixed precision_16 torch_float16
     """,
     "batchsize": """
         batch_size batchsize bs batch_of_one batch_of_1 larger_batch bigger_batch smaller_batch large_batch
@@ -48,10 +47,12 @@ CIRCUMSTANCES = {
         track_running_stats
     """,
     "run": """
-        run rerun runs_differ each_run every_run seed seeded seeding reproducibility reproducible reproduce
-        manual_seed deterministic run_to_run different_runs two_runs same_code execution executions rerunning
-        several_runs re_run every_time_i_train each_time_i_train same_settings same_config same_script twice
+        every_time_i_run each_time_i_run every_time_i_start each_time_i_train whenever_i_run each_training
+        each_trial run rerun runs_differ each_run every_run reproducibility reproducible deterministic run_to_run
+        different_runs two_runs same_code execution executions rerunning several_runs re_run every_time_i_train
+        same_settings same_config same_script twice
     """,
+    "seed": "seed seeded seeding manual_seed random_seed",
     "repeated": """
         same_input same_image same_sample same_batch same_sentence same_data same_example each_call every_call
         each_predict every_predict each_execution every_execution each_forward every_forward each_time every_time
@@ -60,25 +61,26 @@ CIRCUMSTANCES = {
         two_times three_times same_picture forward_twice second_time
     """,
     "anyinput": """
-        all_input every_input any_input all_sample every_sample different_input each_input all_image every_image
-        whatever_the_input regardless_of_input regardless_of_the_input all_class every_class same_class same_label
-        for_everything no_matter_what irrespective only_one_class a_single_class always_one_class different_image
-        whatever_input any_image all_test_sample for_all independent_of_the_input all_pixel all_time_step
-        every_test_sample different_sample every_prompt same_output same_prediction same_answer identical_output
-        identical_prediction same_value_for same_result_for same_token same_word same_sentence same_caption
-        same_image same_number input_independent same_category only_background all_background regardless_of_what
-        same_logit same_probability constant_value constant_output majority_class input_is_ignored the_mean
-        mean_value average_value every_row entire_batch whole_batch each_row all_row every_item all_item all_example
+        unk eos pad_token unk_token eos_token blank_image blank_images majority all_input every_input any_input
+        all_sample every_sample different_input each_input all_image every_image whatever_the_input
+        regardless_of_input regardless_of_the_input all_class every_class same_class same_label for_everything
+        no_matter_what irrespective only_one_class a_single_class always_one_class different_image whatever_input
+        any_image all_test_sample for_all independent_of_the_input all_pixel all_time_step every_test_sample
+        different_sample every_prompt same_output same_prediction same_answer identical_output identical_prediction
+        same_value_for same_result_for same_token same_word same_sentence same_caption same_image same_number
+        input_independent same_category only_background all_background regardless_of_what same_logit
+        same_probability constant_value constant_output majority_class input_is_ignored the_mean mean_value
+        average_value every_row entire_batch whole_batch each_row all_row every_item all_item all_example
         every_example each_sample each_image same_score whatever_picture
     """,
     "progressive": """
-        each_epoch every_epoch over_time gradually after_each after_every continuously with_every steadily with_each
-        each_iteration every_iteration every_step each_step increasingly slower_and_slower over_epochs
+        slower_and_slower gets_slower get_slower become_slower becomes_slower getting_slower becoming_slower
+        slowing_down slows_down slow_down gets_longer longer_and_longer became_slower got_slower slowdown
+        slower_over_time each_epoch every_epoch over_time gradually after_each after_every continuously with_every
+        steadily with_each each_iteration every_iteration every_step each_step increasingly over_epochs
         over_the_epochs as_training_goes_on progressively per_epoch_increase long_run epoch_by_epoch more_and_more
-        with_time gets_slower become_slower getting_slower becoming_slower keep keeps constantly_grow
-        as_training_progresses gets_longer after_several_hours as_it_goes longer_and_longer per_iteration
-        slowing_down slows_down slow_down than_the_previous than_the_one_before after_a_while later_epochs
-        became_slower got_slower
+        with_time keep keeps constantly_grow as_training_progresses after_several_hours as_it_goes per_iteration
+        than_the_previous than_the_one_before after_a_while later_epochs
     """,
     "later": """
         after_some_epoch after_a_few_epoch after_a_while eventually later after_few_epoch after_epoch

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 REACH = 6
 """How many words after a negation it may be about."""
 NEGATED: dict[str, tuple[str, ...]] = {
+    "reaches": ("low", "bad"),
+    "reproduces": ("reproduces", "low"),
     "falls": ("stuck",), "grows": ("stuck",), "changes": ("stuck",), "learns": ("stuck", "unlearnt"), "training":
     ("stuck", "unlearnt"), "overfit": ("stuck", "unlearnt"), "generalizes": ("overfit",), "stuck": ("changes",),
     "differs": ("same",), "same": ("differs",), "matches": ("differs",), "good": ("bad",), "bad": ("good",),

@@ -27,8 +27,9 @@ SUBJECTS = {
         train training trainset fit finetune fine_tune pretraining pretrain finetuning trainable learning_process
     """,
     "memory": """
-        memory ram vram mem gpu_memory cuda_memory host_memory oom memory_usage memory_consumption memory_footprint
-        swap gb mb gib memory_leak out_of_memory outofmemoryerror memory_error memoryerror
+        shared_memory killed_by_signal memory ram vram mem gpu_memory cuda_memory host_memory oom memory_usage
+        memory_consumption memory_footprint swap gb mb gib memory_leak out_of_memory outofmemoryerror memory_error
+        memoryerror
     """,
     "gpu": "gpu cuda device nvidia mps tpu xla nvidia_smi rocm a100 v100 h100 rtx 3090 4090 t4 accelerator",
     "cpu": "cpu processor",
@@ -36,7 +37,7 @@ SUBJECTS = {
     "weights": """
         weight parameter param layer backbone encoder decoder bias head lora adapter conv embedding module submodule
         last_layer first_layer batchnorm_statistics running_mean running_var bn_stats batch_norm_statistics
-        running_stats generator discriminator critic attention
+        running_stats attention
     """,
     "output": """
         output prediction predict predicted logit answer response generate generated caption segmentation
@@ -44,8 +45,8 @@ SUBJECTS = {
         transcription reconstructed forecast regression synthesized embedding_vector
     """,
     "model": """
-        model network net nn cnn rnn lstm gru transformer gan vae autoencoder unet bert resnet vit classifier mlp
-        gpt detector regressor agent policy dqn ppo llm
+        generator discriminator critic model network net nn cnn rnn lstm gru transformer gan vae autoencoder unet
+        bert resnet vit classifier mlp gpt detector regressor agent policy dqn ppo llm
     """,
     "class": "class label category categories classes",
     "lr": """
@@ -109,7 +110,9 @@ BEHAVIOURS = {
         stops_dropping asymptote quits_improving no_more_improvement stopped_dropping stops_going_down
         stop_going_down platau
     """,
-    "same": "unchanged same identical equal indistinguishable alike duplicate constant",
+    "same": """
+        repeat repetitive repeating unchanged same identical equal indistinguishable alike duplicate constant
+    """,
     "always": """
         always all every_single everything only all_the_time each_time nothing_but regardless entire whatever any
         just
@@ -130,20 +133,22 @@ BEHAVIOURS = {
         changing changes_each disagree deviate deviation inconsistently variability non_reproducible
     """,
     "jumps": """
-        goes_up_and_down go_up_and_down going_up_and_down jump fluctuate fluctuation oscillate oscillation noisy
-        unstable spike spiky erratic bounce swing zigzag instability wild wildly jumpy noise unstably up_and_down
-        ups_and_downs shaky back_and_forth all_over_the_place sawtooth irregular instable jitter osciliate
+        increase_and_decrease decrease_and_increase rise_and_fall fluctuating_between up_then_down
+        between_negative_and_positive goes_up_and_down go_up_and_down going_up_and_down jump fluctuate fluctuation
+        oscillate oscillation noisy unstable spike spiky erratic bounce swing zigzag instability wild wildly jumpy
+        noise unstably up_and_down ups_and_downs shaky back_and_forth all_over_the_place sawtooth irregular instable
+        jitter osciliate
     """,
     "bad": """
-        bad poor worse terrible awful degrade degradation fail failing failure deteriorate weak rubbish suboptimal
-        worst underperform underperforming collapse inferior horrible suffer hurt hurts poorly disappointing
-        unsatisfactory garbage gibberish nonsense nonsensical mediocre useless unusable inaccurate
-        decreases_performance drop_in ruin destroy bizarre weird strange meaningless blurry noise_images
-        unacceptable badly sucks lousy struggle broken worsen unsatisfying
+        weird inferior_to not_as_good bad poor worse terrible awful degrade degradation fail failing failure
+        deteriorate weak rubbish suboptimal worst underperform underperforming collapse inferior horrible suffer
+        hurt hurts poorly disappointing unsatisfactory garbage gibberish nonsense nonsensical mediocre useless
+        unusable inaccurate decreases_performance drop_in ruin destroy bizarre strange meaningless blurry
+        noise_images unacceptable badly sucks lousy struggle broken worsen unsatisfying
     """,
     "wrong": """
-        wrong incorrect incorrectly miscalculated wrongly erroneous way_off slightly_off is_off bug buggy weird
-        strange nonsense mistaken false
+        unreasonable messed_up screws screw wrong incorrect incorrectly miscalculated wrongly erroneous way_off
+        slightly_off is_off bug buggy weird strange nonsense mistaken false
     """,
     "good": """
         good great perfect fine excellent well ok okay nice nearly_perfect works_well perfectly decent correct
@@ -155,12 +160,16 @@ BEHAVIOURS = {
     """,
     "leakage": "leakage leak leaking leaked",
     "finite": "finite",
+    "reaches": "manage come_close reach achieve obtain attain get_close recreate acquire hit",
+    "reproduces": "reproduce replicate recreate reproduction",
     "works": """
         work working function functioning do_anything help effect effective apply have_effect trigger take_effect
     """,
     "broken": "broken break breaking breaks ignored ignore no_effect",
     "slow": """
-        slow slow_start slower slowly slowdown slow_down bottleneck lag takes_forever take_longer longer
+        slower_and_slower gets_slower get_slower become_slower becomes_slower getting_slower becoming_slower
+        slowing_down slows_down slow_down gets_longer longer_and_longer became_slower got_slower slowdown
+        slower_over_time slow slow_start slower slowly bottleneck lag takes_forever take_longer longer
         takes_too_long too_long take_long long_time takes_long so_long speed throughput slowing sluggish takes_ages
         faster performance_issue speedup takes_hours long_wait pause delay waits wait takes_minutes very_long
         samples_per_second takes_more_time dominate
@@ -170,8 +179,8 @@ BEHAVIOURS = {
         volatile under_utilized usage underused unused usage_low zero_usage
     """,
     "exhausted": """
-        out_of_memory oom exhausted run_out runs_out ran_out running_out killed kill not_enough allocate
-        outofmemoryerror insufficient runs_oom memory_error memoryerror
+        full consume exceed exceeds shared_memory_error out_of_memory oom exhausted run_out runs_out ran_out
+        running_out killed kill not_enough allocate outofmemoryerror insufficient runs_oom memory_error memoryerror
     """,
     "vanish": "vanish vanishing dead dying die disappear dead_relu vanished dead_neurons",
     "chance": """
@@ -192,10 +201,7 @@ BEHAVIOURS = {
         confuse confused confusion swapped mixed_up misclassify misclassified mislabeled mislabelled label_noise
         noisy_labels
     """,
-    "matches": """
-        match agree coincide consistent correspond reproducible reproduce replicate deterministic comparable
-        equivalent
-    """,
+    "matches": "match agree coincide consistent correspond reproducible deterministic comparable equivalent",
     "stable": "stable steady smooth smoothly stabilize",
     "released": "release free released freed clear cleared garbage_collected deallocate freeing",
     "uses": "use used using utilize",
@@ -224,8 +230,8 @@ JOINTS = frozenset(_JOINTS.split())
 """Words between two clauses."""
 _SILENT = """
 a_lot all_reduce any_error any_help any_idea anything_wrong as_well at_all back_up based_on batch_first
-best_practice big_dataset custom_dataset data_set do_not_know doing_wrong during_the_process end_up ended_up ends_up
-even_after first_time follow_up from_the_tutorial going_wrong help_me high_level high_resolution higher_order
+best_practice big_dataset custom_dataset data_set do_not_know during_the_process end_up ended_up ends_up even_after
+first_time follow_up from_the_tutorial going_wrong help_me high_level high_resolution higher_order
 i_do_not_understand in_general in_order_to large_dataset learning_process looks_like loss_function low_level
 low_resolution need_help no_error no_errors no_idea no_matter no_problem not_only not_sure not_understand
 please_help same_issue same_problem same_time same_way set_up setup small_dataset something_wrong test_time

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 SIGNS: dict[str, str] = {
     "the loss does not decrease": """
-        loss|error/stuck, unlearnt, model|training/unlearnt, training|model/broken, loss/same, loss/unlearnt,
-        loss/stuck training, single unlearnt, training/stuck, model/stuck, training/bad+-1, loss/always+-1,
-        loss/broken, loss/falls+-1.5, stuck+-1, optimizer/broken, loss/stuck multi|half|loading+-3""",
+        loss/accuracy/stuck+1.5, loss|error/stuck, unlearnt, model|training/unlearnt, training|model/broken, loss/same,
+        loss/unlearnt, loss/stuck training, single unlearnt, training/stuck, model/stuck, training/bad+-1,
+        loss/always+-1, loss/broken, loss/falls+-1.5, stuck+-1, optimizer/broken, loss/stuck multi|half|loading+-3""",
     "the loss decreases, then stays flat": """
         plateau, loss|training|model|accuracy/plateau, stuck later+1, falls|learns|grows stuck later, later plateau,
         loss falls stuck+1, loss/falls/slow+1, learns/slow, loss/falls/low+-1""",
     "training is fine and validation is bad": """
-        overfit, gap training|validation, validation|inference/bad, validation/grows loss|error, validation/explodes,
+        inference/bad|low|wrong, inference output|result|metric|accuracy/wrong|bad|low+1, overfit,
+        gap training|validation, validation|inference/bad, validation/grows loss|error, validation/explodes,
         training/falls|learns|good|high validation|inference/grows|bad|low|stuck|explodes|zero|plateau+2,
         loss/falls validation/bad|low|stuck|chance, trails+4,
         training|validation/good|high inference|validation/bad|low|zero|wrong|broken+1,
@@ -30,7 +31,7 @@ SIGNS: dict[str, str] = {
         accuracy|metric|validation/high|good/first, validation/high/always accuracy|metric, validation/good/random,
         accuracy/always/high""",
     "validation jumps": """
-        validation/jumps, accuracy|metric/jumps, validation/jumps loss|accuracy, validation/random,
+        validation/differs, validation/jumps, accuracy|metric/jumps, validation/jumps loss|accuracy, validation/random,
         validation/differs/repeated, validation/jumps training, validation/differs progressive+1""",
     "the loss jumps": """
         loss/jumps, training/jumps, jumps+-1, loss|training/jumps -validation,
@@ -52,7 +53,7 @@ SIGNS: dict[str, str] = {
         loss/high, loss/first/high+1, first loss/wrong|bad, loss/high training, loss/deserved first, loss/high always,
         loss high deserved, loss/wrong+-1""",
     "the loss is zero or negative": """
-        loss/zero+1, loss/negative+1, loss/zero/always, loss/zero first, loss/negative/falls|grows,
+        loss/low, loss/zero+1, loss/negative+1, loss/zero/always, loss/zero first, loss/negative/falls|grows,
         loss/low/suspicious|first, loss/zero -unlearnt training, loss/none, loss/zero/stuck|same, loss/falls/zero,
         loss/zero model|weights|later""",
     "memory grows": """
@@ -107,11 +108,13 @@ SIGNS: dict[str, str] = {
         gpu output|loss|model/differs, cpu differs, gpu nan+-1, gpu cpu validation, gpu unlearnt|stuck|chance+-1,
         gpu differs same""",
     "two runs differ": """
-        run differs+2, run same differs+1, run/random+1, differs run result|accuracy|loss|training|model+1, run+-1,
-        run/broken, run loss|accuracy|result|validation|model|training/differs|jumps|bad, run jumps|bad|wrong,
-        run high|gap, run training differs repeated, run differs later|first|gpu|loader+1, run repeated differs,
-        training/random, training differs repeated, run validation|metric|output|weights differs+1,
-        run/differs batch|optimizer|data""",
+        reproduces+-0.5, reproduces run|seed|repeated+1, reproduces differs|jumps run|seed|repeated+1, seed+-0.5,
+        seed differs|jumps|random|changes|broken|same+1, seed stuck+-1, seed run differs+1, seed repeated differs+1,
+        seed differs repeated run+1, run differs+2, run same differs+1, run/random+1,
+        differs run result|accuracy|loss|training|model+1, run+-1, run/broken,
+        run loss|accuracy|result|validation|model|training/differs|jumps|bad, run jumps|bad|wrong, run high|gap,
+        run training differs repeated, run differs later|first|gpu|loader+1, run repeated differs, training/random,
+        training differs repeated, run validation|metric|output|weights differs+1, run/differs batch|optimizer|data""",
     "the same input gives two answers": """
         repeated differs+2, run inference/differs|changes|random+2, run output/differs|changes same+1,
         inference|output/jumps, repeated output|inference|result|model|validation/differs|random|changes+1,
@@ -143,13 +146,13 @@ SIGNS: dict[str, str] = {
         half good differs|broken|stuck|unlearnt, half slow gpu, half uses, half memory+-2,
         half nan output|weights|model|validation|training+1""",
     "some layers do not train": """
-        weights/always/learns+2, weights/stuck|unlearnt+1, gradient/zero|none+1, gradient/vanish|low+1, vanish,
-        weights/zero|same, weights/vanish, gradient/stuck, gradient/always/zero|none, weights gradient/zero|none,
-        optimizer weights/zero|none|stuck|broken+1, weights/stuck training, weights/broken, weights/idle,
-        weights/stuck loss|optimizer|later, gradient/broken, weights/low gradient, vanish weights|gradient|model,
-        weights/none+1, weights/zero gradient training, weights|gradient/stuck|zero|none first|last|some,
-        weights same training|later|optimizer, model weights/stuck|same, gradient/low/first, weights model/stuck,
-        single weights/stuck|unlearnt""",
+        optimizer/stuck+0.5, gradient/flow, weights/always/learns+2, weights/stuck|unlearnt+1, gradient/zero|none+1,
+        gradient/vanish|low+1, vanish, weights/zero|same, weights/vanish, gradient/stuck, gradient/always/zero|none,
+        weights gradient/zero|none, optimizer weights/zero|none|stuck|broken+1, weights/stuck training, weights/broken,
+        weights/idle, weights/stuck loss|optimizer|later, gradient/broken, weights/low gradient,
+        vanish weights|gradient|model, weights/none+1, weights/zero gradient training,
+        weights|gradient/stuck|zero|none first|last|some, weights same training|later|optimizer,
+        model weights/stuck|same, gradient/low/first, weights model/stuck, single weights/stuck|unlearnt""",
     "some classes are never right": """
         imbalance, imbalance/metric|accuracy/zero|low|bad+1, class/imbalance|confused,
         class/bad|zero|wrong|low|confused, class/stuck, class accuracy|metric/bad|low|zero, confused,
@@ -158,9 +161,11 @@ SIGNS: dict[str, str] = {
         class/low good|high, imbalance class anyinput, class|output/confused accuracy,
         class some|single|low zero|bad|confused, class not-output""",
     "accuracy is lower than expected": """
-        accuracy|metric|result|output|validation|model/low, accuracy|metric|result/bad, deserved+-1,
-        deserved bad|low+1, paper accuracy|metric|result|validation|loss|bad|low|differs|run|deserved+1, paper/bad|low,
-        deserved accuracy|metric|result|output|validation|model, output/bad,
+        reproduces bad|low+-1, reproduces result|accuracy|metric|validation|output|paper|model,
+        reproduces result|accuracy|metric|paper low|bad|differs, paper reproduces+1, output/wrong,
+        inference output/wrong|bad+-1, accuracy|metric|result|output|validation/low, accuracy|metric|result/bad,
+        deserved+-1, deserved bad|low+1, paper accuracy|metric|result|validation|loss|bad|low|differs|run|deserved+1,
+        paper/bad|low, deserved accuracy|metric|result|output|validation|model, output/bad,
         paper output|model|training/bad|low|differs, model/bad, paper run/differs accuracy|metric|result+3,
         paper run+1, result/falls, accuracy/falls, low/accuracy validation, metric/falls,
         deserved accuracy|metric bad|low validation|model+1, bad, accuracy paper low|bad|differs|falls+1,
@@ -168,9 +173,8 @@ SIGNS: dict[str, str] = {
         paper result run differs+1, output/bad training, low+-1, metric|accuracy/high/deserved,
         accuracy low validation deserved, output/low/bad loss, metric/low validation,
         accuracy|metric|result/differs+-1, deserved accuracy|validation low, model/low validation|metric|accuracy,
-        metric/high deserved, falls accuracy later -loss+-1, result/bad loss falls|good|low, output/wrong,
-        output/nonsense, paper, output/bad loss falls|low|good+1, validation/low/deserved accuracy|metric+1,
-        paper loss/high""",
+        metric/high deserved, falls accuracy later -loss+-1, result/bad loss falls|good|low, output/nonsense, paper,
+        output/bad loss falls|low|good+1, validation/low/deserved accuracy|metric+1, paper loss/high""",
     "a metric is wrong": """
         metric|accuracy/zero+1, metric|accuracy/impossible|negative+1, impossible+-1, metric/wrong|random,
         metric|accuracy/always+-1, metric/same|stuck, accuracy/same, metric|accuracy/zero/always|stuck,

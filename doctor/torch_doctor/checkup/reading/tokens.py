@@ -58,6 +58,7 @@ def tokens(said: str) -> list[str]:
     text = _MODE.sub(r" \1\2 mode ", _LOSS.sub("loss", said))
     text = _HUMPS.sub(" ", text.replace("_", " ")).lower()
     text = _NEGATED.sub(NOT, text)
+    text = re.sub(r"(?<=\s)-(?=\d)", " negative ", text)
     text = re.sub(r"['\u2019](?:s|re|m|ve|ll|d)\b", "", text)
     return [_token(match) for match in _WORD.finditer(text)]
 

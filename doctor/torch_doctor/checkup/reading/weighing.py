@@ -19,13 +19,15 @@ ABOUT, BEHAVES, WHEN = 1.0, 2.0, 3.0
 """What a subject, a behaviour and a circumstance weigh."""
 OTHER = {
     "accumulation": 4.0, "frozen": 3.5, "half": 3.5, "multi": 3.5, "confused": 3.0, "exhausted": 3.0, "imbalance":
-    3.0, "memory": 3.0, "anyinput": 2.5, "batchsize": 2.5, "best": 2.5, "deserved": 2.5, "evalmode": 2.5, "plateau":
+    3.0, "memory": 3.0, "anyinput": 2.5, "batchsize": 2.5, "best": 2.5, "deserved": 1.8, "evalmode": 2.5, "plateau":
     2.5, "paper": 2.0, "repeated": 2.0, "run": 2.0, "bad": 1.5, "changes": 1.5, "class": 1.5, "falls": 1.5, "first":
     1.5, "gradient": 1.5, "grows": 1.5, "high": 1.5, "learns": 1.5, "loader": 1.5, "low": 1.5, "lr": 1.5, "same":
     1.5, "gpu": 1.2, "always": 1.0, "good": 1.0, "progressive": 1.0, "training": 0.9, "model": 0.8, "time": 0.8,
     "batch": 0.5, "error": 0.5, "input": 0.5, "later": 0.5, "single": 0.5, "uses": 0.5, "data": 0.3,
 }  # fmt: skip
 """Concepts that weigh something else."""
+CERTAIN = 1.0
+"""What a sign weighs at least that is enough alone."""
 MORE = 0.05
 """What each further sign that a sentence shows adds."""
 
@@ -49,7 +51,10 @@ def weighed(said: str) -> list[tuple[float, str]]:
     """The names of the symptoms that a sentence may be about, the best reading first, each with what speaks for it."""
     told = clauses(said)
     found = [(_weight(told, signs), name) for name, signs in _signs().items()]
-    return sorted((pair for pair in found if pair[0] > 0), key=lambda pair: -pair[0])
+    if max(found)[0] < CERTAIN:
+        found += [(_partly(told, signs), name) for name, signs in _signs().items()]
+    best = {name: weight for weight, name in sorted(found) if weight > 0}
+    return sorted(((weight, name) for name, weight in best.items()), key=lambda pair: -pair[0])
 
 
 @cache
@@ -79,6 +84,17 @@ def _weight(told: list[frozenset[str]], signs: Iterable[Sign]) -> float:
         if not sign.absent & everything and (weight := _shown(told, sign)) is not None
     ]
     return max(shown) + MORE * min(len(shown) - 1, 4) if shown else 0.0
+
+
+def _partly(told: list[frozenset[str]], signs: Iterable[Sign]) -> float:
+    """What the part of a sign that a sentence shows weighs, less what is missing."""
+    everything = frozenset[str]().union(*told)
+    return max(
+        sum(max(map(_weighs, one & everything)) if one & everything else -min(map(_weighs, one)) for one in wanted) / 2
+        for sign in signs
+        if not sign.absent & everything
+        for wanted in [[one for part in sign.parts for one in part.wanted]]
+    )
 
 
 def _shown(told: list[frozenset[str]], sign: Sign) -> float | None:

@@ -22,6 +22,7 @@ from torch_doctor.static.training import (
     fitting,
     keeping,
     kinds,
+    module_parts,
     places,
     plain_tensors,
     sums,
@@ -55,7 +56,7 @@ from torch_doctor.static.values.shapes import is_integer, number
 from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from torch_doctor.static.run import Run
@@ -128,11 +129,7 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
     if any(isinstance(value, (Tensor, ParameterValue)) for value in operands) or (
         all(isinstance(value, arithmetic) for value in operands)
     ):
-        params = frozenset().union(
-            *(value.modules for value in operands if isinstance(value, Params) and not value.cut)
-        )
-        if params and run.grad is not False:
-            flow = replace(flow, graph=run.grad, modules=flow.modules | params)
+        flow = with_parameters(run, flow, operands)
         differs = op == "-" and len(operands) > 1
         meta = making(op, operands, of=run.text(node) if differs else None, site=run.site(node) if differs else None)
         made = plain_tensors.combined(run, op, operands, node)
@@ -168,6 +165,15 @@ def recorded(run: Run, flow: Flow) -> Flow:
     if grad is False:
         return flow.cut()
     return replace(flow, graph=None)
+
+
+def with_parameters(run: Run, flow: Flow, operands: Iterable[Value]) -> Flow:
+    """The history of what is computed of these, some of which may be parameters of modules that require gradients."""
+    owners = frozenset[int]().union(*(each.modules for each in operands if isinstance(each, Params) and not each.cut))
+    needed = False if run.grad is False else module_parts.requires_gradients(run, owners)
+    if needed is False:
+        return flow
+    return replace(flow, graph=flow.graph or (run.grad if needed else None), modules=flow.modules | owners)
 
 
 def _interpolated(operands: tuple[Value, ...]) -> Value | None:

@@ -26,7 +26,7 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from torch_doctor.static.run import Run
     from torch_doctor.trace import Tri
@@ -118,7 +118,7 @@ def trainable(run: Run, module: Module) -> Tri:
             frozen = part.fact(Fact.FROZEN)
             found.append(False if frozen is True else None if frozen is None or has is None else True)
     bare = inside.owners - {part.id for part in inside.parts}
-    found.extend(True for _ in bare)
+    found.extend(requires_gradients(run, (number,)) for number in bare)
     if module.fact(Fact.TRAINED):
         return True
     if module.fact(Fact.FROZEN) is None:
@@ -126,6 +126,13 @@ def trainable(run: Run, module: Module) -> Tri:
     if found:
         return some(found)
     return None if inside.opaque and module.fact(Fact.FROZEN) is not True else False
+
+
+def requires_gradients(run: Run, owners: Iterable[int]) -> Tri:
+    """Whether parameters that these own require gradients: True where one does."""
+    things = (run.objects.get(number) for number in owners)
+    frozen = (False if thing is None else thing.fact(Fact.FROZEN) for thing in things)
+    return some(None if each is None else not each for each in frozen)
 
 
 def may_be_frozen(run: Run, module: Module) -> bool:

@@ -96,7 +96,10 @@ def set_trainable(
     for number in modules:
         thing = run.objects.get(number)
         if thing is not None:
-            run.heap.set(thing.facts, Fact.FROZEN, None if on is None or not whole else not on)
+            frozen = None if on is None or not whole else not on
+            if thing.fact(Fact.FROZEN) is not frozen:
+                run.heap.set(thing.facts, Fact.FROZEN, frozen)
+                run.heap.restructure()  # what a forward returned before no longer holds
             run.heap.set(thing.facts, Fact.FLAGGED, run.site(node))
             if whole or perhaps:
                 run.heap.set(thing.facts, Fact.MAY_BE_FROZEN, on is not True)

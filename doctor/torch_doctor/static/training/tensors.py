@@ -156,9 +156,7 @@ def _flow(run: Run, name: str, known: Function, call: Call, first: Value | None)
     """The history of what is computed."""
     values = call.values
     flow = sums.through(name, blend(value.flow for value in values), first)
-    if any(isinstance(v, Params) and not v.cut for v in values) and run.grad is not False:
-        owners = frozenset[int]().union(*(v.modules for v in values if isinstance(v, Params) and not v.cut))
-        flow = replace(flow, graph=run.grad, modules=flow.modules | owners)
+    flow = operators.with_parameters(run, flow, values)
     flow = operators.recorded(run, flow) if known.graph else cuts.cut(run, flow, first, name, call.node)
     if known.source is not None and flow.source.value == "unknown":
         flow = replace(flow, source=known.source)

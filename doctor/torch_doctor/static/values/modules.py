@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from torch_doctor.static.flow import EMPTY, Flow
+from torch_doctor.static.values.facts import Fact
 from torch_doctor.static.values.objects import Object
 from torch_doctor.static.values.origin import NOWHERE, Origin
 
@@ -91,12 +94,12 @@ class Module(Object):
 
 
 class ParameterValue(Object):
-    """A leaf tensor that requires gradients: an `nn.Parameter`, or `torch.randn(..., requires_grad=True)`.
+    """A leaf tensor that requires gradients unless frozen: an `nn.Parameter`, or `torch.randn(..., requires_grad=True)`.
 
     `declared` tells that it is an `nn.Parameter`; `origin` is that of a leaf that is none.
     """
 
-    __slots__ = ("declared", "flow", "origin")
+    __slots__ = ("_flows", "declared", "origin")
 
     def __init__(
         self, born: Site | None = None, *, declared: bool, flow: Flow | None = None, origin: Origin = NOWHERE
@@ -105,7 +108,7 @@ class ParameterValue(Object):
         self.declared = declared
         self.origin = origin
         source = flow or EMPTY
-        self.flow = Flow(
+        free = Flow(
             True,
             source.forwards,
             source.graph_forwards,
@@ -115,3 +118,9 @@ class ParameterValue(Object):
             source.loader,
             source.cuts,
         )
+        self._flows = {False: free, True: free.cut(), None: replace(free, graph=None)}
+
+    @property
+    def flow(self) -> Flow:  # type: ignore[override]  # of other values it is a field
+        """Its history; what is computed of a frozen one has no graph."""
+        return self._flows[self.fact(Fact.FROZEN)]

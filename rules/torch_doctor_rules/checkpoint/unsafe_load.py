@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.edits import Keyword
 from torch_doctor.rule import Finding, Fix, Level, Rule
 from torch_doctor.trace import ANY, Loaded
-from torch_doctor_rules.judging.checkpoint_files import is_own, may_be_written, read
+from torch_doctor_rules.judging.checkpoint_files import goes_on, is_own, may_be_written, read
 from torch_doctor_rules.judging.testing import is_test_file
 from torch_doctor_rules.judging.wording import message
 
@@ -70,10 +70,12 @@ class UnsafeLoad(Rule):
     ## When it stays silent
     Without the argument, where the project names no torch (`pyproject.toml`, requirements, environment or lock file, or
     `torch-version` in the configuration) or only such whose default is safe (2.6 and newer) or that do not know it (before
-    1.13); when the argument is a variable; for files that the script wrote, or may have written where a name is not known, or
-    another of the project under such a name; for copies through memory; where code out of sight got a model that it may have
-    saved, unless the user says the whole path; in tests; after a load with limits that failed; and after the first call for
-    one path.
+    1.13); when the argument is a variable; for names that the script makes itself, unless they lead out of its folder or it
+    downloads the file; for files that the script wrote, or may have written where a name is not known, or another of the
+    project under such a name; for a checkpoint of its own that is passed back to it (an optimizer whose state is saved gets it
+    from there); for copies through memory; where code out of sight got a model that it may have saved, unless the user says the
+    whole path; in tests; after a load with limits that failed; and after the first call for one path, or one option of the
+    command line, in a project.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.load.html
@@ -98,13 +100,19 @@ class UnsafeLoad(Rule):
                 text = "`torch.load` of `{name}` without `weights_only=True`: before torch 2.6 it can run code"
             else:
                 continue
-            if may_be_written(trace, loaded) or is_test_file(loaded.site) or _after_safe_one(loaded, tried):
+            if not loaded.outside or is_test_file(loaded.site) or _after_safe_one(loaded, tried):
                 continue
-            if not is_own(trace, loaded):
+            if not (may_be_written(trace, loaded) or is_own(trace, loaded) or goes_on(trace, loaded)):
                 about = message(text, name=loaded.name)
-                cause = f"{loaded.file} of {loaded.scope.chain()[0].site}" if loaded.file else ""
-                limit = [] if loaded.whole else [Keyword(loaded.site, "weights_only", "True")]
-                yield self.finding(loaded.site, about, help=self._help(loaded), cause=cause, edits=limit)
+                here = f"{loaded.file} of {loaded.scope.chain()[0].site}" if loaded.file else ""
+                yield self.finding(
+                    loaded.site,
+                    about,
+                    help=self._help(loaded),
+                    cause=loaded.path or here,
+                    wide=bool(loaded.path),
+                    edits=[] if loaded.whole else [Keyword(loaded.site, "weights_only", "True")],
+                )
 
     def _help(self, loaded: Loaded) -> str:
         if loaded.whole:

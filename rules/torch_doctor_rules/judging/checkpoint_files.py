@@ -35,6 +35,11 @@ def is_own(trace: Trace, loaded: Loaded) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in trace.saved())
 
 
+def goes_on(trace: Trace, loaded: Loaded) -> bool:
+    """Whether a checkpoint of the script's own is passed back to it: with the state of an optimizer, as the script saves it."""
+    return loaded.resumes or (loaded.resumes is None and any(saved.optimizer for saved in trace.of(Saved)))
+
+
 def may_be_written(trace: Trace, loaded: Loaded) -> bool:
     """Whether the script itself may have saved the file, or somebody out of sight whom it gave a model.
 

@@ -8,7 +8,7 @@ from torch_doctor.static.language import outcomes
 from torch_doctor.static.language.command_lines import PARSED
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import losses, training
-from torch_doctor.static.training import paths, snapshots
+from torch_doctor.static.training import origins, paths, snapshots
 from torch_doctor.static.values import (
     NOTHING,
     NOWHERE,
@@ -88,6 +88,8 @@ def loaded(run: Run, _: str, call: Call) -> None:
         by_default=only is None and not is_open,
         file=paths.spelled(run, call, 0, "f"),
         told=paths.told(run, call, 0, "f"),
+        outside=origins.is_outside(run, call, 0, "f"),
+        path=origins.path(run, call, 0, "f"),
         allowed=run.imports.mentioned_by(run.main.source.path, *_ALLOWING),
         mapped=True if len(call.args) > 1 or "map_location" in call.keywords else None if is_open else False,
     )

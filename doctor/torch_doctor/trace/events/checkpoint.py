@@ -65,9 +65,11 @@ class Loaded(Event, frozen=True, kw_only=True):
 
     For a file that is read: `weights_only` is what `torch.load` was told and None where it cannot be known, `by_default`
     that it was told nothing; `mapped` whether it was told where the tensors go; `file` is as in `Saved`, `told` whether the
-    user says the whole path: an option, a setting, an argument. `states` are the `StateTaken` events whose tensors may be
-    what is loaded; `only` tells that it is nothing else. `whole`: what the file holds is used as a module or an optimizer;
-    `state`: it is loaded into one.
+    user says the whole path: an option, a setting, an argument. `outside`: its name comes from somewhere else than the script
+    alone, or something is downloaded there. `path` is equal where two scripts of a project read one file, or what one option
+    says ("": that is not known). `resumes`: an optimizer gets its state from it, which the same code takes of it (None: only
+    the first). `states` are the `StateTaken` events whose tensors may be what is loaded; `only` tells that it is nothing else.
+    `whole`: what the file holds is used as a module or an optimizer; `state`: it is loaded into one.
     `allowed`: the project says which classes may be read, or lifts the limits for all files. `refused` is what torch said, where
     it refused to read what the file holds, or what it refuses by default since 2.6; None where the source alone was read.
     `pretrained`: a library that builds the module loads the weights, which others have trained.
@@ -81,6 +83,9 @@ class Loaded(Event, frozen=True, kw_only=True):
     mapped: Tri = None
     file: str = ""
     told: bool = False
+    outside: bool = True
+    path: str = ""
+    resumes: Tri = False
     states: frozenset[int] = NO_EVENTS
     only: bool = False
     whole: bool = False

@@ -9,13 +9,14 @@ from torch_doctor.static.observer import Observer
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import usage
-from torch_doctor.static.values import Lib, Method, Unknown, UnknownAttribute
+from torch_doctor.static.values import Lib, Method, Optimizer, Unknown, UnknownAttribute
 from torch_doctor.static.whole_reads import OF_OBJECTS
 from torch_doctor.trace import Loaded
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Symbol, Value
+    from torch_doctor.trace import Tri
 
 
 class LoadedObjects(Observer, called=(Lib,), calling=(Unknown, Method)):
@@ -39,18 +40,19 @@ class LoadedObjects(Observer, called=(Lib,), calling=(Unknown, Method)):
         if not self._read:
             return
         if isinstance(func, (Method, UnknownAttribute)) and func.name == "load_state_dict":
-            self._loads(run, call.argument(0, "state_dict"))
+            self._loads(run, call.argument(0, "state_dict"), _resumes(run, func, call))
         of = func.of if isinstance(func, (Method, UnknownAttribute)) and func.name in OF_OBJECTS else func
         found = self._read.get(of.symbol) if isinstance(of, Unknown) else None
         if found is not None:
             run.trace.replace(found, whole=True)
 
-    def _loads(self, run: Run, state: Value | None) -> None:
+    def _loads(self, run: Run, state: Value | None, resumes: Tri) -> None:
         """What was read, or a part of it, is a state."""
         symbol = state.symbol if isinstance(state, (Unknown, UnknownAttribute)) else None
         while isinstance(symbol, tuple):
             if symbol in self._read:
-                run.trace.replace(self._read[symbol], state=True)
+                more = {} if resumes is False else {"resumes": resumes}
+                run.trace.replace(self._read[symbol], state=True, **more)
                 return
             symbol = next((part for part in symbol[1:] if isinstance(part, tuple)), None)
 
@@ -62,3 +64,12 @@ class LoadedObjects(Observer, called=(Lib,), calling=(Unknown, Method)):
         names = [run.text(target) for target in node.targets if isinstance(target, (p.Name, p.Attribute))]
         if any(not OF_OBJECTS.isdisjoint(usage.of_name(run, name)) for name in names):
             run.trace.replace(found, whole=True)
+
+
+def _resumes(run: Run, func: Value, call: Call) -> Tri:
+    """Whether an optimizer gets its state back, which the same code takes of it; None where only the first is seen."""
+    if not (isinstance(func, Method) and isinstance(func.of, Optimizer)):
+        return False
+    named = call.node.func if isinstance(call.node, p.Call) else None
+    name = run.text(named.value) if isinstance(named, p.Attribute) else ""
+    return True if "state_dict" in usage.of_name(run, name) else None

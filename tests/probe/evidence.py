@@ -262,7 +262,7 @@ CLAIMS: dict[str, list[Claim]] = {
     ],
     "TDR305": [
         Claim("called {} times? by name, past {} hooks?", lambda times, hooks: times > 0 and hooks > 0, never),
-        Claim("called {} times? by name, where no hook would run", some, never),
+        Claim("called {} times? by name, where no hook would run", never, some),
         Claim("called {} times? by name, within the call of a module", never, some),
         Claim("called {} times?, where calling it is no other way", never, some),
     ],

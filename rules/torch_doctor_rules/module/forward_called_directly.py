@@ -16,17 +16,17 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+COMPILED = "its compiled code"
 SO_MEANT = claims.FORWARDS_OTHERWISE
 
 
 class ForwardCalledDirectly(Rule):
-    """`model.forward(x)` is called by name, instead of the model.
+    """`model.forward(x)` is called by name, past the hooks of the model.
 
     ## Why is this bad?
-    `model(x)` runs the hooks around `forward`: those of profilers and summaries, of pruning, weight and spectral
-    normalisation, of quantisation and of feature extraction. DDP, FSDP and `torch.compile` work through the call, too.
-    Code that runs a model, a loop, a step or an inference function, silently goes past all of them with
-    `model.forward(x)`; the numbers are right for as long as nobody adds one.
+    `model(x)` runs what stands around `forward`: the hooks that the script has registered, those of pruning, weight and
+    spectral normalisation, the gathering of `fully_shard`, and the code that `model.compile()` has made. Code that runs a
+    model, a loop, a step or an inference function, silently goes past all of that with `model.forward(x)`.
 
     ## Example
     ```python
@@ -34,6 +34,7 @@ class ForwardCalledDirectly(Rule):
     from torch import nn
 
     model = nn.Linear(4, 1)
+    model.register_forward_pre_hook(lambda module, given: (given[0].clamp(-1, 1),))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     x, y = torch.randn(8, 4), torch.randn(8, 1)
     for _ in range(3):
@@ -49,6 +50,7 @@ class ForwardCalledDirectly(Rule):
     from torch import nn
 
     model = nn.Linear(4, 1)
+    model.register_forward_pre_hook(lambda module, given: (given[0].clamp(-1, 1),))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     x, y = torch.randn(8, 4), torch.randn(8, 1)
     for _ in range(3):
@@ -59,14 +61,17 @@ class ForwardCalledDirectly(Rule):
     ```
 
     ## How the probe confirms it
-    The call is executed, on a module whose `__call__` is torch's, by code that is none of its methods. It counts the calls
-    and the hooks that they went past.
+    The call is executed, on a module with hooks whose `__call__` is torch's, by code that is none of its methods. It counts
+    the calls and the hooks that they went past.
 
     ## When it stays silent
+    Where calling the model is known to do nothing else, or nobody knows: its hooks are those of its layers, which run either
+    way, or are taken out again; `DataParallel` and `DistributedDataParallel` do their work in their own `forward`.
     Inside another module's `forward` or `__init__`, unless that has just built the model for itself, for
     `super().forward(...)` and parent classes, for `self.forward(...)` in the module's own methods, for what is no module (a
-    loader, an extension, an `autograd.Function`), for classes with a `__call__` of their own, for compiled modules, and in
-    tests, where `forward` itself is what is tested. The first such call of one model in a file stands for the others.
+    loader, an extension, an `autograd.Function`), for classes with a `__call__` of their own, for what `torch.compile`
+    returned, and in tests, where `forward` itself is what is tested. The first such call of one model in a file stands for
+    the others.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
@@ -83,22 +88,26 @@ class ForwardCalledDirectly(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first such call of each model in each file."""
         built = {event.module: event for event in trace.of(ModuleBuilt)}
-        running = (event for event in trace.of(ForwardByName) if not event.within and not in_a_test(event))
+        running = (event for event in trace.of(ForwardByName) if _skips(event) and not in_a_test(event))
         for event in first_per_site(running):
             made = built.get(event.module)
+            trail = [] if made is None else [Step(made.site, f"`{event.name}` is built here")]
+            trail += [] if event.put_at is None else [Step(event.put_at, f"what is skipped: {event.skips}")]
             yield self.finding(
                 event.site,
-                message("`{name}.forward` is called by name: the module's hooks are skipped", name=event.name),
+                message("`{name}.forward` is called by name, past " + event.skips, name=event.name),
                 help=f"call the module: `{event.name}(...)`",
-                trail=[] if made is None else [Step(made.site, f"`{event.name}` is built here")],
+                trail=trail,
                 cause=models(trace, (event.module,), event),
                 edits=[Attribute(event.site, "")],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the call ran, and was none of a module, one of its own, or one inside another's `forward`."""
-        within = any(event.within for event in at(trace, finding.site, ForwardByName))
-        return within or bool(counted(trace, finding.site, SO_MEANT))
+        """Whether the call ran, and was none of a module, one of its own, or one inside another's `forward`, or skips nothing."""
+        found = at(trace, finding.site, ForwardByName)
+        if found and any(step.note.endswith(COMPILED) for step in finding.trail):
+            return "the probe compiles nothing, so that the call went past no compiled code"
+        return any(not _skips(event) for event in found) or bool(counted(trace, finding.site, SO_MEANT))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How often it was called, and past how many hooks."""
@@ -113,3 +122,8 @@ class ForwardCalledDirectly(Rule):
             return
         if often := counted(trace, finding.site, SO_MEANT):
             yield fact(f"called {count(often, 'time')}, where calling it is no other way", often, "calls")
+
+
+def _skips(event: ForwardByName) -> bool:
+    """Whether code that runs the model goes past something that its call would have done."""
+    return bool(event.skips) and not event.within

@@ -17,6 +17,7 @@ from torch_doctor.static.training import (
     devices,
     forwards,
     framework_calls,
+    hooks,
     layer_outputs,
     loading,
     loss_building,
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
 
 OfModule: TypeAlias = "Callable[[Run, Module, str, Call], Value | None]"
-_METHODS: dict[str, OfModule] = {**part_methods.METHODS, **adapters.METHODS}
+_METHODS: dict[str, OfModule] = {**part_methods.METHODS, **adapters.METHODS, **hooks.METHODS}
 _OF_BASE: dict[str, OfModule] = {"__setattr__": part_methods.set_by_name}
 
 
@@ -124,7 +125,7 @@ def _move(run: Run, of: Module, name: str, call: Call) -> Value:
     return of
 
 
-@handles(_METHODS, "share_memory", "compile", "set_swish")
+@handles(_METHODS, "share_memory", "set_swish")
 def _same(_: Run, of: Module, __: str, ___: Call) -> Value:
     return of
 

@@ -103,6 +103,8 @@ class Fact(Enum):
     """Whether its forward calls code out of sight, which may be a layer of any sort."""
     COMPILED = "compiled", False, _either
     """Whether it may be compiled."""
+    AROUND = "around", None, _first
+    """What runs around its forward when it is called, in words, and where that was put there."""
     SYNCHRONISED = "synchronised", False, _either
     """Whether it may share the statistics of a batch with other processes."""
     ENGINE = "engine", None, _first

@@ -58,7 +58,9 @@ class NamedForwards(Observer, calling=(Bound, Method, Either)):
                 return
             frame = frame.closure
         name, within = run.text(node.func.value), 0 if _made_here(run, modules) else _around(run)
-        run.emit(ForwardByName, node, module=module.id, name=name, class_name=module.class_name, within=within)
+        told = {"module": module.id, "name": name, "class_name": module.class_name, "within": within}
+        skips, put_at = next((known for each in modules if each and (known := each.fact(Fact.AROUND))), ("", None))
+        run.emit(ForwardByName, node, **told, skips=skips, put_at=put_at)
 
     def _may_be_plain(self, run: Run) -> bool:
         """Whether something out of sight may be of a class of the project that has a `forward`, and is no module to be called."""

@@ -17,18 +17,22 @@ class ForwardByName(Event, frozen=True, kw_only=True):
     """`name.forward(...)`: a module's `forward` was called past its `__call__`, by somebody else than the module itself.
 
     It says so beside the `Forward` of a whole module. `within` is the module whose `forward` or construction the call lies
-    in, 0 outside of any, and where the function that calls it has built it for itself. Not said of modules that are not
-    meant to be called: whose class defines `__call__` anew, whose `forward` was replaced, which are compiled.
+    in, 0 outside of any, and where the function that calls it has built it for itself. `skips` is what its `__call__` would
+    have run besides, such as hooks ("": nothing that is known), `put_at` where that was put there. Not said of modules that are
+    not meant to be called: whose class defines `__call__` anew, whose `forward` was replaced, which are compiled.
     """
 
     module: int
     name: str
     class_name: str
     within: int = 0
+    skips: str = ""
+    put_at: Site | None = None
 
     def words(self, _: Names, /) -> str:
         around = " within another module" if self.within else ""
-        return f"call `forward` of {quoted(self.name)} by name{around}"
+        past = f", past {self.skips}" if self.skips else ""
+        return f"call `forward` of {quoted(self.name)} by name{around}{past}"
 
 
 class BuiltInForward(Event, frozen=True, kw_only=True):

@@ -24,7 +24,7 @@ class Watcher:
         self._watch = watch
         self._torch = watch.torch
         self._recorder = watch.recorder
-        self._seen: dict[tuple[int, int, int], int | None] = {}
+        self._seen: dict[tuple[int, int, int, str], int | None] = {}
         self._calls: dict[int, int] = {}
         self._others: dict[int, int] = {}
         self._hooks: dict[int, int] = {}
@@ -41,15 +41,17 @@ class Watcher:
         if hasattr(type(module), "takes_anything"):
             return  # it stands in for something that need not be a module
         number = self._recorder.references.number(module) if isinstance(module, self._torch.nn.Module) else 0
-        known = (key, number, self._within(module))
+        hooks = sum(len(getattr(module, name, ())) for name in HOOKS) if number else 0
+        skips = "the module's hooks" if hooks else ""
+        known = (key, number, self._within(module), skips)
         if known not in self._seen:
-            self._seen[known] = self._tell(key, module, known[2]) if number and self._is_called(module) else None
+            self._seen[known] = self._tell(key, module, known[2], skips) if number and self._is_called(module) else None
         event = self._seen[known]
         if event is None:
             self._others[key] = self._others.get(key, 0) + 1
         else:
             self._calls[event] = self._calls.get(event, 0) + 1
-            self._hooks[event] = sum(len(getattr(module, name, ())) for name in HOOKS)
+            self._hooks[event] = hooks
 
     def _is_called(self, module: Any) -> bool:
         """Whether calling the module is the way to its `forward` for this code: it is not the module's own."""
@@ -79,7 +81,7 @@ class Watcher:
             return 0
         return recorder.references.number(self._watch.forwards.running)
 
-    def _tell(self, key: int, module: Any, within: int) -> int:
+    def _tell(self, key: int, module: Any, within: int, skips: str) -> int:
         here = self._recorder.here()
         return self._recorder.event(
             "ForwardByName",
@@ -89,6 +91,7 @@ class Watcher:
             name=self._recorder.index.nodes[key].text,
             class_name=class_name(type(module), self._recorder),
             within=within or self._building(),
+            skips=skips,
         )
 
     def _building(self) -> int:

@@ -64,6 +64,8 @@ class Fact(Enum):
     """Whether the script has built an optimizer in sight, on some way here."""
     COMPLETE = "complete", True, _both
     """Whether an optimizer has the parameters of no other modules."""
+    IDLE = "idle", False, _agreed
+    """Whether all that an optimizer has was frozen when it last stepped."""
 
     # --- modules ---
 
@@ -115,6 +117,10 @@ class Fact(Enum):
     """Whether the script said, and did not take back, that a module's own parameters, or a parameter, require no gradients."""
     FLAGGED = "flagged", None, _agreed
     """Where the script last said whether a module's own parameters, or a parameter, require gradients."""
+    GRADIENT = "gradient", None, _agreed
+    """Whether a module's own parameters, or a parameter, have a gradient: False for one of zeros, None where nobody knows."""
+    PASSED = "passed", False, _either
+    """Whether something went backward through a module's own parameters, or a parameter, while they were not surely frozen."""
     ADAPTS = "adapts", None, _first
     """For an adapter: the numbers of what it was put into."""
     ADAPTER_OFF = "adapter off", None, _agreed
@@ -149,6 +155,8 @@ class Fact(Enum):
     """Loaders, and sorts of data sets, of which something was moved to a device."""
     BLAMED = "blamed", frozenset[Any](), _union
     """What was reported to be on the CPU, and to meet something that is not."""
+    WENT_BACKWARD = "went backward", False, _either
+    """Whether anything went backward, on some way here."""
     CLEARED = "cleared", frozenset[Any](), _union
     """The symbols of what is not known, but had its gradients cleared."""
     DRIVEN = "driven", frozenset[int](), _union

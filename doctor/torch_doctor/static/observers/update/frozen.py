@@ -19,31 +19,28 @@ class Frozen(Observer, calling=(Method,)):
 
     writes = (FrozenStepped,)
 
-    def __init__(self) -> None:
-        self._passes = 0
-        self._fed: set[int] = set()  # what was not frozen where something went backward
-        self._told: dict[int, bool] = {}
-
     def backward(self, run: Run, loss: Value, _: Call) -> None:
         """Gradients are computed: all that is not surely frozen may get some."""
-        self._passes += 1
-        reached = forwards.reached(run, loss.flow.forwards) | loss.flow.modules
-        things = ((number, run.objects.get(number)) for number in reached)
-        self._fed |= {number for number, each in things if each is None or each.fact(Fact.FROZEN) is not True}
+        run.heap.set(run.state.facts, Fact.WENT_BACKWARD, value=True)
+        for number in forwards.reached(run, loss.flow.forwards) | loss.flow.modules:
+            thing = run.objects.get(number)
+            if thing is not None and thing.fact(Fact.FROZEN) is not True:
+                run.heap.set(thing.facts, Fact.PASSED, value=True)
 
     def calling(self, run: Run, func: Value, call: Call) -> None:
         """`optimizer.step()`, or `scaler.step(optimizer)`."""
-        if not isinstance(func, Method) or func.name != "step" or not self._passes:
+        if not isinstance(func, Method) or func.name != "step":
             return
         optimizer = next((each for each in (func.of, *call.args) if isinstance(each, Optimizer)), None)
-        if optimizer is None or optimizer.fact(Fact.SEVERAL):
+        if optimizer is None or optimizer.fact(Fact.SEVERAL) or not run.state.fact(Fact.WENT_BACKWARD):
             return
         owners = frozenset(number for number in optimizer.modules if adapters.has_weights(run, number))
         trains, since = adapters.flags(run, owners)
         unseen = any(_has_unseen(run, run.objects.get(number)) for number in optimizer.modules)
-        frozen = optimizer.whole and not unseen and trains is False and not owners & self._fed
-        if self._told.get(optimizer.id, False) is not frozen:
-            self._told[optimizer.id] = frozen
+        passed = any(thing.fact(Fact.PASSED) for number in owners if (thing := run.objects.get(number)) is not None)
+        frozen = optimizer.whole and not unseen and trains is False and not passed
+        if optimizer.fact(Fact.IDLE) is not frozen:
+            run.heap.set(optimizer.facts, Fact.IDLE, frozen)
             run.emit(FrozenStepped, call.node, optimizer=optimizer.id, frozen=frozen, since=since)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call
-    from torch_doctor.trace import Site
+    from torch_doctor.trace import Site, Tri
 
 _MOMENTUM, _AFFINE = 2, 3
 """Where the constructor of batch norm has them."""
@@ -28,8 +28,7 @@ class FrozenParts(Observer, calling=(Method,)):
     def __init__(self) -> None:
         self._ran: list[FrozenNormsRan] = []  # those of which all is frozen still
         self._calls: set[tuple[int, Site]] = set()
-        self._fed: set[int] = set()  # what has a gradient
-        self._zeroed: set[int] = set()  # which was filled with zeros
+        self._fed: set[int] = set()  # what got a gradient on some path
         self._moved: list[tuple[FrozenMoved, frozenset[int]]] = []  # with what it moved, where that is frozen still
         self._steps: set[int] = set()
 
@@ -53,10 +52,11 @@ class FrozenParts(Observer, calling=(Method,)):
 
     def _look_for_thaw(self, run: Run) -> None:
         """Say of what no longer is surely frozen that it thawed."""
-        for event in [each for each in self._ran if not _frozen(run, each.parts)]:
+        here = run.may_have_happened
+        for event in [each for each in self._ran if here(each) and not _frozen(run, each.parts)]:
             self._ran.remove(event)
             run.trace.replace(event, thawed=True)
-        for pair in [each for each in self._moved if not _frozen(run, each[1])]:
+        for pair in [each for each in self._moved if here(each[0]) and not _frozen(run, each[1])]:
             self._moved.remove(pair)
             run.trace.replace(pair[0], thawed=True)
 
@@ -68,13 +68,13 @@ class FrozenParts(Observer, calling=(Method,)):
         for number in loss.flow.surely if loss.flow.graph is True else ():
             thing = run.objects.get(number)
             if thing is not None and thing.fact(Fact.FROZEN) is False and not thing.fact(Fact.MAY_BE_FROZEN):
+                run.heap.set(thing.facts, Fact.GRADIENT, value=True)
                 self._fed.add(number)
-                self._zeroed.discard(number)
 
-    def attribute_set(self, _: Run, __: Value, target: p.Attribute, ___: Value, ____: p.Node) -> None:
+    def attribute_set(self, run: Run, __: Value, target: p.Attribute, ___: Value, ____: p.Node) -> None:
         """A gradient is set by hand: nobody knows of which parameters."""
         if target.name == "grad":
-            self._fed.clear()
+            _now(run, self._fed, None)
 
     def calling(self, run: Run, func: Value, call: Call) -> None:
         """Gradients are cleared, or an optimizer steps."""
@@ -92,20 +92,29 @@ class FrozenParts(Observer, calling=(Method,)):
         modules = of.modules if isinstance(of, Optimizer) else frozenset[int]()
         if isinstance(of, Module):
             modules = module_parts.parts_of(run, of).owners
-        if isinstance(to_none, Const) and to_none.value is False:
-            self._zeroed |= self._fed & modules
-        else:
-            self._fed -= modules
+        _now(run, self._fed & modules, False if isinstance(to_none, Const) and to_none.value is False else None)
 
     def _stepped(self, run: Run, optimizer: Optimizer, call: Call) -> None:
         """What was frozen since it got a gradient moves: by that, or by what the optimizer remembers."""
-        moved = frozenset(n for n in self._fed & optimizer.modules if _frozen(run, frozenset((n,))))
-        things = [thing for number in moved if (thing := run.objects.get(number)) is not None]
+        had = ((number, run.objects.get(number)) for number in self._fed & optimizer.modules)
+        things = [
+            each for n, each in had if each and each.fact(Fact.GRADIENT) is not None and _frozen(run, frozenset((n,)))
+        ]
+        moved = frozenset(thing.id for thing in things)
         since = {thing.fact(Fact.FLAGGED) for thing in things}
         if len(since) == 1 and None not in since:
             self._steps.add(optimizer.id)
-            fields = {"optimizer": optimizer.id, "zeroed": moved <= self._zeroed, "since": since.pop()}
+            zeroed = not any(thing.fact(Fact.GRADIENT) for thing in things)
+            fields = {"optimizer": optimizer.id, "zeroed": zeroed, "since": since.pop()}
             self._moved.append((run.emit(FrozenMoved, call.node, **fields), moved))
+
+
+def _now(run: Run, numbers: set[int], gradient: Tri) -> None:
+    """What these have is a gradient of zeros from here on, where it was one (False), or none that is known of (None)."""
+    for number in numbers:
+        thing = run.objects.get(number)
+        if thing is not None and thing.fact(Fact.GRADIENT) is not None:
+            run.heap.set(thing.facts, Fact.GRADIENT, gradient)
 
 
 def _frozen(run: Run, numbers: frozenset[int]) -> bool:

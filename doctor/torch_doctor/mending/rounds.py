@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
 from torch_doctor.fixes import changed, idle_imports, joined, moved, propose, readable
+from torch_doctor.mending.readers import READERS, taken_out
 from torch_doctor.rule import Verdict
 from torch_doctor.trace import Site
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch_doctor.edits import Change
+    from torch_doctor.mending.readers import Reads
     from torch_doctor.rule import Finding
     from torch_doctor.scan import Options, Report
 
@@ -60,14 +62,20 @@ def key(finding: Finding) -> Key:
     return finding.code, finding.site
 
 
-def in_rounds(
-    report: Report, options: Options, withdrawn: Mapping[Key, str], *, unsafe: bool, repairs: bool = True
+def in_rounds(  # noqa: PLR0913 - what is fixed, how, and what it was before
+    report: Report,
+    options: Options,
+    withdrawn: Mapping[Key, str],
+    reads: Reads,
+    *,
+    unsafe: bool,
+    repairs: bool = True,
 ) -> tuple[Report, Mended]:
     """Apply the fixes of a report except those that are `withdrawn`, each with the reason; return what is left.
 
-    `repairs`: what the fixes cause is fixed, too.
+    `reads` are the readers of scores in the original. `repairs`: what the fixes cause is fixed, too.
     """
-    attempt = _Attempt(report, options, withdrawn, unsafe=unsafe)
+    attempt = _Attempt(report, options, withdrawn, reads, unsafe=unsafe)
     for _ in range(MOST_ROUNDS):
         taken, changes = joined(attempt.possible(repairs=repairs))
         written = attempt.written(taken, changes)
@@ -78,7 +86,7 @@ def in_rounds(
         useless = attempt.scanned(taken, changes, written)
         if useless:
             reasons = dict.fromkeys(useless, "it would not remove the finding")
-            return in_rounds(report, options, {**withdrawn, **reasons}, unsafe=unsafe, repairs=repairs)
+            return in_rounds(report, options, {**withdrawn, **reasons}, reads, unsafe=unsafe, repairs=repairs)
     changes = attempt.idle_imports()
     if changes and (written := attempt.written((), changes)):
         attempt.scanned((), changes, written)
@@ -88,10 +96,15 @@ def in_rounds(
 class _Attempt:
     """Fixes that are applied together: what was found before, what is left, and where everything has moved."""
 
-    def __init__(self, report: Report, options: Options, withdrawn: Mapping[Key, str], *, unsafe: bool) -> None:
+    def __init__(
+        self, report: Report, options: Options, withdrawn: Mapping[Key, str], reads: Reads, *, unsafe: bool
+    ) -> None:
         self._first = self._report = report
         self._options = options
-        self._plain = replace(options, probe=None, cache=None)
+        self._plain = replace(options, probe=None, cache=None, rules=(*options.rules, *READERS))
+        self._reads = reads
+        self._readers: list[Finding] = []
+        self._rounds: list[Mapping[str, Sequence[Change]]] = []
         self._unsafe = unsafe
         self._withdrawn = withdrawn
         self._refused: set[Key] = set(withdrawn)
@@ -178,7 +191,10 @@ class _Attempt:
         self._origins = {(code, site): (code, first) for (code, first), site in self._now.items()}
         self._known = [(code, cause, message, moved(site, changes)) for code, cause, message, site in self._known]
         overlay = {**self._options.overlay, **mended.after}
-        self._report = with_proposals(scanning.scan(replace(self._plain, overlay=overlay)), self._options)
+        report = scanning.scan(replace(self._plain, overlay=overlay))
+        self._readers = taken_out(report)
+        self._rounds.append(changes)
+        self._report = with_proposals(report, self._options)
         still = {key(finding) for finding in self._report.findings}
         return {
             origin
@@ -195,7 +211,7 @@ class _Attempt:
         """Return what is left and what was done, with the reason of each fix that was not applied."""
         mended = self._mended
         if mended.after:
-            mended.harm += self._harm()
+            mended.harm += [*self._harm(), *self._reads.lost(self._rounds, self._readers)]
         mended.withdrawn += self._reasons()
         return self._report, mended
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from torch_doctor.mending.readers import Reads, is_read
 from torch_doctor.mending.rounds import in_rounds, key, with_proposals
 
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ def without_harm(
     """
 
     def attempt(withheld: Mapping[Key, str]) -> tuple[Report, Mended]:
-        return in_rounds(report, options, withheld, unsafe=unsafe, repairs=repairs)
+        return in_rounds(report, options, withheld, reads, unsafe=unsafe, repairs=repairs)
 
+    reads = Reads(replace(options, probe=None, cache=None))
     withheld = dict(withdrawn)
     left, mended = attempt(withheld)
     tries = MOST_TRIES
@@ -73,7 +75,8 @@ def _step(
 
 def _reason(harm: list[Finding]) -> str:
     others = f" and {len(harm) - 1} more" * (len(harm) > 1)
-    return f"it would cause {harm[0].code} {harm[0].name}{others}"
+    first = harm[0].message if is_read(harm[0]) else f"it would cause {harm[0].code} {harm[0].name}"
+    return f"{first}{others}"
 
 
 def _candidates(report: Report, mended: Mended, withheld: Mapping[Key, str]) -> list[Key]:

@@ -77,7 +77,9 @@ def _use_module(executor: Run, module: Module) -> None:
     if found is not None and isinstance(found[0], FunctionValue):
         _moved(executor)
         call = _call(executor, found[0], module.cls.node, skip=1)
-        forwards.call_module(executor, module, call.renamed(module.cls.name))
+        answer = forwards.call_module(executor, module, call.renamed(module.cls.name))
+        for observe in executor.observers.handed_back:
+            observe(executor, answer, found[0].node)
 
 
 def method(executor: Run, thing: Value, cls: ClassValue, function: p.Function) -> None:
@@ -147,6 +149,8 @@ def _call(executor: Run, function: FunctionValue, node: p.Node, *, skip: int) ->
 
 def _returned(executor: Run, value: Value, function: p.Function, *owner: Value) -> None:
     """What a function returns to callers out of sight, or leaves with a graph in its object, is theirs to use."""
+    for observe in executor.observers.handed_back:
+        observe(executor, value, function)
     inside = [value, *(each for each in escaping.attributes(owner) if each.flow.graph is not False)]
     flow = blend(each.flow for each in inside)
     graphs = blend(each.flow for each in leaves(*inside) if each.flow.graph is not False)

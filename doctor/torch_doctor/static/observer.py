@@ -27,6 +27,7 @@ HOOKS: Final = {
     "branching": "(run, node): an `if`, or a conditional expression, has its test, and goes one way or both",
     "branched": "(run, node): and all that it takes have been executed",
     "returned": "(run, function): a function of the project has returned",
+    "handed_back": "(run, value, function): a function whose callers are out of sight has returned this",
     "shown": "(run, values, node): values become part of a text",
     "assigned": "(run, node, value): an assignment has its value, and its targets get it next",
     "attribute_set": "(run, holder, target, value, node): an attribute is assigned",
@@ -110,6 +111,7 @@ class Hooks:
     branching: tuple[Callable[..., None], ...]
     branched: tuple[Callable[..., None], ...]
     returned: tuple[Callable[..., None], ...]
+    handed_back: tuple[Callable[..., None], ...]
     shown: tuple[Callable[..., None], ...]
     assigned: tuple[Callable[..., None], ...]
     attribute_set: tuple[Callable[..., None], ...]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Kind, Trace, claims
 from torch_doctor_rules.judging.loss_inputs import BCE, at_loss, between, given, reached_loss, trail_of_input
+from torch_doctor_rules.judging.readers import line, threshold
 from torch_doctor_rules.judging.replacing import instead
 from torch_doctor_rules.judging.wording import message
 
@@ -20,6 +21,9 @@ WRONG = {
     Kind.LOG_BOUNDED: "log-probabilities",
 }
 """Kinds of values that do not lie between 0 and 1, in the words of a message."""
+
+
+HELP = "use `BCEWithLogitsLoss`, or give the loss the sigmoid of the scores"
 
 
 class BceOnLogits(Rule):
@@ -70,8 +74,8 @@ class BceOnLogits(Rule):
     ```
 
     ## Fix safety
-    The fix takes the loss that has the sigmoid in it, where each call of the loss gets raw scores. Where predictions are
-    read, a threshold of 0.5 on raw scores is as wrong as before: they are positive from a probability of 0.5 on.
+    The fix takes the loss that has the sigmoid in it, where each call of the loss gets raw scores. It is not offered where
+    raw scores are taken for probabilities, as by a threshold of 0.5; the help names the line. Apply the sigmoid there.
 
     ## How the probe confirms it
     The graph behind the loss ends in a linear layer or an activation without a sigmoid; or torch refuses the values
@@ -100,15 +104,18 @@ class BceOnLogits(Rule):
             made = (
                 [Step(loss.input.operation_at, f"{what} are made here")] if loss.input.operation_at is not None else []
             )
+            read = threshold(trace, loss)
             yield self.finding(
                 loss.site,
                 message(
                     "`{loss}` needs values between 0 and 1 and gets " + what + ": no sigmoid bounds them",
                     loss=loss.name,
                 ),
-                help="use `BCEWithLogitsLoss`, or give the loss the sigmoid of the scores",
+                help=HELP if read is None else f"{HELP}: {line(read, loss.site)} takes them for probabilities",
                 trail=[*made, *trail_of_input(trace, loss)],
-                edits=instead(trace, loss, "BCEWithLogitsLoss", "binary_cross_entropy_with_logits"),
+                edits=instead(trace, loss, "BCEWithLogitsLoss", "binary_cross_entropy_with_logits")
+                if read is None
+                else [],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -11,6 +11,7 @@ from torch_doctor_rules.judging.causes import one_loss
 from torch_doctor_rules.judging.evidence import at, fact
 from torch_doctor_rules.judging.loss_inputs import KL_DIV, between, given, trail_of_input
 from torch_doctor_rules.judging.loss_shapes import rank
+from torch_doctor_rules.judging.readers import reader
 from torch_doctor_rules.judging.replacing import as_log_softmax, averaged_as
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -121,7 +122,7 @@ class KlDivNotLog(Rule):
                     help="give it the log_softmax of raw scores",
                     trail=[*made, *trail_of_input(trace, loss)],
                     cause=one_loss(trace, loss),
-                    edits=_edits(loss),
+                    edits=_edits(trace, loss),
                 )
             else:
                 yield self.finding(
@@ -156,11 +157,11 @@ class KlDivNotLog(Rule):
             yield fact(text, len(wrong), "losses", losses[0])
 
 
-def _edits(loss: LossCalled) -> Sequence[Edit]:
+def _edits(trace: Trace, loss: LossCalled) -> Sequence[Edit]:
     """The softmax as a log-softmax, where it makes nothing but the input; a log-softmax of scores, where a row has them."""
-    alone = loss.target.operation_at != loss.input.operation_at
-    if alone and loss.input.kind is Kind.PROBABILITIES:
-        return as_log_softmax(loss.input)
+    if loss.input.kind is Kind.PROBABILITIES:
+        read = reader(trace, loss.input.operation_at, KL_DIV, monotone=True)
+        return as_log_softmax(loss.input) if read is None else []
     if loss.input.kind is Kind.LOGITS and rank(loss.input) == ROWS_OF_SCORES:
         return [Wrap(loss.site, "$torch.nn.functional.log_softmax({}, dim=1)", argument=0)]
     return []

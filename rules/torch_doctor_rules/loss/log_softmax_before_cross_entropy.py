@@ -15,10 +15,14 @@ from torch_doctor_rules.judging.loss_inputs import (
     same_loss,
     trail_to_loss,
 )
+from torch_doctor_rules.judging.readers import line, reader
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+HELP = "use `NLLLoss`, or give the loss the raw scores"
 
 
 class LogSoftmaxBeforeCrossEntropy(Rule):
@@ -68,6 +72,11 @@ class LogSoftmaxBeforeCrossEntropy(Rule):
             optimizer.step()
     ```
 
+    ## Fix safety
+    The fix removes the log-softmax. It is not offered where anything besides the loss depends on the values: a threshold, a
+    metric, arithmetic, a file, an exported model, unresolved code. The help names such a line: apply the log-softmax there.
+    Choosing the largest along the same dimension gives the same result without the log-softmax.
+
     ## How the probe confirms it
     The graph behind the loss has two log-softmax nodes, one directly on the other.
 
@@ -90,12 +99,15 @@ class LogSoftmaxBeforeCrossEntropy(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every log-softmax whose result reaches cross-entropy."""
         for operation_at, loss in made_before(trace, Kind.LOG_PROBABILITIES, CROSS_ENTROPY):
+            read = reader(trace, operation_at, CROSS_ENTROPY)
             yield self.finding(
                 operation_at,
                 message("log-softmax comes before `{loss}`, which applies it again: wasted work", loss=loss.name),
-                help="use `NLLLoss`, or give the loss the raw scores",
+                help=HELP
+                if read is None or read == operation_at
+                else f"{HELP}: {line(read, operation_at)} reads log-probabilities",
                 trail=trail_to_loss(trace, operation_at, loss, "the log-softmax is applied here"),
-                edits=[Unwrap(operation_at)],
+                edits=[Unwrap(operation_at)] if read is None else [],
             )
 
     def same(self, finding: Finding, seen: Finding) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Kind, LossCalled, Trace, claims
 from torch_doctor_rules.judging.loss_inputs import NLL, at_loss, between, given, reached_loss, trail_of_input
+from torch_doctor_rules.judging.readers import line, reader, threshold
 from torch_doctor_rules.judging.replacing import as_log_softmax, instead
 from torch_doctor_rules.judging.wording import message
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from torch_doctor.edits import Edit
+    from torch_doctor.trace import Site
 
 WRONG = {
     Kind.LOGITS: "raw scores",
@@ -23,6 +25,7 @@ WRONG = {
 }
 """Kinds of values that are no log-probabilities, in the words of a message."""
 
+HELP = "give it the log_softmax of raw scores, or use `CrossEntropyLoss` on them"
 CLOSE = 1e-2
 """How far from 1 sums may be, in half precision."""
 
@@ -76,8 +79,9 @@ class NllWithoutLogSoftmax(Rule):
     ```
 
     ## Fix safety
-    The fix makes a log-softmax of the softmax, or a cross-entropy of the loss where it gets raw scores. What reads the
-    model's output as probabilities has to take its exponential afterwards.
+    The fix makes a log-softmax of the softmax, or a cross-entropy of the loss where it gets raw scores. It is not offered
+    where anything besides the loss depends on the probabilities, or takes raw scores for probabilities; the help names the
+    line.
 
     ## How the probe confirms it
     The graph behind the loss ends in a linear layer, an activation or a softmax, with no log-softmax between.
@@ -105,14 +109,17 @@ class NllWithoutLogSoftmax(Rule):
             made = (
                 [Step(loss.input.operation_at, f"{what} are made here")] if loss.input.operation_at is not None else []
             )
+            read = _reader(trace, loss)
             yield self.finding(
                 loss.site,
                 message(
                     "`{loss}` needs log-probabilities and gets " + what + ": its minimum means nothing", loss=loss.name
                 ),
-                help="give it the log_softmax of raw scores, or use `CrossEntropyLoss` on them",
+                help=HELP
+                if read is None or read == loss.input.operation_at
+                else f"{HELP}: {line(read, loss.site)} reads probabilities",
                 trail=[*made, *trail_of_input(trace, loss)],
-                edits=_edits(trace, loss),
+                edits=_edits(trace, loss) if read is None else [],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -127,6 +134,13 @@ class NllWithoutLogSoftmax(Rule):
 def _sums_to_one(trace: Trace, loss: LossCalled) -> bool:
     """Whether the exponentials of every row have the sum 1, as those of log-probabilities."""
     return between(trace, loss, (claims.SMALLEST_SUM, claims.LARGEST_SUM), 1 - CLOSE, 1 + CLOSE)
+
+
+def _reader(trace: Trace, loss: LossCalled) -> Site | None:
+    """Where probabilities are read that the fix would change, or raw scores as if they were probabilities."""
+    if loss.input.kind is Kind.PROBABILITIES:
+        return reader(trace, loss.input.operation_at, NLL, monotone=True)
+    return threshold(trace, loss)
 
 
 def _edits(trace: Trace, loss: LossCalled) -> Sequence[Edit]:

@@ -15,10 +15,14 @@ from torch_doctor_rules.judging.loss_inputs import (
     same_loss,
     trail_to_loss,
 )
+from torch_doctor_rules.judging.readers import line, reader
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+HELP = "give the loss the raw scores, and apply the sigmoid only where probabilities are read"
 
 
 class SigmoidBeforeBceWithLogits(Rule):
@@ -69,6 +73,11 @@ class SigmoidBeforeBceWithLogits(Rule):
             optimizer.step()
     ```
 
+    ## Fix safety
+    The fix removes the sigmoid. It is not offered where anything besides the loss depends on the values: a threshold, a
+    metric, arithmetic, a file, an exported model, unresolved code. The help names such a line: apply the sigmoid there.
+    The order of the values is the same without the sigmoid.
+
     ## How the probe confirms it
     The graph behind the loss has a sigmoid under the one of the loss.
 
@@ -91,12 +100,13 @@ class SigmoidBeforeBceWithLogits(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every sigmoid whose result reaches a loss with a sigmoid of its own."""
         for operation_at, loss in made_before(trace, Kind.BOUNDED, SIGMOID_INSIDE):
+            read = reader(trace, operation_at, SIGMOID_INSIDE)
             yield self.finding(
                 operation_at,
                 message("a sigmoid comes before `{loss}`, which applies it again: learning stalls", loss=loss.name),
-                help="give the loss the raw scores, and apply the sigmoid only where probabilities are read",
+                help=HELP if read is None or read == operation_at else f"{HELP}: {line(read, operation_at)} reads them",
                 trail=trail_to_loss(trace, operation_at, loss, "the sigmoid is applied here"),
-                edits=[Unwrap(operation_at)],
+                edits=[Unwrap(operation_at)] if read is None else [],
             )
 
     def same(self, finding: Finding, seen: Finding) -> bool:

@@ -15,10 +15,14 @@ from torch_doctor_rules.judging.loss_inputs import (
     same_loss,
     trail_to_loss,
 )
+from torch_doctor_rules.judging.readers import line, reader
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+HELP = "give the loss the raw scores, and apply the softmax only where probabilities are read"
 
 
 class SoftmaxBeforeCrossEntropy(Rule):
@@ -69,6 +73,11 @@ class SoftmaxBeforeCrossEntropy(Rule):
             optimizer.step()
     ```
 
+    ## Fix safety
+    The fix removes the softmax. It is not offered where anything besides the loss depends on the values: a threshold, a
+    metric, arithmetic, a file, an exported model, unresolved code. The help names such a line: apply the softmax there.
+    Choosing the largest along the same dimension gives the same result without the softmax.
+
     ## How the probe confirms it
     The graph behind the loss has a softmax under the log-softmax; that the values lie in [0, 1] and sum to 1 supports
     it.
@@ -93,14 +102,15 @@ class SoftmaxBeforeCrossEntropy(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every softmax whose result reaches cross-entropy."""
         for operation_at, loss in made_before(trace, Kind.PROBABILITIES, CROSS_ENTROPY):
+            read = reader(trace, operation_at, CROSS_ENTROPY)
             yield self.finding(
                 operation_at,
                 message(
                     "softmax comes before `{loss}`, which applies it again: gradients nearly vanish", loss=loss.name
                 ),
-                help="give the loss the raw scores, and apply the softmax only where probabilities are read",
+                help=HELP if read is None or read == operation_at else f"{HELP}: {line(read, operation_at)} reads them",
                 trail=trail_to_loss(trace, operation_at, loss, "the softmax is applied here"),
-                edits=[Unwrap(operation_at)],
+                edits=[Unwrap(operation_at)] if read is None else [],
             )
 
     def same(self, finding: Finding, seen: Finding) -> bool:

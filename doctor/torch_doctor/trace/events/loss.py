@@ -91,6 +91,24 @@ class Ranked(Event, frozen=True, kw_only=True):
         return f"{short(self.function)} along dimension {self.dim} of {self.input.words()}"
 
 
+class ScoresRead(Event, frozen=True, kw_only=True):
+    """Scores, probabilities or their logarithms, `input`, were read: compared, computed with, shown, or handed out of sight.
+
+    `by` is the function, the method or the operator. `order`: only the order of the numbers counts, along `dim` where that is
+    known. `share`: they are taken for probabilities, as by a comparison with 0.5.
+    """
+
+    input: TensorFact
+    by: str
+    order: bool = False
+    share: bool = False
+    dim: int | None = None
+
+    def words(self, _: Names, /) -> str:
+        what = "the order of " if self.order else ""
+        return f"{short(self.by)} reads {what}{self.input.words()}{' as a probability' if self.share else ''}"
+
+
 class Compared(Event, frozen=True, kw_only=True):
     """What a `Ranked` event (its number, `chosen`) chose was compared with `target`, whether they are equal."""
 

@@ -37,7 +37,8 @@ class Position:
     `fork_depth` and `loop_depth` count the undecided branches and the loops around, `branches` are the `if` statements,
     decided ones too, innermost last. `stack` are the project's functions, `modules_called`
     the modules and `building` the objects under construction that the execution is within, outermost first. `importing`
-    counts the imports around. `passing`: calls of the project's functions are not entered.
+    counts the imports around. `passing`: calls of the project's functions are not entered. `again` are the iterations around
+    what is done several times in the same way, as a comprehension does that has no use for its items; None elsewhere.
     """
 
     def __init__(self, frame: Frame, site: Site) -> None:
@@ -55,6 +56,7 @@ class Position:
         self.building: tuple[Object, ...] = ()
         self.importing = 0
         self.passing = False
+        self.again: tuple[Scope, ...] | None = None
 
     def moved(self, **changes: Any) -> Self:  # noqa: ANN401 - the fields of a position
         """A position that differs in these."""

@@ -86,9 +86,10 @@ class MissingEvalMode(Rule):
     outputs are returned); where nobody knows whether a model has any, unless training code that takes any model puts it into
     training mode itself; for functions that score whatever model they get and that nobody in sight calls (half of those
     that are called get it in evaluation mode); for calls whose `forward` surely or perhaps passes by them (behind an
-    argument such as `is_training=False`); in a mode that is not known, for Monte-Carlo dropout and recalibration (nobody
-    takes the output), for smoke forwards on random input, for passes that may go backward, and in tests. Passes of one
-    model that follow each other in one block, without training between them, are told once.
+    argument such as `is_training=False`); in a mode that is not known, for Monte-Carlo dropout (each input goes through
+    several times) and recalibration (nobody takes the output), for smoke forwards on random input, for passes that may go
+    backward, and in tests. Passes of one model that follow each other in one block, without training between them, are told
+    once.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.eval
@@ -116,6 +117,7 @@ class MissingEvalMode(Rule):
             and forward.used
             and (batch_of(forward) is not None or (forward.grad is False and passes.comes_after_training(forward)))
             and not modes.in_training_step(forward)
+            and not modes.is_drawn(forward)
             and not _trains_on_purpose(modes, forward)
             and not uncalled(trace, "eval", {forward.module}, passes.family, (None, forward))
         ]

@@ -62,6 +62,10 @@ class Modes:
         switches = (mode for mode in self.trace.of(ModeSet) if forward.index < mode.index < end and mode.training)
         return next((mode for mode in switches if mode.module in inside), None)
 
+    def is_drawn(self, forward: Forward) -> bool:
+        """Whether one input goes through several times: answers that differ by chance are wanted."""
+        return any(each.again for each in self.passes.repeated(forward))
+
     def in_training_step(self, forward: Forward) -> bool:
         """Whether the forward belongs to a training step, and is no pass of its own.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import conditions, courses, targets
+from torch_doctor.static.program.walking import walk
 from torch_doctor.static.training import splitting
 from torch_doctor.static.values import (
     Const,
@@ -37,7 +38,9 @@ def _comprehension(run: Run, node: p.Comprehension) -> Value:
     run.of(splitting.Rows).samples += 1
     items: list[Value] = []
     number = latest()
-    exact = _clause(run, node, 0, items)
+    again = iterations(run) if _does_the_same(node) else run.position.again
+    with run.override(again=again):
+        exact = _clause(run, node, 0, items)
     if not exact:
         stand_for_several(run, items, number)
     run.of(splitting.Rows).samples -= 1
@@ -57,6 +60,18 @@ def _comprehension(run: Run, node: p.Comprehension) -> Value:
     kind = "list" if node.kind == "generator" else node.kind
     content = Content(tuple(items)) if exact else Content((), summary(items) if items else None)
     return run.own(Sequence(kind, content, run.site(node), outer.what))
+
+
+def iterations(run: Run) -> tuple[Scope, ...]:
+    """The iterations of loops that the execution is within."""
+    return tuple(run.scope.iterations())
+
+
+def _does_the_same(node: p.Comprehension) -> bool:
+    """Whether every element is computed from the same things: none of the clauses' variables is used."""
+    bound = {each.id for each in walk([clause.target for clause in node.clauses]) if isinstance(each, p.Name)}
+    used = walk(node.element, node.key, [clause.tests for clause in node.clauses], [c.over for c in node.clauses[1:]])
+    return not any(isinstance(each, p.Name) and each.id in bound for each in used)
 
 
 def stand_for_several(run: Run, items: list[Value], number: int) -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import UNROLLED
 from torch_doctor.static.language import comprehensions, operators, streams
 from torch_doctor.static.library import library
+from torch_doctor.static.program.walking import walk
 from torch_doctor.static.training import splitting, sums
 from torch_doctor.static.values import (
     NOTHING,
     Call,
     Const,
     Content,
+    FunctionValue,
     Params,
     Plain,
     Stream,
@@ -65,9 +68,19 @@ def _mapped(run: Run, name: str, call: Call) -> Value:
         return Stream(summary(items) if items else Unknown(), Content(items))
     number = latest()
     given = tuple(streams.stream_of(run, iterable).item for iterable in iterables)
-    item = run.call(function, Call(given, {}, call.node))
+    again = comprehensions.iterations(run) if _ignores_all(function) else run.position.again
+    with run.override(again=again):
+        item = run.call(function, Call(given, {}, call.node))
     comprehensions.stand_for_several(run, [item], number)
     return Stream(item)
+
+
+def _ignores_all(function: Value) -> bool:
+    """Whether a function has no use for what it is given."""
+    if not isinstance(function, FunctionValue):
+        return False
+    given = {parameter.name for parameter in function.node.parameters}
+    return not any(isinstance(each, p.Name) and each.id in given for each in walk(function.node.body))
 
 
 @library("builtins.sum", "builtins.max", "builtins.min")

@@ -94,6 +94,7 @@ def call_module(run: Run, module: Module, call: Call) -> Value:
         wrapped=bool(module.shell),
         unrecorded=_in_sight(run, module) if run.grad is False else frozenset(),
         named=module.fact(Fact.BY_NAME) and not module.layer,
+        again=run.position.again is not None and run.position.again == tuple(run.scope.iterations()),
     )
     followed = Object()
     with modes.followed(run, followed):

@@ -26,7 +26,8 @@ class Forward(Event, frozen=True, kw_only=True):
     `wrapped`: the call went through `DataParallel`, `DistributedDataParallel` or FSDP. `unrecorded`: where autograd is off, the
     module and all in it that owns parameters, where the static witness sees all of it. `named`: nothing is known of the module
     but that it is called as an attribute of another, so that it may as well be a method, and no forward at all. `unseen`: its
-    forward calls code out of sight, which may be a layer of any sort.
+    forward calls code out of sight, which may be a layer of any sort. `again`: it got the same input before, at the same place
+    and with the same weights, or gets it several times, as what is drawn at random does.
     """
 
     module: int
@@ -46,6 +47,7 @@ class Forward(Event, frozen=True, kw_only=True):
     unrecorded: frozenset[int] = NO_EVENTS
     named: bool = False
     unseen: bool = False
+    again: bool = False
 
     def introduce(self, names: Names) -> None:
         names.spelled(self.module, self.name, self.scope)

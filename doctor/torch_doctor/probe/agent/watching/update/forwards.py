@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ class Watcher:
         self.calling: list[Any] = []
         self.running: Any = None  # the whole module that was called last
         self._called: list[Any] = []  # the parts that were called in it
+        self._given: dict[tuple[int, int], tuple[Any, ...]] = {}  # what a module got last at a place, with its weights
 
     def install(self) -> None:
         """Wraps `nn.Module.__call__`, and `model.forward` where it is called by name."""
@@ -178,8 +180,18 @@ class Watcher:
             "grad": bool(self._torch.is_grad_enabled()),
             "trainable": any(each.requires_grad for each in family.parameters),
             "inputs": fact,
+            "again": inputs is not None and self._again(module, family, here, inputs),
             "autocast": self._watch.autocasting.current,
         }
+
+    def _again(self, module: Any, family: Any, here: Here, inputs: Any) -> bool:
+        """Whether it got this input at this place the last time, too, and nothing has changed since."""
+        place = here.site, self._recorder.references.number(module)
+        weights = tuple(each._version for each in family.parameters)
+        reference, *before = self._given.get(place, (lambda: None,))
+        now = [_version(inputs), weights]
+        self._given[place] = (weakref.ref(inputs), *now)
+        return reference() is inputs and before == now
 
     def _name(self, site: int) -> str:
         """What the user calls the module."""
@@ -221,6 +233,11 @@ class Watcher:
 def _is_training(module: Any, caring: list[Any]) -> bool:
     """Whether a part that cares about the mode is in training mode; the module itself where none cares."""
     return any(part.training for part in caring) if caring else bool(module.training)
+
+
+def _version(tensor: Any) -> int:
+    """How often a tensor was changed in place; those of the inference mode do not count."""
+    return -1 if tensor.is_inference() else int(tensor._version)
 
 
 def _is_compiled(part: Any, torch: Any) -> bool:

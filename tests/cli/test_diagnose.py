@@ -104,3 +104,26 @@ def test_a_script_is_examined_and_the_bug_comes_first(run: Run, write: Callable[
     )
     assert "Begin with: gradients are not cleared" in outcome.out
     assert "call `optimizer.zero_grad()`" in " ".join(outcome.out.split())
+
+
+@pytest.mark.usefixtures("farm")
+def test_what_the_scan_finds_besides_comes_first_where_no_cause_is_confirmed(
+    run: Run, write: Callable[..., Path]
+) -> None:
+    write("train.py", TRAINING.replace("        optimizer.zero_grad()\n", ""))
+    outcome = run("diagnose", "the GPU is idle", "train.py", "--isolated", "--time", "60", "-q")
+    assert outcome.status == 1
+    first = outcome.out.partition("\n\n")[2].partition("\n\n")[0]
+    assert first.startswith("Findings of the scan\n   TDR101 at train.py:")
+    assert "Begin with: TDR101 at train.py:" in outcome.out
+
+
+@pytest.mark.usefixtures("farm")
+def test_what_the_scan_finds_besides_comes_last_where_a_cause_is_confirmed(
+    run: Run, write: Callable[..., Path]
+) -> None:
+    text = TRAINING.replace("        optimizer.zero_grad()\n", "").replace("    with torch.no_grad():", "    if True:")
+    write("train.py", text)
+    out = run("diagnose", "my loss is exploding", "train.py", "--isolated", "--time", "60", "-q").out
+    assert out.index("TDR101 at train.py") < out.index("Findings of the scan") < out.index("TDR402 at train.py")
+    assert "Begin with: gradients are not cleared" in out

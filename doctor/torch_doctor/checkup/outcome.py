@@ -88,7 +88,7 @@ class Rung(Struct, frozen=True, omit_defaults=False):
 
     `reason` says in a sentence why it passed, failed or was skipped. `next` says what to look at where it failed. `findings`
     are those of the scan that explain a failure. `code` is text to copy, such as the assertions of the batch contract.
-    `seconds` is the time that the rung took.
+    `seconds` is the time that the rung took. `about` are the kinds of failures that it shows, by which causes are decided.
     """
 
     name: str
@@ -100,6 +100,7 @@ class Rung(Struct, frozen=True, omit_defaults=False):
     next: str = ""
     code: str = ""
     seconds: float = 0.0
+    about: list[str] = field(default_factory=list)
 
 
 class Checkup(Struct, frozen=True):

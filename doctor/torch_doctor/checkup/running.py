@@ -105,6 +105,7 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
             before, rung = rung.status, with_provenance(rung, wanted.script, climb)
             if rung.status != before:
                 about[name] = ("checkpoint",)
+        rung = replace(rung, about=list(about.get(name, ())))
         rungs.append(_linked(rung, about.get(name, ()), report.findings))
     checked = Checkup(
         script=wanted.shown,

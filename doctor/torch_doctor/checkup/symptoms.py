@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from torch_doctor.checkup import causes
-from torch_doctor.checkup.causes import Cause
+from torch_doctor.checkup.causes import Cause  # noqa: TC001 - msgspec reads it
 from torch_doctor.checkup.outcome import RUNGS
 
 NEEDS = {"errors": ("small-subset",)}
@@ -13,12 +13,16 @@ NEEDS = {"errors": ("small-subset",)}
 
 
 class Symptom(Struct, frozen=True):
-    """What people see: its name, its meaning in a line, how people say it, and its causes, the most likely first."""
+    """What people see: its name, its meaning in a line, how people say it, and its causes, the most likely first.
+
+    `measured_by` are the rungs in which it would have shown itself, so that they speak against causes when they pass.
+    """
 
     name: str
     meaning: str
     examples: tuple[str, ...]
     causes: tuple[Cause, ...]
+    measured_by: tuple[str, ...] = ()
 
     @property
     def rungs(self) -> tuple[str, ...]:
@@ -34,6 +38,7 @@ SYMPTOMS = (
         "the training loss stays where it began, or the model does not learn, train or converge at all",
         ("model does not learn", "loss is stuck at 0.69", "cannot overfit a single batch"),
         (causes.UPDATE, causes.PARAMETERS, causes.LOSS, causes.RATE, causes.CUT, causes.DATA, causes.CONSTANT),
+        ("overfit-one-batch", "learning-rate"),
     ),
     Symptom(
         "the loss decreases, then stays flat",
@@ -58,6 +63,7 @@ SYMPTOMS = (
         "the training loss, gradients or weights grow, or training diverges",
         ("loss increases", "training diverges", "exploding gradients"),
         (causes.RATE, causes.UPDATE, causes.EXPLODING, causes.ACCUMULATION, causes.LOSS),
+        ("learning-rate",),
     ),
     Symptom(
         "the loss starts too high",
@@ -100,6 +106,7 @@ SYMPTOMS = (
         "the accuracy is that of guessing, or does not improve",
         ("accuracy like guessing", "accuracy stuck at 10%", "accuracy does not improve"),
         (causes.LOSS, causes.CONSTANT, causes.UPDATE, causes.PARAMETERS, causes.TARGETS, causes.DATA),
+        ("overfit-one-batch",),
     ),
     Symptom(
         "accuracy is lower than expected",
@@ -124,12 +131,14 @@ SYMPTOMS = (
         "the model gives the same output, class or image whatever it is given",
         ("predicts the same class for every input", "output is constant", "mode collapse"),
         (causes.CONSTANT, causes.IGNORED, causes.LOSS, causes.UPDATE, causes.RATE, causes.RARE),
+        ("overfit-one-batch",),
     ),
     Symptom(
         "the same input gives two answers",
         "inference is random: the same input gives another output each time",
         ("output changes for the same input", "predictions are random", "inference is not deterministic"),
-        (causes.MODE, Cause("a layer is built anew in `forward`", ("TDR304",), ("repeatability",)), causes.SEEDS),
+        (causes.MODE, causes.REBUILT_LAYER, causes.SEEDS),
+        ("repeatability",),
     ),
     Symptom(
         "the result depends on the batch size",
@@ -192,45 +201,48 @@ SYMPTOMS = (
         ("memory leak", "cuda out of memory", "ram keeps increasing"),
         (
             causes.GRAPHS,
-            Cause("validation records graphs", ("TDR402",), ("small-subset",)),
-            Cause("the batch is larger than what fits", (), ("throughput",)),
+            causes.RECORDED,
+            causes.TOO_LARGE,
         ),
+        ("small-subset",),
     ),
     Symptom(
         "it gets slower and slower",
         "each step or epoch takes longer than the one before",
         ("training slows down over time", "each epoch takes longer", "slower every epoch"),
         (causes.GRAPHS, causes.REBUILT, causes.LOADER),
+        ("small-subset",),
     ),
     Symptom(
         "the GPU is idle",
         "training or loading data is slow, or the GPU is hardly used",
         ("low gpu utilisation", "training is slow", "the data loader is a bottleneck"),
         (causes.LOADER, causes.WAITS, causes.DEVICE),
+        ("throughput",),
     ),
     Symptom(
         "the first batch is slow",
         "a long wait at the first batch or at the start of each epoch",
         ("first iteration is slow", "slow start", "long pause between epochs"),
-        (causes.LOADER, Cause("the compiler or cuDNN chooses its kernels first", ("TDR902",), ("device", "throughput"))),
+        (causes.STARTING, causes.KERNELS, causes.LOADER),
     ),
     Symptom(
         "the result is different on the GPU",
         "CPU and GPU differ, it works on one of them only, or tensors are on several devices",
         ("works on cpu but not on gpu", "cpu and cuda give different results", "expected all tensors to be on the same device"),
-        (causes.DEVICE, causes.HALF, Cause("rounding adds up", (), ("device",))),
+        (causes.DEVICE, causes.HALF, causes.ROUNDING),
     ),
     Symptom(
         "mixed precision is worse",
         "half precision, autocast or loss scaling gives NaN or worse results than float32",
         ("fp16 does not work", "nan with autocast", "half precision diverges"),
-        (causes.HALF, causes.NUMBERS, Cause("the difference is more than rounding", ("TDR806", "TDR810"), ("device",))),
+        (causes.HALF, causes.NUMBERS, causes.PRECISION),
     ),
     Symptom(
         "it is worse on several GPUs",
         "training with several GPUs or processes is worse, different, or no faster",
         ("ddp is worse", "multi gpu training does not converge", "no speedup with 4 gpus"),
-        (causes.SYNC, causes.ACCUMULATION, causes.RATE, Cause("batch norm sees few rows in each process", (), ("inspect",))),
+        (causes.SYNC, causes.ACCUMULATION, causes.RATE, causes.FEW_ROWS),
     ),
 )  # fmt: skip
 """All that are known."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from torch_doctor.checkup.diagnosing import LIKELIHOODS, OPEN, UNLIKELY, answers
+from torch_doctor.checkup.diagnosing import LIKELIHOODS, OPEN, PROVED, UNLIKELY, answers, others, said
 from torch_doctor.checkup.reading import near, readings
 from torch_doctor.checkup.symptoms import SYMPTOMS
 from torch_doctor.checkup.telling.words import MEANINGS
@@ -17,7 +17,7 @@ from torch_doctor.cli.checkup import SECONDS, CheckupCommand, examine, status
 from torch_doctor.cli.probe_options import DEVICES, SCRIPT_ARGUMENTS
 from torch_doctor.cli.streams import is_terminal, wants_colours, write
 from torch_doctor.report.paint import Paint
-from torch_doctor.rule import Level
+from torch_doctor.rule import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from torch_doctor.checkup.diagnosing import Answer
     from torch_doctor.checkup.outcome import Checkup
     from torch_doctor.checkup.symptoms import Symptom
+    from torch_doctor.rule import Finding
 
 WIDTH = 100
 MOST = 3  # lines of what speaks for or against a cause
@@ -86,22 +87,22 @@ def command(  # the options are taken as they come
     return status(examined, Level.ADVICE)
 
 
-def _meant(said: str) -> Symptom:
+def _meant(sentence: str) -> Symptom:
     """The symptom that a sentence is about; asked back where two readings are equally good and somebody can answer.
 
     Raises:
         UsageError: it cannot be told.
     """
-    found = readings(said)
+    found = readings(sentence)
     if len(found) == 1:
         return found[0]
     if len(found) > 1 and is_terminal(sys.stdin):
-        return _chosen(found, f"`{said}` may be:", "Which one? A number")
-    close = found or near(said)
+        return _chosen(found, f"`{sentence}` may be:", "Which one? A number")
+    close = found or near(sentence)
     if close:
-        message = f"`{said}` may be {_or([each.name for each in close])}: say which, in these words"
+        message = f"`{sentence}` may be {_or([each.name for each in close])}: say which, in these words"
     else:
-        message = f"`{said}` is no symptom that is known; `torch-doctor diagnose --list` shows those that are"
+        message = f"`{sentence}` is no symptom that is known; `torch-doctor diagnose --list` shows those that are"
     raise click.UsageError(message)
 
 
@@ -123,11 +124,11 @@ def _chosen(choices: list[Symptom], title: str, question: str) -> Symptom:
     for number, each in enumerate(choices, start=1):
         click.echo(f"{number:>3}. {each.name}", err=True)
     while True:
-        said: str = click.prompt(question, err=True)
-        if said.strip().isdigit() and 1 <= int(said) <= len(choices):
-            return choices[int(said) - 1]
+        answer: str = click.prompt(question, err=True)
+        if answer.strip().isdigit() and 1 <= int(answer) <= len(choices):
+            return choices[int(answer) - 1]
         try:
-            return _meant(said)
+            return _meant(answer)
         except click.UsageError as error:
             click.echo(error.message, err=True)
 
@@ -167,23 +168,44 @@ def _causes(symptom: Symptom) -> str:
 
 
 def _lines(symptom: Symptom, checked: Checkup, paint: Paint) -> Iterator[str]:
-    """The answer: the most likely cause first, with what speaks for and against it."""
+    """The answer: the most likely cause first, with what speaks for and against it, and what the scan found besides.
+
+    The latter comes first where no cause was confirmed.
+    """
     found = answers(symptom, checked)
+    rest = others(found, checked.findings)
     yield paint(f"When {symptom.name}: {checked.script}", "bold")
+    proved = found[0].likelihood == PROVED
+    if not proved:
+        yield from _rest(rest, paint)
     for number, answer in enumerate(found, start=1):
         yield ""
         colour = "red" if answer.likelihood < OPEN else "dim" if answer.likelihood == UNLIKELY else "yellow"
         yield from _wrapped(f"{number}. ", answer.cause.what)
         yield f"   {paint(LIKELIHOODS[answer.likelihood], colour, 'bold')}"
         yield from _evidence(answer)
+    if proved:
+        yield from _rest(rest, paint)
     yield ""
-    likely = [each for each in found if each.likelihood < OPEN]
-    if likely:
-        yield from _wrapped("", f"Begin with: {likely[0].cause.what}. {_remedy(likely[0], checked)}".rstrip())
+    first = next(iter(rest), None)
+    certain = first is not None and first.verdict is Verdict.CONFIRMED and first.level is Level.ERROR
+    if first is not None and not proved and (certain or found[0].likelihood >= OPEN):
+        yield from _wrapped("", f"Begin with: {first.code} at {first.site}: {first.help or first.message}.")
+    elif found[0].likelihood < OPEN:
+        yield from _wrapped("", f"Begin with: {found[0].cause.what}. {_remedy(found[0], checked)}".rstrip())
     else:
         yield from _wrapped(
             "", "Nothing that was measured explains it; `torch-doctor checkup` climbs the other rungs, too."
         )
+
+
+def _rest(findings: list[Finding], paint: Paint) -> Iterator[str]:
+    """What the scan found that belongs to no listed cause."""
+    if findings:
+        yield ""
+        yield paint("Findings of the scan", "bold")
+    for each in findings:
+        yield from _wrapped("   ", said(each))
 
 
 def _evidence(answer: Answer) -> Iterator[str]:

@@ -81,3 +81,38 @@ def test_a_few_steps_say_nothing_of_rates(climb: Climb) -> None:
     rung = climb(script, RUNG, seconds=5)
     assert rung.status == "skipped", rung.reason
     assert "time" in rung.reason
+
+
+REBUILT = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+x = torch.randn(256, 10)
+y = (x[:, 0] > 0).long()
+loader = DataLoader(TensorDataset(x, y), batch_size=64, shuffle=True)
+model = nn.Sequential(nn.Linear(10, 16), nn.ReLU(), nn.Linear(16, 2))
+criterion = nn.CrossEntropyLoss()
+
+
+def learn(rows, labels):
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    optimizer.zero_grad()
+    loss = criterion(model(rows), labels)
+    loss.backward()
+    optimizer.step()
+
+
+for epoch in range(2):
+    for rows, labels in loader:
+        learn(rows[:32], labels[:32])
+        learn(rows[32:], labels[32:])
+"""
+
+
+def test_one_optimizer_that_is_rebuilt_is_not_several_and_has_the_rate_that_is_tried(examine: Examine) -> None:
+    overfit, rung = examine(REBUILT, "overfit-one-batch", RUNG).checkup.rungs
+    assert "several optimizers" not in overfit.reason
+    assert overfit.about == ["steps too small"]
+    assert "diverges at" in rung.reason

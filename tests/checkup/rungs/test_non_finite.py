@@ -77,3 +77,51 @@ def test_the_weights_that_the_update_spoiled_are_not_blamed(examine: Examine) ->
     assert rungs["non-finite"].next.endswith("train.py:13")
     assert rungs["overfit-one-batch"].reason == "the loss is nan from the first update on"
     assert {rungs[name].status for name in ("learning-rate", "repeatability", "device")} == {"skipped"}
+
+
+ATTENDING = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+x = torch.randn(64, 5, 8)
+y = (x[:, 0, 0] > 0).long()
+hidden = torch.zeros(64, 5)
+hidden[:, 3:] = float("-inf")
+
+
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attend = nn.MultiheadAttention(8, 2, batch_first=True)
+        self.head = nn.Linear(8, 2)
+
+    def forward(self, x, hidden):
+        return self.head(self.attend(x, x, x, key_padding_mask=hidden)[0][:, 0])
+
+
+loader = DataLoader(TensorDataset(x, hidden, y), batch_size=16, shuffle=True)
+model = Reader()
+criterion = nn.CrossEntropyLoss()
+optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+for epoch in range(2):
+    for rows, masked, labels in loader:
+        optimizer.zero_grad()
+        loss = criterion(model(rows, masked), labels)
+        loss.backward()
+        optimizer.step()
+"""
+
+
+def test_the_negative_infinity_of_a_mask_is_no_broken_data(climb: Climb) -> None:
+    assert climb(ATTENDING, "inspect").status == "passed"
+    rung = climb(broken("model(rows, masked), labels)", "model(rows, masked), labels) / 0", script=ATTENDING), RUNG)
+    assert "the loss in the first step" in rung.reason
+
+
+def test_negative_infinity_among_other_numbers_is(climb: Climb) -> None:
+    rung = climb(
+        broken("x = torch.randn(64, 5, 8)", "x = torch.rand(64, 5, 8).mul(9).long().log()", script=ATTENDING), RUNG
+    )
+    assert values(rung, "stage") == ["batch"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Mapping
 from time import monotonic
 from typing import Any
@@ -148,3 +149,12 @@ def is_made_of(tensor: Any, leaf: Any) -> bool:
 def is_dense(tensor: Any) -> bool:
     """Whether all numbers of a tensor are there to be looked at."""
     return "strided" in str(tensor.layout) and not tensor.is_quantized and not tensor.is_meta
+
+
+def broken(tensor: Any) -> int:
+    """How many values are not finite; none in a mask of zeros and negative infinity, as attention takes it."""
+    if not tensor.is_floating_point() or not is_dense(tensor) or not tensor.numel():
+        return 0
+    bad = int((~tensor.detach().isfinite()).sum())
+    masks = bad and not bool(((tensor != 0) & (tensor != -math.inf)).any()) and bool((tensor == 0).any())
+    return 0 if masks else bad

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .batches import is_dense
+from .batches import broken, is_dense
 from .telling import number
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def assertions(sample: Sample, known: Roles) -> str:
             continue
         if path in known.targets and known.task == "classes" and not first.is_floating_point():
             lines.append(f"assert 0 <= {path}.min() and {path}.max() < {known.classes}, ({path}.min(), {path}.max())")
-        elif first.is_floating_point():
+        elif first.is_floating_point() and all(bool(each.isfinite().all()) or broken(each) for each in tensors):
             lines.append(f"assert {path}.isfinite().all()")
             low, high = _bounds(tensors)
             lines.append(

@@ -245,10 +245,10 @@ class Observer:
         self._gradients = []
         self._freeze(optimizer)
         for number, group in enumerate(optimizer.param_groups):
-            rate = self.rates.get((id(optimizer), number))
-            if rate is not None and "lr" in group:
+            if "lr" in group:
                 self._held.append((group, group["lr"]))
                 given = group["lr"]
+                rate = self.rates.get((id(optimizer), number), float(given))  # one that the step builds has its own
                 wanted = rate * self.play.rate
                 tensor = isinstance(given, self.torch.Tensor)
                 group["lr"] = self.torch.full_like(given, wanted) if tensor else wanted

@@ -93,8 +93,11 @@ class Stage:
 
     @property
     def optimizers(self) -> list[Any]:
-        """Those of the first update."""
-        return list({id(each): each for each in self.first.optimizers}.values())
+        """Those of the first update; one that is built anew for the same parameters is the same."""
+        found: dict[Any, Any] = {}
+        for each in self.first.optimizers:
+            found[type(each), frozenset(id(one) for one in parameters_of(each))] = each
+        return list(found.values())
 
     def _rates(self) -> dict[Any, float]:
         """The learning rates with which steps are repeated: the highest that is known of each group.

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ..batches import is_dense, leaves
+from ..batches import broken, is_dense, leaves
 from ..contract import assertions
 from ..pictures import shown
 from ..roles import Roles, roles
@@ -71,7 +71,7 @@ def _left_out(stage: Stage, sample: Sample) -> Generator[Play, Seen, bool]:
     """Whether the script goes on with a finite loss, or without an update, where a batch has values that are not finite."""
     for number, batch in enumerate(sample.batches):
         tensors = [parts[number] for parts in sample.parts.values() if number < len(parts)]
-        if sample.loader is None or not any(not bool(each.isfinite().all()) for each in tensors if is_dense(each)):
+        if sample.loader is None or not any(map(broken, tensors)):
             continue
         seen = yield from stage.play(batch, frozen=True)
         stage.restore()
@@ -83,7 +83,7 @@ def _finite(found: list[Sample]) -> list[str]:
     wrong = []
     for sample in found:
         for path, tensors in sample.parts.items():
-            bad = sum(int((~each.isfinite()).sum()) for each in tensors if each.is_floating_point() and is_dense(each))
+            bad = sum(map(broken, tensors))
             if bad:
                 wrong.append(
                     f"{count(bad, 'value')} of {path} in {sample.name} {'is' if bad == 1 else 'are'} not finite"

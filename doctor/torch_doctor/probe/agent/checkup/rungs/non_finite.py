@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...instruments.births import born_in_forward
 from ...instruments.copies import copied
 from ...instruments.parts import tensors
-from ..batches import leaves
+from ..batches import broken, leaves
 from ..telling import count, fact, result
 
 if TYPE_CHECKING:
@@ -97,10 +97,10 @@ def _judged(stage: Stage, step: int, seen: Seen, before: list[dict[str, Any]]) -
 def _first(stage: Stage, seen: Seen) -> tuple[str, list[dict[str, Any]], str]:
     """The first stage with such a value: batch, parameter, activation, loss, gradient."""
     for path, leaf in leaves(stage.batch) if stage.batch is not None else ():
-        if _bad(leaf):
+        if broken(leaf):
             return f"`{path}` of the batch", [fact("stage", "batch")], ""
     for call in seen.models:
-        if _any_bad(call.given) or _any_bad(call.keywords):
+        if any(map(broken, tensors((call.given, call.keywords)))):
             return "what the model is given", [fact("stage", "batch")], ""
         layer = _layer(stage, call)
         if layer is not None:
@@ -133,6 +133,14 @@ def _first(stage: Stage, seen: Seen) -> tuple[str, list[dict[str, Any]], str]:
     return "a parameter after the update", [fact("stage", "parameter")], ""
 
 
+def _born(output: Any, given: Any) -> bool:
+    """Whether an output has values that are not finite and do not come from what was given, as negative infinity of a mask does."""
+    if any(map(broken, tensors(given))):
+        return False
+    masked = _any_bad(given)
+    return any(_bad(each.nan_to_num(nan=math.nan, posinf=math.inf) if masked else each) for each in tensors(output))
+
+
 def _any_bad(value: Any) -> bool:
     return any(_bad(each) for each in tensors(value))
 
@@ -147,7 +155,7 @@ def _layer(stage: Stage, call: Any) -> tuple[str, list[dict[str, Any]]] | None:
         own = copied(stage.watch, call.called)
 
         def look(name: str, given: Any, output: Any) -> None:
-            if not found and _any_bad(output) and not _any_bad(given):
+            if not found and _born(output, given):
                 numbers = [
                     each.detach().float() for each in tensors(given) if each.is_floating_point() and each.numel()
                 ]

@@ -187,9 +187,9 @@ def _judged(
             then = f"divide the learning rate by {1 / rate:g}, or look at the rung learning-rate"
             said = f"{told}: the learning rate is too high"
             return result("failed", said, evidence, plots, then=then, about=("steps too large",))
-        return result(
-            "shown", f"{told}: the wiring is right, and the learning rate is low for one batch", evidence, plots
-        )
+        said = f"{told}: the wiring is right, and the learning rate is {'high' if rate < 1 else 'low'} for one batch"
+        kind = "steps too large" if rate < 1 else "steps too small"
+        return result("shown", said, evidence, plots, about=(kind,))
     if own.short or not known.task:
         why = "too few updates fit into the time" if own.short else "the loss is none that has to fall on one batch"
         return result("shown", f"{told}; {why}", evidence, plots)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tests.conftest import Outcome
+
 INHERITED = """
 import torch
 from engine.base import Trainer
@@ -172,3 +174,14 @@ def test_rules_that_read_no_backward_say_nothing_of_it(
 ) -> None:
     write("train.py", INHERITED)
     assert scanned("TDR603").warnings == []
+
+
+def test_the_last_line_says_of_how_many_scripts_nothing_was_followed(
+    write: Callable[..., Path], run: Callable[..., Outcome]
+) -> None:
+    write("train.py", INHERITED)
+    write("other.py", "import torch\n")
+    assert "No findings in 1 file, but its training loop was not followed.\n" in run("scan", "train.py").err
+    assert "No findings in 2 files, but no training loop was followed in 1 of them.\n" in run("scan").err
+    write("other.py", "import torch\nfrom torch.autograd import Variable\nx = Variable(torch.ones(2), volatile=True)\n")
+    assert " (2 files looked at, but no training loop was followed in 1 of them)." in run("scan").err

@@ -37,7 +37,10 @@ def test_findings_go_to_stdout_and_leave_with_one(run: Run, write: Callable[...,
 
 def test_nothing_found_leaves_with_zero(run: Run, write: Callable[..., Path]) -> None:
     write("train.py", GOOD)
-    assert run("scan") == (0, "", "No findings in 1 file.\n")
+    further = "to look further, run with --probe or use `torch-doctor checkup {}`\n"
+    assert run("scan") == (0, "", f"No findings in 1 file.\n{further.format('SCRIPT')}")
+    assert run("scan", "train.py").err == f"No findings in 1 file.\n{further.format('train.py')}"
+    assert run("scan", "-q") == (0, "", "")
 
 
 def test_full_is_the_default_format(run: Run, write: Callable[..., Path]) -> None:

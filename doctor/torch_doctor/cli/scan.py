@@ -22,6 +22,8 @@ from torch_doctor.cli.telling import show_outputs, talk, tell_mended
 from torch_doctor.rule import Level, Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from torch_doctor.mending import Mended
     from torch_doctor.scan import Report
 
@@ -94,7 +96,7 @@ def _once(ctx: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> 
         color=given["color"],
         verbose=given["verbose"],
         quiet=given["quiet"],
-        hint=_can_be_confirmed(report, options),
+        hints=list(_hints(report, options, paths, given)),
     )
     if mended is not None and wanted is not None:
         tell_mended(mended, wanted)
@@ -105,10 +107,17 @@ def _once(ctx: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> 
     return _status(report, mended, fails=fails, exit_zero=given["exit_zero"], least=Level[given["fail_level"].upper()])
 
 
-def _can_be_confirmed(report: Report, options: scanning.Options) -> bool:
-    """Whether a run, which there was none of, would say more of a finding."""
-    witnesses = {rule.code: rule.witness for rule in options.rules}
-    return options.probe is None and any("P" in witnesses.get(finding.code, "") for finding in report.findings)
+def _hints(report: Report, options: scanning.Options, paths: tuple[str, ...], given: dict[str, Any]) -> Iterator[str]:
+    """What to do next: have a run confirm findings; where there are none, look further."""
+    if report.findings or report.left_out or given["watch"]:
+        witnesses = {rule.code: rule.witness for rule in options.rules}
+        if options.probe is None and any("P" in witnesses.get(finding.code, "") for finding in report.findings):
+            yield "run with --probe to confirm"
+        return
+    script = paths[0] if len(paths) == 1 and paths[0].endswith((".py", ".ipynb")) else "SCRIPT"
+    yield f"to look further, {'run with --probe or ' * (options.probe is None)}use `torch-doctor checkup {script}`"
+    if report.notes and not given["verbose"]:
+        yield "-v says what was not looked at"
 
 
 def _flags(paths: tuple[str, ...], given: dict[str, Any]) -> Flags:

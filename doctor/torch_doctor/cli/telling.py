@@ -12,7 +12,7 @@ from torch_doctor.report.paint import Paint
 from torch_doctor.rule import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from torch_doctor.cli.fixing import Fixing
     from torch_doctor.mending import Mended
@@ -27,10 +27,10 @@ def show_outputs(report: Report) -> None:
         click.echo("---", err=True)
 
 
-def talk(report: Report, *, color: str, verbose: bool, quiet: bool, hint: bool) -> None:
+def talk(report: Report, *, color: str, verbose: bool, quiet: bool, hints: Sequence[str]) -> None:
     """Print notes (`verbose`), remarks, warnings and errors, then the line that counts the findings.
 
-    With `hint` it says that a run can confirm them.
+    `hints` say what to do next.
     """
     colours = wants_colours(color, sys.stderr)
     paint = Paint(colours)
@@ -42,15 +42,20 @@ def talk(report: Report, *, color: str, verbose: bool, quiet: bool, hint: bool) 
         lines += [f"{paint('warning:', 'bold', 'yellow')} {warning}" for warning in report.warnings]
     lines += [f"{paint('error:', 'bold', 'red')} {error}" for error in report.errors]
     if not quiet and report.files and (report.findings or not report.errors):
-        lines.append(_summary(report, hint=hint))
+        lines.append(_summary(report, hints))
     for line in lines:
         click.echo(line, err=True, color=colours)
 
 
-def _summary(report: Report, *, hint: bool) -> str:
+def _summary(report: Report, hints: Sequence[str]) -> str:
     looked = _count(report.files, "file")
+    missed = f", but no training loop was followed in {report.unfollowed} of them" if report.unfollowed else ""
+    if missed and report.files == 1:
+        missed = ", but its training loop was not followed"
+    next_step = "; ".join([*_of_fixes(report), *hints])
+    next_step = f"\n{next_step}" if next_step else ""
     if not report.findings:
-        return f"No {'new ' * bool(report.left_out)}findings in {looked}."
+        return f"No {'new ' * bool(report.left_out)}findings in {looked}{missed}.{next_step}"
     levels = [
         _count(count, word)
         for level, word in ((Level.ERROR, "error"), (Level.WARNING, "warning"), (Level.ADVICE, "piece of advice"))
@@ -59,9 +64,7 @@ def _summary(report: Report, *, hint: bool) -> str:
     places = len({finding.site.path for finding in report.findings})
     verdicts = [f"{count} {verdict.value}" for verdict in Verdict if (count := _given(report, verdict))]
     said = f" The probe: {', '.join(verdicts)}." if verdicts else ""
-    hints = [*_of_fixes(report), *(["run with --probe to confirm"] if hint else [])]
-    next_step = f"\n{'; '.join(hints)}" if hints else ""
-    return f"Found {', '.join(levels)} in {_count(places, 'file')} ({looked} looked at).{said}{next_step}"
+    return f"Found {', '.join(levels)} in {_count(places, 'file')} ({looked} looked at{missed}).{said}{next_step}"
 
 
 def _of_fixes(report: Report) -> Iterator[str]:

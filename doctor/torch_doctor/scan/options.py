@@ -68,6 +68,10 @@ class Options(Struct, frozen=True, kw_only=True):
     jobs: int = 0  # processes that examine files side by side; 0: as many as are worth it
 
 
+UNFOLLOWED = "no training loop was followed in "
+"""What a warning begins with that a script trains out of sight."""
+
+
 class Told(Struct):
     """What there is to say beside findings: errors make the exit status 2, notes are for `-v`.
 
@@ -106,6 +110,11 @@ class Report(Told, kw_only=True):
     interrupted: bool = False
     sources: dict[str, SourceFile] = field(default_factory=dict)
     left_out: list[Finding] = field(default_factory=list)
+
+    @property
+    def unfollowed(self) -> int:
+        """How many scripts train in a loop that was not followed."""
+        return sum(warning.startswith(UNFOLLOWED) for warning in self.warnings)
 
     def narrow(self, by: Iterable[Narrowing], witness: str = "") -> None:
         """Leave out what is not to be reported of the findings, or of those of one witness."""

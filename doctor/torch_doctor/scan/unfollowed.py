@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from torch_doctor.scan.options import UNFOLLOWED
 from torch_doctor.scan.origins import Origins
 from torch_doctor.trace import Backward, GaveUp, ModuleBuilt, Site
 
@@ -105,7 +106,7 @@ class Unfollowed:
         """A line for a script that trains, and of whose training nobody has understood anything."""
         why = None if shown in self._heard.understood else self._heard.unseen.get(shown)
         if why is not None:
-            yield f"no training loop was followed in {shown}: {self._heard.ended.get(shown) or why}"
+            yield f"{UNFOLLOWED}{shown}: {self._heard.ended.get(shown) or why}"
 
 
 def _own(file: SourceFile, tree: ast.Module, imports: Imports) -> str:

@@ -69,7 +69,8 @@ class MissingZeroGrad(Rule):
 
     ## When it stays silent
     When anything on the way may clear the gradients (the optimizer, the module, `p.grad = None`, a helper, a step
-    closure, a call that cannot be followed, a generator that is counted), while gradients are accumulated for one step,
+    closure, a call that cannot be followed, a generator that is counted), where the sum is cleared before any step applies
+    it (an optimizer's own pass after that of another loss), while gradients are accumulated for one step,
     without any step (attacks, saliency, Fisher information), and for `torch.autograd.grad`. The first of several passes for
     one optimizer stands for the others.
 
@@ -130,6 +131,7 @@ class MissingZeroGrad(Rule):
                 continue
             for step in trace.between(earlier, again, Stepped):
                 stale = gradients.still_there(earlier, step, again)
+                stale -= gradients.harmless(stale, again)
                 meant = {step.optimizer, *stale}
                 if stale and not uncalled(trace, "zero_grad", meant, gradients.family, (earlier, again)):
                     yield step, stale

@@ -185,7 +185,8 @@ def _through(run: Run, of: Flow, index: int, inputs: Flow, module: Module, train
     forwards = of.forwards | inputs.forwards | {index}
     if graph is False:
         return Flow(False, forwards, source=inputs.source, loader=inputs.loader, cuts=inputs.cuts | of.cuts)
-    own = module_parts.parts_of(run, module).owners
+    unused: frozenset[int] = run.state.fact(Fact.RENEWED) - of.modules
+    own = module_parts.parts_of(run, module).owners - unused
     return Flow(
         graph,
         forwards,

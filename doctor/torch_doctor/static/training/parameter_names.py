@@ -12,7 +12,6 @@ from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import (
     Content,
     Either,
-    Mapping,
     Module,
     OneOfTexts,
     ParameterValue,
@@ -103,14 +102,12 @@ def _parts(module: Module) -> list[tuple[str, Module | ParameterValue]] | None:
     listed = module_parts.listed(module)
     found: list[tuple[str, Module | ParameterValue]] = []
     if listed is not None:
-        if (
-            module.layer not in _NUMBERED
-            or listed.rest is not None
-            or any(isinstance(v, Mapping) for v in module.given)
-        ):
+        named = {id(value) for value in module.fields.values()}
+        unnamed = [(str(i), each) for i, each in enumerate(listed.items) if id(each) not in named]
+        if listed.rest is not None or (unnamed and module.layer not in _NUMBERED):
             return None
-        found = [(str(i), each) for i, each in enumerate(listed.items) if isinstance(each, (Module, ParameterValue))]
-        if len(found) < len(listed.items):
+        found = [(name, each) for name, each in unnamed if isinstance(each, (Module, ParameterValue))]
+        if len(found) < len(unnamed):
             return None
     for name, value in module.fields.items():
         if isinstance(value, (Module, ParameterValue)):

@@ -82,6 +82,8 @@ def parameter(run: Run, _: str, call: Call) -> Value:
         run.heap.set(made.facts, Fact.MADE, data.meta)
     if wanted is not None:
         set_trainable(run, frozenset((made.id,)), wanted, call.node, whole=True)
+    if run.modules_called and not run.building:
+        run.heap.set(run.state.facts, Fact.RENEWED, run.state.fact(Fact.RENEWED) | {made.id})
     return made
 
 

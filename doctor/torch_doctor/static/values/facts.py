@@ -157,6 +157,8 @@ class Fact(Enum):
     """What was reported to be on the CPU, and to meet something that is not."""
     WENT_BACKWARD = "went backward", False, _either
     """Whether anything went backward, on some way here."""
+    RENEWED = "renewed", frozenset[int](), _union
+    """The numbers of the parameters that forwards made: gradients reach those alone with which something was computed since."""
     CLEARED = "cleared", frozenset[Any](), _union
     """The symbols of what is not known, but had its gradients cleared."""
     DRIVEN = "driven", frozenset[int](), _union

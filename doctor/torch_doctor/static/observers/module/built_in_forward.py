@@ -20,13 +20,15 @@ from torch_doctor.static.values import (
     Plain,
     Tensor,
     Unknown,
+    Value,
     latest,
+    leaves,
 )
 from torch_doctor.trace import BuiltInForward, Source
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Call, Value
+    from torch_doctor.static.values import Call
     from torch_doctor.trace import Guards, Site
 
 
@@ -108,7 +110,9 @@ class Constructions(Observer):
         value = call.argument(0, "data")
         if not isinstance(value, Tensor) or value.flow.source not in (Source.DATA, Source.NOISE):
             return
-        if not value.flow.forwards and value.flow.graph is False and not _noise_beside(value):
+        if value.flow.forwards or value.flow.graph is not False or _of_weights(value):
+            return
+        if not _noise_beside(value):
             self._parameters[result] = run.modules_called[-1]
 
     def _report(self, run: Run, site: Site, owner: Module) -> None:
@@ -166,6 +170,19 @@ def _is_whole_size(value: Value | None) -> bool:
     size = value.size
     told = isinstance(size, Making) and size.name in ("shape", "size") and size.of is None
     return told or value.symbol[-1] == "shape"
+
+
+def _of_weights(value: Tensor) -> bool:
+    """Whether weights went into it: the average of old ones and new rows renews them, and draws nothing."""
+    return any(isinstance(each, (Module, Params, ParameterValue)) for each in leaves(value, more={Tensor: _went_into}))
+
+
+def _went_into(value: Tensor) -> tuple[Value, ...]:
+    """What a tensor was computed of, the layer that did it included."""
+    made = value.meta
+    if not isinstance(made, Making):
+        return ()
+    return (*made.args, *made.keywords.values(), *((made.of,) if isinstance(made.of, Module) else ()))
 
 
 def _noise_beside(value: Tensor) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Keyword
 from torch_doctor.rule import Finding, Fix, Level, Rule
-from torch_doctor.trace import ANY, Loaded
+from torch_doctor.trace import ANY, Loaded, Saved
 from torch_doctor_rules.judging.checkpoint_files import goes_on, is_own, may_be_written, read
 from torch_doctor_rules.judging.testing import is_test_file
 from torch_doctor_rules.judging.wording import message
@@ -64,6 +64,11 @@ class UnsafeLoad(Rule):
         model.load_state_dict(torch.load(path, weights_only=True))
     ```
 
+    ## Fix safety
+    A file that holds anything but tensors, texts, Python numbers and containers of these is refused then. The fix is not
+    offered where the script saves NumPy numbers or objects, or where the project allows a torch before 1.13, which lacks the
+    argument.
+
     ## How the probe confirms it
     It does not: what somebody may put into the file is not to be seen in a run.
 
@@ -105,19 +110,33 @@ class UnsafeLoad(Rule):
             if not (may_be_written(trace, loaded) or is_own(trace, loaded) or goes_on(trace, loaded)):
                 about = message(text, name=loaded.name)
                 here = f"{loaded.file} of {loaded.scope.chain()[0].site}" if loaded.file else ""
+                saved = _refused(trace)
+                known = loaded.weights_only is False or trace.torch().oldest >= LIMITED
                 yield self.finding(
                     loaded.site,
                     about,
-                    help=self._help(loaded),
+                    help=self._help(loaded, saved, known=known),
                     cause=loaded.path or here,
                     wide=bool(loaded.path),
-                    edits=[] if loaded.whole else [Keyword(loaded.site, "weights_only", "True")],
+                    edits=[Keyword(loaded.site, "weights_only", "True")]
+                    if known and not (loaded.whole or saved)
+                    else [],
                 )
 
-    def _help(self, loaded: Loaded) -> str:
+    def _help(self, loaded: Loaded, saved: Saved | None, *, known: bool) -> str:
         if loaded.whole:
             return "`weights_only=True` refuses a whole object: save its `state_dict()`, and load that with the limit"
+        if saved is not None:
+            here = "" if saved.site.path == loaded.site.path else f" of {saved.site.path}"
+            return f"save only tensors, texts and Python numbers in line {saved.site.row}{here}, then set `weights_only=True`"
+        if not known:
+            return f"require torch {'.'.join(map(str, LIMITED))} or later, then add `weights_only=True`"
         return "set `weights_only=True`" if loaded.weights_only is False else "add `weights_only=True`"
+
+
+def _refused(trace: Trace) -> Saved | None:
+    """A checkpoint of the script's own that holds what `weights_only=True` refuses to read."""
+    return next((saved for saved in trace.of(Saved) if saved.objects or saved.numbers or saved.modules), None)
 
 
 def _after_safe_one(loaded: Loaded, tried: list[Loaded]) -> bool:

@@ -90,8 +90,14 @@ class OutdatedApi(Rule):
             )
 
 
+RENAMES = {"torch.nn.utils.parametrizations.weight_norm": "`weight_g` or `weight_v`"}
+"""Successors under which the state has other names, and what these are."""
+
+
 def _help(used: OutdatedUsed) -> str:
     """What to write instead."""
     if used.idle:
         return f"use `{used.instead}`: without it autograd records a graph, as if nothing had been said"
+    if used.instead in RENAMES:
+        return f"use `{used.instead}`, and change what reads {RENAMES[used.instead]} by name, checkpoints included"
     return f"use `{used.instead}`, which is there since torch {spelled(used.since)}"

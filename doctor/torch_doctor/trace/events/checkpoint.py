@@ -37,7 +37,7 @@ class Saved(Event, frozen=True, kw_only=True):
     may be in it. `keys` are the strings of a dict that is saved; `optimizer`, `scheduler` and `scaler` tell whether the
     state of one is in it.
     `objects` are the things in it that are no tensors, numbers, texts or plain containers of these: the key of each in a dict
-    ("" for the thing itself), and what it is.
+    ("" for the thing itself), and what it is. `numbers` are the keys of what NumPy or a library on top of it computed.
     `shared`: the path is the same in every process of a distributed run. `file` is the path where a run shows it, in the
     source text that is equal where the path is ("": not known).
     """
@@ -52,6 +52,7 @@ class Saved(Event, frozen=True, kw_only=True):
     scheduler: Tri = None
     scaler: Tri = None
     objects: tuple[tuple[str, str], ...] = ()
+    numbers: tuple[str, ...] = ()
     shared: Tri = None
     file: str = ""
 

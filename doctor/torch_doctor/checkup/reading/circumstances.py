@@ -10,9 +10,9 @@ CIRCUMSTANCES = {
         stored_model interrupted save_pretrained safetensors warm_start restarting_training continue_from
     """,
     "multi": """
-        two_cards multi_card multiple_cards cards 2_cards multi_gpu multiple_gpu multigpu ddp distributed
-        dataparallel data_parallel fsdp deepspeed horovod several_gpu two_gpu 2_gpu 3_gpu 4_gpu 8_gpu many_gpu
-        more_gpu single_gpu one_gpu 1_gpu torchrun rank world_size multi_node multinode node multiprocess
+        two_cards multi_card multiple_cards 2_cards multi_gpu multiple_gpu multigpu ddp distributed dataparallel
+        data_parallel fsdp deepspeed horovod several_gpu two_gpu 2_gpu 3_gpu 4_gpu 8_gpu many_gpu more_gpu
+        single_gpu one_gpu 1_gpu torchrun rank world_size multi_node multinode node multiprocess
         distributeddataparallel multiple_device multi_process multiple_process several_process nccl gpu_each
         ddp_strategy all_reduce more_than_one_gpu both_gpu second_gpu multiple_node parallel_training four_gpu
         eight_gpu additional_gpu number_of_gpu 2x 4x 8x syncbatchnorm sync_batchnorm syncbn
@@ -42,9 +42,8 @@ CIRCUMSTANCES = {
     "unfreezes": "unfreeze unfrozen unfreezing unfroze",
     "evalmode": """
         eval_mode evaluation_mode model_eval train_mode training_mode evalmode inference_mode eval_() net_eval
-        validation_mode test_mode self_eval model_train batchnorm batch_norm bn batch_normalization dropout
-        instead_of_train calling_eval call_eval using_eval in_eval set_to_eval eval_vs_train train_vs_eval
-        track_running_stats
+        validation_mode test_mode self_eval batchnorm batch_norm bn batch_normalization dropout instead_of_train
+        calling_eval call_eval using_eval in_eval set_to_eval eval_vs_train train_vs_eval track_running_stats
     """,
     "run": """
         every_time_i_run each_time_i_run every_time_i_start each_time_i_train whenever_i_run each_training
@@ -95,8 +94,8 @@ CIRCUMSTANCES = {
     """,
     "progress_stopped": "stops stop stopped cease ceases no_longer anymore any_more any_longer",
     "between": """
-        slow_start between_epoch beginning_of_each_epoch start_of_each_epoch start_of_every_epoch
-        beginning_of_every_epoch end_of_epoch
+        epoch_start each_epoch_start every_epoch_start epoch_starts_with epoch_begins_with slow_start between_epoch
+        beginning_of_each_epoch start_of_each_epoch start_of_every_epoch beginning_of_every_epoch end_of_epoch
     """,
     "mismatch": """
         same_device found_at_least_two_devices different_devices expected_all_tensors different_device two_devices

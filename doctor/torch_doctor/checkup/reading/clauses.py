@@ -36,7 +36,9 @@ NEGATED: dict[str, tuple[str, ...]] = {
 """What is said where the opposite is denied."""
 MOVES = frozenset({"learns", "falls", "grows", "training", "good"})
 """What may stop."""
-UP = frozenset({"higher", "greater", "larger", "bigger", "more", "above"})
+UP = frozenset({"higher", "greater", "larger", "bigger", "more", "above", "exceeds"})
+COMPARES = ("than", "above", "below", "exceeds")
+"""What stands between two things that are compared."""
 DOWN = frozenset({"lower", "less", "smaller", "below"})
 TOPICS = frozenset(
     {"loss", "accuracy", "metric", "result", "validation", "training", "memory", "gpu", "gradient", "weights", "output"}
@@ -203,12 +205,13 @@ def _merged(parts: list[list[Said]]) -> Iterator[list[Said]]:
 def _compared(items: list[Said]) -> frozenset[str]:
     """Whether validation is said to be better, or worse, than training."""
     words = [word for item in items for word in item.words]
-    if "than" not in words:
+    between = next((word for word in words if word in COMPARES), None)
+    if between is None:
         return frozenset()
-    place = next(number for number, item in enumerate(items) if "than" in item.words)
+    place = next(number for number, item in enumerate(items) if between in item.words)
     left = frozenset[str]().union(*(item.concepts for item in items[:place]))
     right = frozenset[str]().union(*(item.concepts for item in items[place + 1 :]))
-    before = words[: words.index("than")][-4:]
+    before = words[: words.index(between) + 1][-5:]
     if not ({"validation", "inference"} & (left | right) and "training" in left | right):
         return frozenset()
     validation_first = "training" in right and bool({"validation", "inference"} & left)

@@ -19,8 +19,9 @@ SUBJECTS = {
         reconstruction
     """,
     "validation": """
-        validation val valid validating dev_set devset eval evaluation evaluate test testing testset holdout
-        held_out unseen new_data real_data new_images other_data real_world out_of_sample
+        new_ones new_pictures new_photos new_samples new_examples new_inputs validation val valid validating dev_set
+        devset eval evaluation evaluate test testing testset holdout held_out unseen new_data real_data new_images
+        other_data real_world out_of_sample
     """,
     "inference": "inference infer deployment deploy production predict_time predicting",
     "training": """
@@ -58,9 +59,9 @@ SUBJECTS = {
         to_cuda load_dataset data_transfer copying_data transfer host_to_device
     """,
     "first": """
-        first initial initially beginning start_of_training at_the_start at_start step_0 first_epoch first_batch
-        first_iteration first_step iteration_0 epoch_0 init initialization before_training untrained from_the_start
-        outset right_at_the_beginning warmup_batch
+        epoch_one epoch_1 first initial initially beginning start_of_training at_the_start at_start step_0
+        first_epoch first_batch first_iteration first_step iteration_0 epoch_0 init initialization before_training
+        untrained from_the_start outset right_at_the_beginning warmup_batch
     """,
     "best": "best best_model best_checkpoint best_weights best_epoch early_stopping best_state",
     "last": "last final latest last_epoch final_epoch",
@@ -99,16 +100,16 @@ BEHAVIOURS = {
     """,
     "low": "low lower_than very_low too_low tiny small less lowish under",
     "stuck": """
-        stuck constant flat stagnate stagnant unchanged static stall hover constantly does_nothing nothing_happens
-        stay_at stays_at stay_around remain remains_at stay stays wont_move freezes not_moving hang_around
-        stand_still frozen_at stuck_at always_around fluctuate_around
+        sit sits forever sits_at stuck constant flat stagnate stagnant unchanged static stall hover constantly
+        does_nothing nothing_happens stay_at stays_at stay_around remain remains_at stay stays wont_move freezes
+        not_moving hang_around stand_still frozen_at stuck_at always_around fluctuate_around
     """,
     "plateau": """
-        plateau saturate saturation stagnates_after stops_improving stop_improving stops_learning stop_learning
-        stop_decreasing stops_decreasing stopped_learning stopped_improving stopped_decreasing ceases_to levels_off
-        level_off flatten flattens_out flattening no_longer_improving bottom_out stops_converging stop_converging
-        stops_dropping asymptote quits_improving no_more_improvement stopped_dropping stops_going_down
-        stop_going_down platau
+        nothing_more then_nothing nothing_else_happens plateau saturate saturation stagnates_after stops_improving
+        stop_improving stops_learning stop_learning stop_decreasing stops_decreasing stopped_learning
+        stopped_improving stopped_decreasing ceases_to levels_off level_off flatten flattens_out flattening
+        no_longer_improving bottom_out stops_converging stop_converging stops_dropping asymptote quits_improving
+        no_more_improvement stopped_dropping stops_going_down stop_going_down platau
     """,
     "same": """
         repeat repetitive repeating unchanged same identical equal indistinguishable alike duplicate constant
@@ -133,18 +134,18 @@ BEHAVIOURS = {
         changing changes_each disagree deviate deviation inconsistently variability non_reproducible
     """,
     "jumps": """
-        increase_and_decrease decrease_and_increase rise_and_fall fluctuating_between up_then_down
-        between_negative_and_positive goes_up_and_down go_up_and_down going_up_and_down jump fluctuate fluctuation
-        oscillate oscillation noisy unstable spike spiky erratic bounce swing zigzag instability wild wildly jumpy
-        noise unstably up_and_down ups_and_downs shaky back_and_forth all_over_the_place sawtooth irregular instable
-        jitter osciliate
+        varies_much varies_a_lot vary_a_lot vary_much varies_greatly changes_a_lot increase_and_decrease
+        decrease_and_increase rise_and_fall fluctuating_between up_then_down between_negative_and_positive
+        goes_up_and_down go_up_and_down going_up_and_down jump fluctuate fluctuation oscillate oscillation noisy
+        unstable spike spiky erratic bounce swing zigzag instability wild wildly jumpy noise unstably up_and_down
+        ups_and_downs shaky back_and_forth all_over_the_place sawtooth irregular instable jitter osciliate
     """,
     "bad": """
-        weird inferior_to not_as_good bad poor worse terrible awful degrade degradation fail failing failure
-        deteriorate weak rubbish suboptimal worst underperform underperforming collapse inferior horrible suffer
-        hurt hurts poorly disappointing unsatisfactory garbage gibberish nonsense nonsensical mediocre useless
-        unusable inaccurate decreases_performance drop_in ruin destroy bizarre strange meaningless blurry
-        noise_images unacceptable badly sucks lousy struggle broken worsen unsatisfying
+        miss misses missing_everything weird inferior_to not_as_good bad poor worse terrible awful degrade
+        degradation fail failing failure deteriorate weak rubbish suboptimal worst underperform underperforming
+        collapse inferior horrible suffer hurt hurts poorly disappointing unsatisfactory garbage gibberish nonsense
+        nonsensical mediocre useless unusable inaccurate decreases_performance drop_in ruin destroy bizarre strange
+        meaningless blurry noise_images unacceptable badly sucks lousy struggle broken worsen unsatisfying
     """,
     "wrong": """
         unreasonable messed_up screws screw wrong incorrect incorrectly miscalculated wrongly erroneous way_off
@@ -187,7 +188,7 @@ BEHAVIOURS = {
         chance random_guess random_guessing guess guessing coin_flip coin coin_toss random_chance random_level
         chance_level no_better_than_random same_as_random like_random 1/num_classes toss random_accuracy than_random
     """,
-    "random": "random randomly arbitrary stochastic",
+    "random": "randomness random randomly arbitrary stochastic",
     "overfit": """
         overfit over_fit overfitting overfits overfitted memorize memorise over_fitting memorizing overfitt
     """,

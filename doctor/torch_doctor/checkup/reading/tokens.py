@@ -31,6 +31,8 @@ _WORD = re.compile(
     re.VERBOSE,
 )
 _VOWEL = re.compile(r"[aeiouy]")
+LARGE = 1000
+"""From which on a number that is written with an exponent is called high."""
 GOOD, BAD = 90, 70
 """Per cent: from which on a score is called high, and up to which low."""
 _COMMON = """
@@ -77,6 +79,8 @@ def _number(text: str, *, percent: bool) -> str:
         return "number"
     if number == 0:
         return "0"
+    if number >= LARGE and "e" in text:
+        return "high"
     if percent:
         return "high" if number >= GOOD else "lowish" if number <= BAD else "number"
     return text if number.is_integer() else "number"

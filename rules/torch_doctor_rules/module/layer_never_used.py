@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class LayerNeverUsed(Rule):
-    """A module has a layer that nothing ever calls.
+    """A module has a layer with parameters that nothing ever calls.
 
     ## Why is this bad?
-    What was meant to be part of the network is not: the dropout does not drop, the second layer does not learn. Its
-    parameters take memory, stay at their random start, go into every checkpoint, and stop `DistributedDataParallel`, which
-    waits for gradients of all of them.
+    What was meant to be part of the network is not: the second layer does not learn. Its parameters take memory, stay at
+    their random start, go into every checkpoint, and stop `DistributedDataParallel`, which waits for gradients of all of
+    them.
 
     ## Example
     ```python
@@ -32,7 +32,7 @@ class LayerNeverUsed(Rule):
         def __init__(self):
             super().__init__()
             self.fc1 = nn.Linear(4, 8)
-            self.dropout = nn.Dropout(0.5)
+            self.norm = nn.LayerNorm(8)
             self.fc2 = nn.Linear(8, 2)
 
         def forward(self, x):
@@ -52,11 +52,11 @@ class LayerNeverUsed(Rule):
         def __init__(self):
             super().__init__()
             self.fc1 = nn.Linear(4, 8)
-            self.dropout = nn.Dropout(0.5)
+            self.norm = nn.LayerNorm(8)
             self.fc2 = nn.Linear(8, 2)
 
         def forward(self, x):
-            return self.fc2(self.dropout(torch.relu(self.fc1(x))))
+            return self.fc2(torch.relu(self.norm(self.fc1(x))))
 
 
     print(Net()(torch.randn(2, 4)).shape)
@@ -67,10 +67,10 @@ class LayerNeverUsed(Rule):
 
     ## When it stays silent
     When anything in the project takes an attribute of that name from the module, a module around it or a class that
-    inherits it; for layers without weights that neither drop nor normalise, such as activations; when the layers are
-    reached without names (`children()`, `_modules`, a computed `getattr`); for layers with weights when weights are loaded,
-    whose names a module has to have; where the file loads published ones; for losses, and for modules without a `forward`
-    of their own. Where `DistributedDataParallel` waits for the layer's gradient, TDR816 speaks instead.
+    inherits it; for layers without parameters, such as activations and dropout; when the layers are reached without names
+    (`children()`, `_modules`, a computed `getattr`); when weights are loaded, whose names a module has to have; where the
+    file loads published ones; for losses, and for modules without a `forward` of their own. Where
+    `DistributedDataParallel` waits for the layer's gradient, TDR816 speaks instead.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/modules.html
@@ -92,10 +92,7 @@ class LayerNeverUsed(Rule):
         wrong = (
             event
             for event in trace.of(LayerRegistered)
-            if not event.reached
-            and not event.named
-            and not event.bare
-            and (event.owner not in loaded or event.trainable is False)  # what has no weights, no file asks for
+            if not event.reached and not event.named and not event.bare and event.owner not in loaded
         )
         for event in first_per_site(wrong):
             yield self.finding(

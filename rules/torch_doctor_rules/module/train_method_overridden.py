@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, same_place
-from torch_doctor.trace import Backward, ModeMethod, ScopeKind, Trace
+from torch_doctor.trace import Backward, Event, ModeMethod, ModeSet, ModuleBuilt, ScopeKind, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -74,8 +74,9 @@ class TrainMethodOverridden(Rule):
     The method of the class that was built cannot be called as torch calls it, or updates parameters when it runs.
 
     ## When it stays silent
-    When the method sets the mode and calls its base (to keep batch norm frozen, say), hands the call on to a part, or does
-    nothing; when the class is no module, and when it derives from a framework's class that gives the name a meaning.
+    When nothing in the model cares about its mode and nobody sets it; when the method sets the mode and calls its base (to
+    keep batch norm frozen, say), hands the call on to a part, or does nothing; when the class is no module, and when it
+    derives from a framework's class that gives the name a meaning.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.train
@@ -89,7 +90,7 @@ class TrainMethodOverridden(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every such method of a module that is built."""
-        for event in first_per_site(e for e in trace.of(ModeMethod) if _wrong(e)):
+        for event in first_per_site(e for e in trace.of(ModeMethod) if _wrong(e) and _is_asked(trace, e)):
             if event.needs:
                 text = "`{name}` needs `{first}`: `{method}()` of the model fails and sets no mode"
             elif event.trains:
@@ -127,9 +128,20 @@ def _wrong(event: ModeMethod) -> bool:
     return not event.calls_base and (event.trains or not event.switches)
 
 
+def _is_asked(trace: Trace, event: ModeMethod) -> bool:
+    """Whether a part of such a module cares about the mode, or somebody sets that by the methods which torch has left."""
+    built = [each for each in trace.of(ModuleBuilt) if each.site == event.built_at]
+    modules = {each.module for each in built}
+    return any(each.sensitive for each in built) or any(
+        each.module in modules and not _is_in(each, event) for each in trace.of(ModeSet)
+    )
+
+
+def _is_in(inner: Event, event: ModeMethod) -> bool:
+    """Whether something happens inside the method."""
+    return any(scope.kind is ScopeKind.CALL and same_place(scope.site, event.site) for scope in inner.scope.chain())
+
+
 def _backwards(trace: Trace, event: ModeMethod) -> int:
     """The backward passes that ran inside the method."""
-    return sum(
-        any(scope.kind is ScopeKind.CALL and same_place(scope.site, event.site) for scope in backward.scope.chain())
-        for backward in trace.of(Backward)
-    )
+    return sum(_is_in(backward, event) for backward in trace.of(Backward))

@@ -20,9 +20,9 @@ _GROUPS = frozenset(("add_argument_group", "add_mutually_exclusive_group"))
 
 
 @library("argparse.ArgumentParser")
-def parser(_: Run, __: str, ___: Call) -> Plain:
-    """A parser without options."""
-    return Plain((PARSER, fresh_symbol()))
+def parser(run: Run, _: str, call: Call) -> Plain:
+    """A parser without options; where it is made tells it from those of other scripts."""
+    return Plain((PARSER, (*fresh_symbol(), str(run.site(call.node)))))
 
 
 def method(run: Run, func: Plain, call: Call) -> Value | None:

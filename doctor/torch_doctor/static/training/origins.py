@@ -75,14 +75,14 @@ def _fixed(run: Run, call: Call, position: int, name: str) -> set[str] | None:
 
 
 def _told(part: str | Symbol) -> str:
-    """A part of a path as the command line has it; "" where it is something else."""
+    """A part of a path as a command line has it, and which of the project's that is; "" where it is something else."""
     if isinstance(part, str):
         return part
     names = []
     while part[0] == ".":
         names.append(str(part[2]))
         part = part[1]
-    return f"{{{'.'.join(reversed(names))}}}" if names and part[0] == PARSED else ""
+    return f"{{{'.'.join((str(part[1][-1]), *reversed(names)))}}}" if names and part[0] == PARSED else ""
 
 
 def _address(name: str) -> re.Pattern[str]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from ..identities import IdentityMap
 from ..watching.definitions import class_site
 from ..watching.naming import class_name, is_project
-from ..watching.sensitivity import is_sensitive
 from .instrument import Instrument as Base
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ class Instrument(Base):
                 class_name=class_name(type(layer), recorder),
                 trainable=any(each.requires_grad for each in parameters),
                 reached=reached,
-                bare=self._is_bare(layer),
+                bare=not parameters,
                 named=self._is_named(type(owner), name),
                 forwards=self._calls[owner],
                 elements=sum(each.numel() for each in parameters),
@@ -78,14 +77,6 @@ class Instrument(Base):
                     empty = layer is None or (isinstance(layer, lists) and not len(layer))
                     if not empty and not isinstance(layer, losses):
                         yield owner, name, layer
-
-    def _is_bare(self, layer: Any) -> bool:
-        """Whether a layer has no weights, and neither drops nor normalises."""
-        nn, recorder = self.watch.torch.nn, self.watch.recorder
-        kinds = (nn.modules.instancenorm._InstanceNorm, nn.LayerNorm, nn.GroupNorm, nn.LocalResponseNorm)
-        return not any(True for _ in layer.parameters()) and not any(
-            isinstance(part, kinds) or is_sensitive(part, nn, recorder) for part in layer.modules()
-        )
 
     def _is_named(self, cls: type, name: str) -> bool:
         """Whether a class's own text takes the attribute, may reach it without naming it, or loads published weights."""

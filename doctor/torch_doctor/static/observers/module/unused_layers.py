@@ -13,7 +13,7 @@ from torch_doctor.static.program.walking import walk
 from torch_doctor.static.questions import KINDS, Kind, texts, yes
 from torch_doctor.static.tables import layers, libraries, losses
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import modes, module_parts
+from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import ClassValue, Fact, FunctionValue, Lib, Module, Unknown, Value
 from torch_doctor.trace import LayerRegistered
 
@@ -114,14 +114,12 @@ def _is_layer(run: Run, module: Module) -> bool:
 
 
 def _is_bare(run: Run, layer: Module) -> bool:
-    """Whether a layer has no weights in sight, and neither drops nor normalises: an activation, a padding, a pooling."""
+    """Whether a layer has no parameters: an activation, a padding, a dropout, a norm without weights."""
     inside = module_parts.parts_of(run, layer)
     return (
         not inside.opaque
         and inside.owners <= {part.id for part in inside.parts}
         and all(module_parts.has_parameters(run, part) is False for part in inside.parts)
-        and modes.mode_of(run, layer)[0] is False
-        and not any(part.layer in layers.NORMALISING for part in inside.parts)
     )
 
 

@@ -124,7 +124,7 @@ class LayerRegistered(Event, frozen=True, kw_only=True):
 
     `reached`: the layer ran, or its parameters were used. The static witness writes only those that are not: nothing in
     the project takes an attribute of that name. `named`: some method of the owner takes it; `forwards` counts the calls of
-    the owner that were seen. `bare`: the layer has no weights, and neither drops nor normalises anything, as an activation.
+    the owner that were seen. `bare`: the layer has no parameters, as an activation or a dropout.
     """
 
     owner: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import InputTried, Trace
+from torch_doctor.trace import Forward, InputTried, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -79,13 +79,13 @@ class InputIgnored(Rule):
     does with another input. It looks at two calls, some updates apart.
 
     ## When it stays silent
-    For parameters that have a default or begin with an underscore; where a base class, or another class of the file, has a
-    `forward` with the same parameter, so that one call may be of either; for what is not a tensor of a loader's batch; for
-    what decides, is kept, changes something in place or goes to a function that may keep it, or to a method that is
-    defined more than once where its class is named; by the run alone, for what a branch that is not taken may read, or a
-    part that is no layer of torch's. Of a slice it tells where it has a name and nothing else reads the same features
-    (`a, b = x[:, :4], x[:, 4:]`); features that no line takes may be left out on purpose. TDR310 reports a layer that is
-    never reached.
+    For parameters that have a default or begin with an underscore; where a base class, or another class of the file or of a
+    table of the script, has a `forward` with the same parameter, so that one call may be of either, or where it is; for what
+    is not a tensor of a loader's batch; for what decides, is kept, changes something in place or goes to a function that may
+    keep it, or to a method that is defined more than once where its class is named; by the run alone, for what a branch that
+    is not taken may read, or a part that is no layer of torch's. Of a slice it tells where it has a name and nothing else
+    reads the same features (`a, b = x[:, :4], x[:, 4:]`); features that no line takes may be left out on purpose. TDR310
+    reports a layer that is never reached.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.forward
@@ -96,11 +96,13 @@ class InputIgnored(Rule):
     level = Level.WARNING
     witness = "SP"
     needs = frozenset({"shuffled"})
+    needs_end = True
     voided_by = frozenset({"inside"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every input that goes into nothing, or that changed nothing whenever it was tried."""
-        tried = [event for event in trace.of(InputTried) if event.changed is None or _comes_to_nothing(trace, event)]
+        found = [event for event in trace.of(InputTried) if event.changed is None or _comes_to_nothing(trace, event)]
+        tried = [event for event in found if not _is_shared(trace, event)]
         for event in first_per_site(tried):
             text = "`{name}` has no influence on what `{module}` gives: it learns nothing from it"
             yield self.finding(
@@ -152,3 +154,10 @@ def _through_others(trace: Trace, finding: Finding) -> list[InputTried]:
 def _comes_to_nothing(trace: Trace, event: InputTried) -> bool:
     found = _tried(trace, event.site, event.name)
     return len(found) >= ENOUGH and not any(each.changed for each in found) and all(each.others for each in found)
+
+
+def _is_shared(trace: Trace, event: InputTried) -> bool:
+    """Whether modules of several classes get it from one call: they have one interface, and one of them need not read all."""
+    if event.changed is None:
+        return event.shared
+    return len({forward.class_name for forward in trace.of(Forward) if forward.site == event.used_at}) > 1

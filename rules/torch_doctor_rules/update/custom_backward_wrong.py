@@ -76,7 +76,8 @@ class CustomBackwardWrong(Rule):
     For a `backward` that is no derivative on purpose: where `forward` passes its input on (gradient reversal, scaling and
     clipping), takes some of its numbers (clamps, masks), goes in steps (straight-through estimators, surrogates of spikes),
     draws random numbers, or does not depend on one of its inputs; where gradients are left out as None or zeros, differ at
-    few numbers only (clamps for safety), or are scaled row by row. The source alone shows it for arithmetic on single numbers.
+    few numbers only (clamps for safety), or are scaled row by row; for what is kept on the context where all calls are compiled
+    with `fullgraph=True`. The source alone shows it for arithmetic on single numbers.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd
@@ -106,6 +107,11 @@ class CustomBackwardWrong(Rule):
         if finding.cause in compared or (compared and not finding.cause):
             return True
         return next((event.because for event in found if event.because), bool(found) and "nothing could be compared")
+
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
+        """What a context keeps is told of a run where nothing was to be compiled: the source knows which calls are."""
+        keeps = any(_keeps(event) for event in at(trace, finding.site, HandWrittenBackward) if _wrong(event))
+        return not keeps or trace.run is None or trace.run.voids("compile") is None
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """The two gradients, or how many came."""

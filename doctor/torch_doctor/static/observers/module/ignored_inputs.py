@@ -17,6 +17,7 @@ from torch_doctor.static.values import (
     FunctionValue,
     Instance,
     Lib,
+    Mapping,
     Method,
     Module,
     Sequence,
@@ -51,6 +52,9 @@ class IgnoredInputs(Observer, called=(Lib, Method, Module, Bound, FunctionValue)
         self._handed: dict[p.Node, set[tuple[FunctionValue, int, str]] | None] = {}
         self._hooked = False
         self._seen: set[tuple[p.Function, frozenset[str]]] = set()
+        # Which parameters the modules of a call have, and what was written of them.
+        self._taken: defaultdict[p.Node, dict[str, set[str]]] = defaultdict(dict)
+        self._written: defaultdict[p.Node, list[InputTried]] = defaultdict(list)
 
     def read(self, _: Run, __: Module, name: str, ___: p.Node) -> None:
         """An attribute of a module is taken."""
@@ -77,6 +81,7 @@ class IgnoredInputs(Observer, called=(Lib, Method, Module, Bound, FunctionValue)
         if found is None or not isinstance(found[0], FunctionValue) or self._hooked:
             return
         function, owner = found[0], found[1]
+        self._share(run, owner.name, function, call)
         if function.node.decorators or function.contexts or _is_an_interface(owner, function):
             return
         given = frozenset(_given(function, call))
@@ -89,12 +94,21 @@ class IgnoredInputs(Observer, called=(Lib, Method, Module, Bound, FunctionValue)
         used_at = run.site(call.node)
         for parameter in function.node.parameters[1:]:
             if parameter.name in given - counts and not _takes(run, owner, function, parameter.name):
-                site = function.unit.site(parameter.at)
-                run.emit(InputTried, site, module=owner.name, name=parameter.name, used_at=used_at)
+                site, told = function.unit.site(parameter.at), {"module": owner.name, "name": parameter.name}
+                self._written[call.node].append(run.emit(InputTried, site, **told, used_at=used_at))
+                self._share(run, owner.name, function, call)
         for kept in influence.kept_slices(function.node):
             if kept.parameter in given & counts and kept.name not in counts:
                 site = function.unit.site(kept.taken.at)
                 run.emit(InputTried, site, module=owner.name, name=kept.name, used_at=used_at)
+
+    def _share(self, run: Run, owner: str, function: FunctionValue, call: Call) -> None:
+        """Modules of several classes that one call may be of have one interface: one of them need not read all of it."""
+        taken = self._taken[call.node]
+        taken[owner] = {each.name for each in function.node.parameters}
+        for event in self._written.get(call.node, ()):
+            if any(event.name in names for other, names in taken.items() if other != event.module):
+                run.trace.replace(event, shared=True)
 
     def _influential(self, run: Run, function: p.Function, within: frozenset[p.Function]) -> set[str]:
         """The names of a function that go into something, be it in what it hands them to."""
@@ -182,12 +196,14 @@ def _is_an_interface(owner: ClassValue, function: FunctionValue) -> bool:
 
 
 def _takes(run: Run, owner: ClassValue, function: FunctionValue, name: str) -> bool:
-    """Whether another class of the file has a `forward` with this parameter: one call may be of either.
+    """Whether another class of the file, or of a table of the script, has a `forward` with this parameter.
 
-    A class whose own `forward` hands it on is none.
+    One call may be of either. A class whose own `forward` hands it on is none.
     """
     around = [each.cls for each in run.modules_called]
-    for other in function.closure.globals.fields.values():
+    fields = {*run.frame.globals.fields.values(), *run.home.fields.values()}
+    tables = [item for each in fields if isinstance(each, Mapping) for item in each.values()]
+    for other in (*function.closure.globals.fields.values(), *tables):
         if isinstance(other, ClassValue) and other is not owner and other not in around:
             method = other.fields.get("forward")
             if isinstance(method, FunctionValue) and any(each.name == name for each in method.node.parameters):

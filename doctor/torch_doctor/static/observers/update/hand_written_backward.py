@@ -9,6 +9,7 @@ from torch_doctor.static.observer import Observer
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training import whole_graphs
 from torch_doctor.static.training.derivatives import CannotTell, Context, Execution, arguments
 from torch_doctor.static.values import ClassValue, FunctionValue
 from torch_doctor.trace import HandWrittenBackward
@@ -62,19 +63,24 @@ class HandWrittenBackwards(Observer, read=(ClassValue,)):
     writes = (HandWrittenBackward,)
 
     def __init__(self) -> None:
-        self._seen: set[int] = set()
+        self._seen: set[tuple[int, bool]] = (
+            set()
+        )  # the numbers of the classes, and whether their calls are compiled whole
 
-    def read(self, run: Run, value: Value, name: str, _: p.Node) -> None:
-        """`Square.apply` is called, or gets a name."""
-        if name != "apply" or not isinstance(value, ClassValue) or value.id in self._seen:
+    def read(self, run: Run, value: Value, name: str, node: p.Node) -> None:
+        """`Square.apply` is called, or gets a name; only a call that is not compiled whole has a context to keep anything."""
+        if name != "apply" or not isinstance(value, ClassValue):
             return
-        self._seen.add(value.id)
+        whole = whole_graphs.is_within(run, node)
+        if not self._seen.isdisjoint(((value.id, False), (value.id, whole))):
+            return
+        self._seen.add((value.id, whole))
         found = _function_of(value)
         if found is None:
             return
         gradients, inputs = _counts(found)
         wrong = _wrong_gradient(found) if gradients in (0, inputs) else None
-        kept, kept_at = _kept(found)
+        kept, kept_at = ("", None) if whole else _kept(found)
         unit = found.backward.unit
         run.emit(
             HandWrittenBackward,

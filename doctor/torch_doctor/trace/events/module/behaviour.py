@@ -191,7 +191,7 @@ class InputTried(Event, frozen=True, kw_only=True):
     Or it keeps a slice of one as `name`: `site` is that slice. The static witness writes it where the body lets it go into
     nothing. The probe writes it each time that it gave a copy other rows in its place: `changed` tells whether the results
     changed, `others` counts the other parameters by which they did, and `optional` tells that a branch, or something of
-    the project's that is called, may leave it out. `used_at` is the call.
+    the project's that is called, may leave it out. `used_at` is the call; `shared`: modules of other classes get it there, too.
     """
 
     module: str
@@ -200,6 +200,7 @@ class InputTried(Event, frozen=True, kw_only=True):
     changed: bool | None = None
     others: int = 0
     optional: bool = False
+    shared: bool = False
 
     def words(self, _: Names, /) -> str:
         if self.changed is None:

@@ -62,6 +62,9 @@ MADE = [
     ),
     *("np.ones((2, 2), {0}).sum(0)", "np.ones(2, {0}).mean()", "np.ones(2, {0}) + 1", "np.ones(2, {0}) * 0.5"),
     *("np.ones(2, {0}) + np.ones(2, np.int8)", "np.array([1, 2], {0}, ndmin=2)", "np.array(3, {0})"),
+    *("np.ones((2, 3), {0}).sum(axis=1, keepdims=True)", "np.mean(np.ones((2, 3), {0}), axis=0, keepdims=True)"),
+    *("np.random.rand(2, 3).astype({0})", "np.random.normal(0, 1, (2, 3)).astype({0})", "np.pi * np.ones(2, {0})"),
+    *("np.random.randn(4)[:, None].astype({0})", "np.random.randint(0, 5, (2, 3)).astype({0})"),
     *("np.sqrt(np.ones(2, {0}))", "np.abs(np.ones(2, {0}))", "np.mean(np.ones(2, {0}))", "np.ones(2, {0}) / 2"),
     *("np.clip(np.ones(2, {0}), 0, 1)", "np.where(np.ones(2) > 0, np.ones(2, {0}), 0)", "np.float32(np.ones(2, {0}))"),
 ]

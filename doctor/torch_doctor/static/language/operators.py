@@ -13,6 +13,7 @@ from torch_doctor.static.flow import NONE, Flow, blend
 from torch_doctor.static.iteration import UNROLLED
 from torch_doctor.static.language.defaults import by_default
 from torch_doctor.static.measuring import making
+from torch_doctor.static.tables import arrays as arrays_table
 from torch_doctor.static.tables.functions import REACH_ZERO
 from torch_doctor.static.tables.kinds import Effect
 from torch_doctor.static.training import (
@@ -35,6 +36,7 @@ from torch_doctor.static.values import (
     Default,
     Either,
     Grads,
+    Lib,
     Number,
     ParameterValue,
     Params,
@@ -69,6 +71,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "/": operator.truediv,
     "//": operator.floordiv,
     "%": operator.mod,
+    "**": operator.pow,
 }
 _EFFECTS = {
     **{(effect.value, 2): effect for effect in Effect},
@@ -83,6 +86,7 @@ _NUMBERS = _CONSTANTS | {Plain, Number}
 """The classes of values that hold no tensor."""
 _LARGE = 1_000_000
 _LONG = 10_000
+_HIGH = 64
 
 
 def _operation(run: Run, node: p.Operation) -> Value:
@@ -93,6 +97,7 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
     """Apply an operator."""
     for observe in run.observers.computed:
         observe(run, op, operands, node)
+    operands = tuple(map(_named_number, operands))
     if op == "%" and isinstance(operands[0], Const) and isinstance(operands[0].value, str):
         return _interpolated(operands) or Plain()
     classes = {value.__class__ for value in operands}
@@ -143,6 +148,12 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
     if any(isinstance(value, Either) for value in operands):
         plain_tensors.combined(run, op, operands, node)
     return fitting.combined(run, op, operands, Unknown(flow, holds))
+
+
+def _named_number(value: Value) -> Value:
+    """What a name of a library stands for, where that is a number."""
+    known = arrays_table.NUMBERS.get(value.name) if isinstance(value, Lib) else None
+    return value if known is None else Const(known)
 
 
 def _divides(run: Run, number: Value, by: Value) -> bool:
@@ -223,6 +234,8 @@ def _computed(op: str, values: list[Any]) -> Value:
     if any(isinstance(value, (int, float)) and abs(value) > _LARGE for value in values):
         return Plain()
     if any(isinstance(value, (str, bytes, tuple)) and len(value) > _LONG for value in values):
+        return Plain()
+    if op == "**" and not (isinstance(values[-1], (int, float)) and abs(values[-1]) <= _HIGH):
         return Plain()
     try:
         if len(values) == 1:

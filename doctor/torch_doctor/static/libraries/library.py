@@ -153,8 +153,7 @@ class Library(Struct, frozen=True):
         clips: functions that clip gradients, by the position of the parameters.
         losses: losses, classes and functions.
         saves: functions that write a checkpoint, by the position of the object.
-        pickles: functions that write an object to another file.
-        unpickles: functions that read such a file.
+        pickles, unpickles: functions that write an object to another file, and that read such a file.
         loaders: classes of loaders, and functions that build one.
         loader_suffixes: how the names of loaders end, by the prefix of the package.
         loader_wrappers: calls that return the loader at this position, wrapped.
@@ -174,6 +173,7 @@ class Library(Struct, frozen=True):
         arrays: functions that return an array of its own.
         returned_arrays: functions that return arrays or tables of which the dimensions are known.
         alike: functions of arrays, and the function of torch that does the same with tensors.
+        numbers: names of numbers that are always the same.
         dtypes: names of dtypes, and torch's names of them.
         changing_first: functions that change the numbers of their first argument in place.
         random_transforms: transforms that give something else each time they are called.
@@ -266,6 +266,7 @@ class Library(Struct, frozen=True):
     arrays: Names = ()
     returned_arrays: Table[Arrays] = EMPTY
     alike: Table[str] = EMPTY
+    numbers: Table[float] = EMPTY
     dtypes: Table[str] = EMPTY
     changing_first: Names = ()
     random_transforms: Names = ()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from torch_doctor.static.libraries.library import Array, Arrays, Library, members
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.reading import Channels
@@ -24,7 +26,6 @@ LIBRARY = Library(
     returned_arrays={
         "numpy.loadtxt": Arrays((Array("float64"),), unless=("dtype", "unpack", "**")),
         "numpy.genfromtxt": Arrays((Array("float64"),), unless=("dtype", "names", "unpack", "**")),
-        "numpy.random.normal": Arrays((Array("float64"),)),
         "numpy.random.uniform": Arrays((Array("float64"),)),
     },
     alike={
@@ -41,11 +42,16 @@ LIBRARY = Library(
         "numpy.concatenate": "cat",
         "numpy.expand_dims": "unsqueeze",
         "numpy.copy": "clone",
+        "numpy.random.randn": "randn",
+        "numpy.random.rand": "rand",
+        "numpy.random.normal": "normal",
+        "numpy.random.randint": "randint",
         "numpy.float32": "float",
         "numpy.float64": "double",
         "numpy.int64": "long",
         "numpy.int32": "int",
     },
+    numbers={"numpy.pi": math.pi, "numpy.e": math.e},
     dtypes={
         **{f"numpy.{name}": name for name in words("float16 float32 float64 int8 uint8 int16 int32 int64 bool")},
         **dict.fromkeys(members("numpy", "float double"), "float64"),

@@ -6,6 +6,7 @@ https://scikit-learn.org/stable/api/sklearn.datasets.html.
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from torch_doctor.static import libraries
@@ -17,8 +18,15 @@ RETURNED = libraries.table(lambda library: library.returned_arrays)
 ALIKE = libraries.table(lambda library: library.alike)
 """Functions of arrays that do what a function of torch does, but for the dtype of what they make of nothing."""
 
-DOUBLE = frozenset(words("zeros ones empty eye linspace"))
+DOUBLE = frozenset(words("zeros ones empty eye linspace rand randn normal"))
 """Those whose numbers are float64 where no dtype is given."""
+
+NUMBERS: Final[dict[str, float]] = {
+    **{f"{module}.{name}": getattr(math, name) for module in ("math", "torch") for name in words("pi e")},
+    "math.tau": math.tau,
+    **libraries.table(lambda library: library.numbers),
+}
+"""Numbers that have a name."""
 
 WIDENED: Final[dict[str, tuple[str, ...]]] = {"sum": ("uint8",), "clip": ("bool",)}
 """Those that give another dtype than torch does for some."""

@@ -90,7 +90,7 @@ def computed(name: str, call: Call) -> Making | None:
 
 def _like(alike: str, args: Args, named: Keywords) -> Making | None:
     """What torch would make of the arguments under this name, with the dtypes of numpy."""
-    keywords = {"dim" if name == "axis" else name: value for name, value in named.items()}
+    keywords = {_SETTINGS.get(name, name): value for name, value in named.items()}
     given = tuple(_as_tensor(value) for value in args)
     made = making(alike, given, keywords, ARRAY if alike == table.OF_PYTHON else None)
     if made is None:
@@ -107,6 +107,8 @@ def _like(alike: str, args: Args, named: Keywords) -> Making | None:
     return _array(made, kind)
 
 
+_SETTINGS: Final = {"axis": "dim", "keepdims": "keepdim"}
+"""Arguments that torch calls otherwise."""
 _MOVING: Final = frozenset((*table.METHODS.values(), "cat", "stack", "unsqueeze", "as_tensor", "clone", "long"))
 """Functions that leave labels what they are."""
 

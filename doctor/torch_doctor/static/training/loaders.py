@@ -10,7 +10,7 @@ from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import data, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.datasets import PARTS, ROWS, TENSORS
-from torch_doctor.static.training import devices, elsewhere, orders, presence, row_reading, rows, splitting
+from torch_doctor.static.training import arrays, devices, elsewhere, orders, presence, row_reading, rows, splitting
 from torch_doctor.static.values import (
     Bound,
     Call,
@@ -140,9 +140,16 @@ def _length(dataset: Value | None) -> int | None:
 
 
 def _told(dataset: Instance) -> int | None:
-    """The number of rows that the `__len__` of a project's data set returns, where it is written there."""
+    """The number of rows that the `__len__` of a project's data set returns: a number, or how long an attribute is."""
     written = _written(dataset)
-    return written.value if isinstance(written, p.Const) and type(written.value) is int else None
+    if isinstance(written, p.Const):
+        return written.value if type(written.value) is int else None
+    if isinstance(written, p.Attribute):
+        return _number(dataset.fields.get(written.name), default=None)
+    rows = _rows(dataset)
+    if isinstance(rows, Plain):
+        rows = arrays.tensor_of(rows)
+    return (_length(rows) or None) if isinstance(rows, (Tensor, Sequence)) else None
 
 
 def _written(dataset: Instance) -> p.Expr | None:

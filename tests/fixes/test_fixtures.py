@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests import sweep
+from tests.marks import rules_for
 from torch_doctor.cli.scan import command
+from torch_doctor.mending import with_proposals, without_harm
+from torch_doctor.scan import Options, scan
 
 ROOT = Path(__file__).parents[2]
 MARKER = re.compile(rb"[ \t]*# (?:[a-z-]+ )*TDR\d{3}(?:[ ,].*)?$", re.MULTILINE)
@@ -24,6 +28,11 @@ BAD = [
     for bad in sorted((ROOT / "fixtures").glob("TDR*/bad_*"))
     if not bad.stem.endswith(".fixed") and twin(bad).exists()
 ]
+ONE_IN = 1 if sweep.WHOLE else 8
+WITHOUT_TWIN = [
+    bad for bad in sorted((ROOT / "fixtures").glob("*/bad_*")) if ".fixed" not in bad.stem and not twin(bad).exists()
+][::ONE_IN]
+"""Other fixtures, of which many have fixes: a part of them, in which all rules are selected."""
 LEFT = [
     line.split(maxsplit=1)
     for line in (Path(__file__).parent / "not_mended.txt").read_text(encoding="utf-8").splitlines()
@@ -84,10 +93,35 @@ def test_a_fixture_becomes_its_twin(bad: Path, tmp_path: Path) -> None:
     expected = contents(without_markers(twin(bad), tmp_path / "twin"))
     if bad.is_file():
         expected = {bad.name: expected[twin(bad).name]}
-    mended(bad, folder, marked(bad))
+    assert "withheld" not in mended(bad, folder, marked(bad))
     assert contents(folder) == expected
     assert "Fixed" not in mended(bad, folder, marked(bad))
     assert contents(folder) == expected
+
+
+@pytest.mark.parametrize("bad", WITHOUT_TWIN, ids=name)
+def test_all_fixes_together_are_applied_and_cause_no_finding(
+    bad: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = without_markers(bad, tmp_path / "bad")
+    monkeypatch.chdir(folder)
+    options = Options(paths=(folder,), rules=rules_for(bad.parent.name))
+    report = with_proposals(scan(options), options)
+    offered = {(each.code, each.site) for each in report.findings if each.fix is not None}
+    if not offered:
+        return
+    left, fixed, withheld = without_harm(report, options, {}, unsafe=True)
+    assert not withheld
+    assert not fixed.errors
+    assert fixed.after != fixed.before
+    for path, content in fixed.after.items():
+        path.write_bytes(content)
+    now = scan(options).findings
+    assert [str(each.site) for each in now] == [str(each.site) for each in left.findings]
+    assert not {(each.code, site) for each, site in zip(fixed.findings, fixed.moved.values(), strict=True)} & {
+        (each.code, each.site) for each in now
+    }
+    assert len(now) <= len(report.findings) - len(offered & set(fixed.origins))
 
 
 @pytest.mark.parametrize("bad", [bad for bad in BAD if name(bad) in NOT_MENDED], ids=name)

@@ -53,7 +53,8 @@ def _attribute(edit: edits.Attribute, program: Program) -> Iterator[Piece]:
     except CannotEditError:
         found = program.statement(edit.site)
         if isinstance(found, cst.FunctionDef) and edit.name:
-            yield program.start(found.name), program.end(found.name), edit.name
+            for name in (found.name, *_of_base(program, found)):
+                yield program.start(name), program.end(name), edit.name
             return
         node = found.targets[0].target if isinstance(found, cst.Assign) else None  # type: ignore[assignment]
     if isinstance(node, cst.Call):
@@ -64,6 +65,19 @@ def _attribute(edit: edits.Attribute, program: Program) -> Iterator[Piece]:
     if not edit.name:
         start = program.outer(node.value)[1]
     yield start, end, edit.name
+
+
+def _of_base(program: Program, function: cst.FunctionDef) -> Iterator[cst.Name]:
+    """The name of a method where it calls that of its base class: it was meant there, too."""
+    for node in program.nodes():
+        if (
+            isinstance(node, cst.Attribute)
+            and node.attr.value == function.name.value
+            and isinstance(node.value, cst.Call)
+            and program.root(node.value.func) == "super"
+            and program.start(function) < program.start(node) < program.end(function)
+        ):
+            yield node.attr
 
 
 @made.register(edits.Successor)

@@ -7,6 +7,8 @@ from torch_doctor.checkup.symptoms import BY_NAME, Symptom
 
 TIE = 0.04
 """How much less than the best another reading may weigh that is as good."""
+LEAST = 0.4
+"""What a reading weighs at least; a lighter one is a guess."""
 MOST = 4
 
 
@@ -16,7 +18,7 @@ def readings(said: str) -> list[Symptom]:
     exact = next((each for each in BY_NAME.values() if each.name.lower() == name), None)
     if exact is not None:
         return [exact]
-    found = [(weight, BY_NAME[name]) for weight, name in weighed(said)]
+    found = [(weight, BY_NAME[name]) for weight, name in weighed(said) if weight >= LEAST]
     good = [symptom for weight, symptom in found if found[0][0] - weight < TIE]
     different = [
         each for number, each in enumerate(good) if all(each.causes != other.causes for other in good[:number])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 CIRCUMSTANCES = {
     "loading": """
-        load loaded loading reload reloaded reloading checkpoint ckpt restore restored restoring resume resuming
-        resumed state_dict load_state_dict saved save saving saved_model load_model continue_training
-        continuing_training pth pt_file load_from_checkpoint reloads torch_load from_pretrained picked_up
-        stored_model interrupted save_pretrained safetensors warm_start restarting_training continue_from
+        pretrained_weight pre_trained_weight load loaded loading reload reloaded reloading checkpoint ckpt restore
+        restored restoring resume resuming resumed state_dict load_state_dict saved save saving saved_model
+        load_model continue_training continuing_training pth pt_file load_from_checkpoint reloads torch_load
+        from_pretrained picked_up stored_model interrupted save_pretrained safetensors warm_start
+        restarting_training continue_from
     """,
     "multi": """
         two_cards multi_card multiple_cards 2_cards multi_gpu multiple_gpu multigpu ddp distributed dataparallel
@@ -46,10 +47,10 @@ CIRCUMSTANCES = {
         calling_eval call_eval using_eval in_eval set_to_eval eval_vs_train train_vs_eval track_running_stats
     """,
     "run": """
-        every_time_i_run each_time_i_run every_time_i_start each_time_i_train whenever_i_run each_training
-        each_trial run rerun runs_differ each_run every_run reproducibility reproducible deterministic run_to_run
-        different_runs two_runs same_code execution executions rerunning several_runs re_run every_time_i_train
-        same_settings same_config same_script twice
+        non_deterministic nondeterministic every_time_i_run each_time_i_run every_time_i_start each_time_i_train
+        whenever_i_run each_training each_trial run rerun runs_differ each_run every_run reproducibility
+        reproducible deterministic run_to_run different_runs two_runs same_code execution executions rerunning
+        several_runs re_run every_time_i_train same_settings same_config same_script twice
     """,
     "seed": "seed seeded seeding manual_seed random_seed",
     "repeated": """

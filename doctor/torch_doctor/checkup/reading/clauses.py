@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 REACH = 6
 """How many words after a negation it may be about."""
 NEGATED: dict[str, tuple[str, ...]] = {
+    "receives": ("none", "zero"),
     "reaches": ("low", "bad"),
     "reproduces": ("reproduces", "low"),
     "falls": ("stuck",), "grows": ("stuck",), "changes": ("stuck",), "learns": ("stuck", "unlearnt"), "training":
@@ -34,6 +35,8 @@ NEGATED: dict[str, tuple[str, ...]] = {
     "explodes": (), "jumps": (), "restarts": (), "random": (),
 }  # fmt: skip
 """What is said where the opposite is denied."""
+NOTHING = "nothing"
+"""Denies what goes before it."""
 MOVES = frozenset({"learns", "falls", "grows", "training", "good"})
 """What may stop."""
 UP = frozenset({"higher", "greater", "larger", "bigger", "more", "above", "exceeds"})
@@ -107,7 +110,7 @@ def _items(said: str) -> Iterator[Said]:
                 break
         else:
             word = words[place]
-            yield Said((NOT if word in NEGATIONS else word,))
+            yield Said((NOT if word in NEGATIONS and word != NOTHING else word,))
             place += 1
 
 
@@ -120,6 +123,8 @@ def _negated(items: list[Said]) -> list[Said]:
         if not stops and (item.words[-1] not in NEGATIONS or fails):
             continue
         near = _meant(items, place)
+        if near is None and NOTHING in item.words and place and items[place - 1].concepts & NEGATED.keys():
+            near = place - 1  # "learns nothing"
         if near is not None:
             concepts = items[near].concepts
             moves = stops and concepts & MOVES

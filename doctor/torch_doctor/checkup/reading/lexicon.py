@@ -34,7 +34,10 @@ SUBJECTS = {
     """,
     "gpu": "gpu cuda device nvidia mps tpu xla nvidia_smi rocm a100 v100 h100 rtx 3090 4090 t4 accelerator",
     "cpu": "cpu processor",
-    "gradient": "gradient grad backprop backpropagation backward",
+    "gradient": """
+        receive_grad receive_gradient get_grad get_gradient have_grad have_gradient has_grad has_gradient
+        receive_any_gradient gradient grad backprop backpropagation backward
+    """,
     "weights": """
         weight parameter param layer backbone encoder decoder bias head lora adapter conv embedding module submodule
         last_layer first_layer batchnorm_statistics running_mean running_var bn_stats batch_norm_statistics
@@ -50,9 +53,7 @@ SUBJECTS = {
         bert resnet vit classifier mlp gpt detector regressor agent policy dqn ppo llm
     """,
     "class": "class label category categories classes",
-    "lr": """
-        learning_rate lr scheduler lr_scheduler warmup warm_up learning_rates schedule lrscheduler onecyclelr cosine
-    """,
+    "lr": "learning_rate lr scheduler lr_scheduler learning_rates schedule lrscheduler onecyclelr cosine",
     "loader": """
         dataloader data_loader data_loading loading_data num_workers worker prefetch loading_images load_data
         load_image input_pipeline preprocessing augmentation transforms dataset_loading random_crop getitem collate
@@ -63,7 +64,10 @@ SUBJECTS = {
         first_epoch first_batch first_iteration first_step iteration_0 epoch_0 init initialization before_training
         untrained from_the_start outset right_at_the_beginning warmup_batch
     """,
-    "best": "best best_model best_checkpoint best_weights best_epoch early_stopping best_state",
+    "best": """
+        modelcheckpoint model_checkpoint wrong_epoch save_top_k checkpoint_callback best best_model best_checkpoint
+        best_weights best_epoch early_stopping best_state
+    """,
     "last": "last final latest last_epoch final_epoch",
     "batch": "batch minibatch mini_batch micro_batch",
     "input": "input sample example image images picture sentence text prompt query",
@@ -78,8 +82,9 @@ BEHAVIOURS = {
         nan nans inf infinity infinite not_a_number infs nan_values non_finite nonfinite overflow underflow -inf
     """,
     "falls": """
-        decrease drop fall fell decline reduce reduction down go_down went_down goes_down going_down lower lowering
-        shrink descend minimize minimise dropping decay diminish descent
+        go_below goes_below get_below gets_below fall_below falls_below drop_below drops_below decrease drop fall
+        fell decline reduce reduction down go_down went_down goes_down going_down lower lowering shrink descend
+        minimize minimise dropping decay diminish descent
     """,
     "learns": """
         learn learnt improve improvement converge convergence progress optimise optimize get_better gets_better
@@ -100,9 +105,10 @@ BEHAVIOURS = {
     """,
     "low": "low lower_than very_low too_low tiny small less lowish under",
     "stuck": """
-        sit sits forever sits_at stuck constant flat stagnate stagnant unchanged static stall hover constantly
-        does_nothing nothing_happens stay_at stays_at stay_around remain remains_at stay stays wont_move freezes
-        not_moving hang_around stand_still frozen_at stuck_at always_around fluctuate_around
+        bounce_around bouncing_around oscillates_around hovers_around fluctuating_around jumps_around sit sits
+        forever sits_at stuck constant flat stagnate stagnant unchanged static stall hover constantly does_nothing
+        nothing_happens stay_at stays_at stay_around remain remains_at stay stays wont_move freezes not_moving
+        hang_around stand_still frozen_at stuck_at always_around fluctuate_around
     """,
     "plateau": """
         nothing_more then_nothing nothing_else_happens plateau saturate saturation stagnates_after stops_improving
@@ -127,7 +133,7 @@ BEHAVIOURS = {
         larger_than_one more_than_one exceeds_one impossible bigger_than_100 higher_than_100 out_of_range
         larger_than_100 beyond_1 exceed_one above_high over_high greater_than_high more_than_high higher_than_one
     """,
-    "changes": "change update move modify modified moving altered drift overwritten drifting shift evolve",
+    "changes": "budge change update move modify modified moving altered drift overwritten drifting shift evolve",
     "differs": """
         different differ difference inconsistent inconsistency mismatch vary varies varying discrepancy diverse
         nondeterministic non_deterministic unreproducible irreproducible variance variation conflicting unmatched
@@ -163,17 +169,21 @@ BEHAVIOURS = {
     "finite": "finite",
     "reaches": "manage come_close reach achieve obtain attain get_close recreate acquire hit",
     "reproduces": "reproduce replicate recreate reproduction",
+    "receives": """
+        receive_grad receive_gradient get_grad get_gradient have_grad have_gradient has_grad has_gradient
+        receive_any_gradient
+    """,
     "works": """
         work working function functioning do_anything help effect effective apply have_effect trigger take_effect
     """,
     "broken": "broken break breaking breaks ignored ignore no_effect",
     "slow": """
-        slower_and_slower gets_slower get_slower become_slower becomes_slower getting_slower becoming_slower
-        slowing_down slows_down slow_down gets_longer longer_and_longer became_slower got_slower slowdown
-        slower_over_time slow slow_start slower slowly bottleneck lag takes_forever take_longer longer
-        takes_too_long too_long take_long long_time takes_long so_long speed throughput slowing sluggish takes_ages
-        faster performance_issue speedup takes_hours long_wait pause delay waits wait takes_minutes very_long
-        samples_per_second takes_more_time dominate
+        spent_in time_spent spend_in is_spent spends speed_up speeding_up slower_and_slower gets_slower get_slower
+        become_slower becomes_slower getting_slower becoming_slower slowing_down slows_down slow_down gets_longer
+        longer_and_longer became_slower got_slower slowdown slower_over_time slow slow_start slower slowly
+        bottleneck lag takes_forever take_longer longer takes_too_long too_long take_long long_time takes_long
+        so_long speed throughput slowing sluggish takes_ages faster performance_issue speedup takes_hours long_wait
+        pause delay waits wait takes_minutes very_long samples_per_second takes_more_time dominate
     """,
     "idle": """
         idle utilization utilisation underutilized gpu_usage gpu_util util starve starving low_usage 0_usage

@@ -19,7 +19,7 @@ ABOUT, BEHAVES, WHEN = 1.0, 2.0, 3.0
 """What a subject, a behaviour and a circumstance weigh."""
 OTHER = {
     "accumulation": 4.0, "frozen": 3.5, "half": 3.5, "multi": 3.5, "confused": 3.0, "exhausted": 3.0, "imbalance":
-    3.0, "memory": 3.0, "anyinput": 2.5, "batchsize": 2.5, "best": 2.5, "deserved": 1.8, "evalmode": 2.5, "plateau":
+    3.0, "jumps": 2.2, "memory": 3.0, "anyinput": 2.5, "batchsize": 2.5, "best": 2.5, "deserved": 1.8, "evalmode": 2.5, "plateau":
     2.5, "paper": 2.0, "repeated": 2.0, "run": 2.0, "bad": 1.5, "changes": 1.5, "class": 1.5, "falls": 1.5, "first":
     1.5, "gradient": 1.5, "grows": 1.5, "high": 1.5, "learns": 1.5, "loader": 1.5, "low": 1.5, "lr": 1.5, "same":
     1.5, "gpu": 1.2, "always": 1.0, "good": 1.0, "progressive": 1.0, "training": 0.9, "model": 0.8, "time": 0.8,

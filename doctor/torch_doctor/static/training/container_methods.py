@@ -165,10 +165,11 @@ def _get(run: Run, of: Mapping, name: str, call: Call) -> Value:
             run.heap.drop(of.fields, ("key", key.value))
         return run.resolve(found)
     default = call.argument(1) or NOTHING
-    if name == "setdefault":
-        run.heap.set(of.fields, ("key", key.value), default)
     rest = of.fields.get("rest")
-    return default if rest is None else join(rest, default)
+    found = default if rest is None else join(rest, default)
+    if name == "setdefault":  # what lies there already, or this from here on
+        run.heap.set(of.fields, ("key", key.value), found)
+    return found
 
 
 @handles(_MAPPINGS, "update")

@@ -37,4 +37,4 @@ def test_a_notebook_that_cannot_be_read_is_called_one(script: Script) -> None:
     script.trace.replace(event, site=event.site._replace(path="train.ipynb"))
     [finding] = script.findings(UnreadableSource)
     assert finding.message == "the notebook cannot be read and was not checked: not JSON: expecting value"
-    assert finding.help == "mend the file, or exclude it"
+    assert finding.help == "fix the file, or exclude it"

@@ -134,7 +134,7 @@ def _flags(paths: tuple[str, ...], given: dict[str, Any]) -> Flags:
         isolated=given["isolated"],
         respect_gitignore=given["gitignore"],
         force_exclude=given["force_exclude"],
-        ignore_noqa=given["ignore_noqa"],
+        ignore_noqa=given["ignore_noqa"] and given["add_noqa"] is None,  # what is suppressed needs no second comment
         stdin_filename=given["stdin_filename"],
     )
 

@@ -245,7 +245,7 @@ def _trace_of_problems(file: SourceFile, problems: Sequence[Problem]) -> Trace:
     trace = Trace(file.display)
     scope = Scope(ScopeKind.ROOT, problems[0].site)
     for problem in problems:
-        trace.add(Unreadable(site=problem.site, scope=scope, reason=problem.reason))
+        trace.add(Unreadable(site=problem.site, scope=scope, reason=problem.reason, older=problem.older))
     return trace
 
 

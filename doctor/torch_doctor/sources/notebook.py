@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.pattern import pattern
 from torch_doctor.sources.cells import blank_magics, is_foreign, leading_indent
+from torch_doctor.sources.older_grammar import in_newer_grammar
 from torch_doctor.sources.python import Failure, Unsupported, decode, parse
 from torch_doctor.sources.source import NEWLINE, Cell, Problem, SourceFile
 from torch_doctor.trace.site import Site
@@ -48,14 +49,15 @@ def read_notebook(path: Path, display: str, raw: bytes) -> tuple[SourceFile, lis
         if isinstance(problem, Failure):
             column, end_column = problem.column + len(indent), problem.end_column + len(indent)
             site = Site(display, problem.row, column, problem.end_row, end_column, number)
-            problems.append(Problem(site, problem.reason))
+            problems.append(Problem(site, problem.reason, older=text is not None))
         elif problem is not None:
             problems.append(Problem(Site(display, 1, 1, 1, 1, number), problem.reason, wrong=False))
         cells.append(Cell(number, row, len(lines), blanked=text is None, indent=len(indent)))
         texts.append("\n" * (len(lines) - 1) if text is None else text)
         originals.append("\n".join(lines))
         row += len(lines)
-    return SourceFile(path, display, "\n".join(texts), tuple(cells), "\n".join(originals)), problems
+    older = any(problem.older for problem in problems)
+    return SourceFile(path, display, "\n".join(texts), tuple(cells), "\n".join(originals), older=older), problems
 
 
 def code_of(raw: bytes) -> bytes:
@@ -67,7 +69,7 @@ def code_of(raw: bytes) -> bytes:
 
 
 def _readable(source: str, lines: list[str]) -> tuple[str | None, Failure | Unsupported | None]:
-    """The cell as plain Python; None, and why, where it is none."""
+    """The cell as plain Python, and what is wrong with it; None where it cannot be read at all."""
     if is_foreign(source):
         return None, None
     text = "\n".join(blank_magics(lines))
@@ -76,6 +78,8 @@ def _readable(source: str, lines: list[str]) -> tuple[str | None, Failure | Unsu
         # Only where it is no Python does IPython take `pip install torch` for a magic.
         text = "\n".join(blank_magics(lines, automatic=True))
         parsed = parse(text)
+    if isinstance(parsed, Failure):
+        return in_newer_grammar(text, parsed.row), parsed
     return (text, None) if isinstance(parsed, ast.Module) else (None, parsed)
 
 

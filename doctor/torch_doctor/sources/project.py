@@ -260,14 +260,29 @@ class Project:
         if isinstance(parsed, ast.Module):
             self._trees[file.path] = parsed, len(file.text)
             return parsed
+        older = self._as_newer(file, parsed) if isinstance(parsed, Failure) else None
+        self._note(file, parsed, older=older is not None)
+        if older is not None:
+            self._trees[file.path] = older, len(file.text)
+            return older
         self._treeless.add(file.path)
-        self._note(file, parsed)
         return None
 
-    def _note(self, file: SourceFile, why: Failure | Unsupported) -> None:
+    def _as_newer(self, file: SourceFile, failure: Failure) -> ast.Module | None:
+        """The tree of a file of Python 2, whose text is from here on what today's Python reads; None where it is none."""
+        from torch_doctor.sources.older_grammar import in_newer_grammar  # noqa: PLC0415 - nearly all files are valid
+
+        text = in_newer_grammar(file.text, failure.row)
+        parsed = None if text is None else parse(text)
+        if text is None or not isinstance(parsed, ast.Module):
+            return None
+        self._files[file.path] = SourceFile(file.path, file.display, text, original=file.text, older=True)
+        return parsed
+
+    def _note(self, file: SourceFile, why: Failure | Unsupported, *, older: bool = False) -> None:
         if isinstance(why, Failure):
             site = file.site(why.row, why.column, why.end_row, why.end_column)
-            problem = Problem(site, why.reason)
+            problem = Problem(site, why.reason, older=older)
         else:
             problem = Problem(file.site(1, 1, 1, 1), why.reason, wrong=False)
         if problem not in self._problems.setdefault(file.path, []):

@@ -36,6 +36,7 @@ class SourceFile(Struct, frozen=True, dict=True):
 
     `text` is decoded, without a byte order mark; of a notebook it is all code cells, one below the other, with what is
     not Python blanked in place. `original` is what stands in the file, row for row; of a notebook that is none, its JSON.
+    `older`: it is valid for an older Python, and `text` has other characters in some places of its rows.
     """
 
     path: Path
@@ -43,6 +44,7 @@ class SourceFile(Struct, frozen=True, dict=True):
     text: str
     cells: tuple[Cell, ...] | None = None
     original: str | None = None
+    older: bool = False
 
     @cached_property
     def lines(self) -> list[str]:
@@ -125,8 +127,10 @@ class Problem(Struct, frozen=True):
     """A place where source cannot be read, with the reader's own word.
 
     `wrong` is False where nothing is wrong with the source: only this interpreter, or its limits, cannot read it.
+    `older`: it is valid for an older Python, and was read as that.
     """
 
     site: Site
     reason: str
     wrong: bool = True
+    older: bool = False

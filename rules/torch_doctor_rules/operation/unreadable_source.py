@@ -63,13 +63,14 @@ class UnreadableSource(Rule):
             if event.site.path in told:
                 continue
             told.add(event.site.path)
-            remedy = "mend the syntax, or exclude the file"
+            remedy = "fix the syntax, or exclude the file"
             if event.site.cell is not None:
                 what = "the cell is not valid Python"
             elif event.site.path.endswith(".ipynb"):
-                what, remedy = "the notebook cannot be read", "mend the file, or exclude it"
+                what, remedy = "the notebook cannot be read", "fix the file, or exclude it"
             else:
                 what = "the file is not valid Python"
-            yield self.finding(
-                event.site, message(what + " and was not checked: {reason}", reason=event.reason), help=remedy
-            )
+            checked = "" if event.older else " and was not checked"
+            if event.older:
+                remedy = "port it to Python 3, or exclude the file; the rest of it was checked"
+            yield self.finding(event.site, message(what + checked + ": {reason}", reason=event.reason), help=remedy)

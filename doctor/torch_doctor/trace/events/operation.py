@@ -72,9 +72,13 @@ class ValueRead(Event, frozen=True, kw_only=True):
 
 
 class Unreadable(Event, frozen=True, kw_only=True):
-    """The source, or one cell of it, is not valid Python; `reason` is the parser's own word."""
+    """The source, or one cell of it, is not valid Python; `reason` is the parser's own word.
+
+    `older`: it is valid for an older Python, and the rest of it was checked.
+    """
 
     reason: str
+    older: bool = False
 
     def words(self, _: Names, /) -> str:
         return f"not valid Python: {self.reason}"

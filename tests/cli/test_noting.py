@@ -82,3 +82,13 @@ def test_it_goes_neither_with_fix_nor_with_stdin(write: Callable[..., Path], run
     write("train.py", "import torch\nloss.backward()\n")
     outcome = run("scan", "--add-noqa", "--fix")
     assert (outcome.status, outcome.err) == (2, "error: --add-noqa does not go with --fix\n")
+
+
+def test_a_second_run_adds_nothing(folder: Path, write: Callable[..., Path], run: Run) -> None:
+    write("train.py", "import torch\nloss.backward()\n")
+    run("scan", "--add-noqa")
+    once = (folder / "train.py").read_text()
+    assert once.count("TDR101") == 1
+    for options in [(), ("--ignore-noqa",), ("--ignore-noqa",)]:
+        assert run("scan", "--add-noqa", *options).err == "Suppressed 0 findings in 0 files.\n"
+        assert (folder / "train.py").read_text() == once

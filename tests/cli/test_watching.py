@@ -84,6 +84,20 @@ def test_what_is_wrong_with_the_command_ends_it(write: Callable[..., Path], run:
     assert (outcome.status, outcome.err) == (2, "error: --watch does not go with stdin\n")
 
 
+def test_a_file_that_is_saved_by_a_rename_is_still_watched(
+    folder: Path, write: Callable[..., Path], watching: Callable[..., Watching]
+) -> None:
+    write("train.py", "import torch\n")
+    watched = watching("train.py")
+    assert watched.until_ready() == ["No findings in 1 file."]
+    for text, told in [("torch.save(torch.nn.Linear(1, 1), 'm.pt')\n", "TDR601"), ("", "No findings in 1 file.")]:
+        new = write("train.py.new", "import torch\n" + text)
+        new.replace(folder / "train.py")
+        assert any(told in line for line in watched.until_ready())
+    watched.process.send_signal(signal.SIGINT)
+    assert watched.process.wait(timeout=60) == 130
+
+
 def test_without_watchfiles_one_line_says_what_to_install(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch_doctor.cli.watching.find_spec", lambda _: None)
     outcome = run("scan", "--watch")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -73,6 +75,25 @@ def test_a_diff_writes_nothing_and_says_what_would_be_written(folder: Path, fix:
     assert "+    optimizer.zero_grad()\n" in result.out
     assert "Would fix 1 finding in 1 file." in result.err
     assert script.read_text() == TRAINING
+
+
+def test_the_source_on_stdin_is_written_to_stdout_with_its_fixes(
+    run: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken, right = CLEARED.replace("step()", "step"), CLEARED
+    for source, status in [(broken, 0), (right, 0)]:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(source.encode())))
+        outcome = run("scan", "-", "--fix", "--stdin-filename", "train.py", "--isolated", "--select", "TDR111")
+        assert (outcome.status, outcome.out) == (status, right)
+    assert "No findings" in outcome.err
+
+
+def test_with_stdin_no_other_file_is_fixed(
+    run: Callable[..., Outcome], write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("other.py", "import torch\n")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"import torch\n")))
+    assert run("scan", "-", "other.py", "--fix").err == "error: --fix takes no other path beside stdin\n"
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
@@ -294,6 +315,7 @@ def test_a_model_that_the_script_reads_whole_is_saved_whole(folder: Path, fix: F
 
 SAVED = """\
 import os
+import sys
 import sys
 
 import torch

@@ -24,8 +24,8 @@ def newer(text: str) -> str | None:
         'print "%d: %f" % (\n    epoch,\n    loss)',
         'if epoch: print "first"',
         "x = 1; print x",
-        'try:\n    load()\nexcept IOError, error:\n    pass',
-        'try:\n    load()\nexcept (IOError, OSError), error:\n    pass',
+        "try:\n    load()\nexcept IOError, error:\n    pass",
+        "try:\n    load()\nexcept (IOError, OSError), error:\n    pass",
         'raise ValueError, "no file " + path',
         "if a <> b: pass",
         "n = 10L",
@@ -61,7 +61,15 @@ def test_several_constructs_in_one_file_are_all_read() -> None:
 
 @pytest.mark.parametrize(
     "statement",
-    ["class = 3", "def f(:\n    pass", "x = (1,\ny = 2", "<<<<<<< HEAD\nx = 1", "    x = 1\n  y = 2", "exec code", "print loss if"],
+    [
+        "class = 3",
+        "def f(:\n    pass",
+        "x = (1,\ny = 2",
+        "<<<<<<< HEAD\nx = 1",
+        "    x = 1\n  y = 2",
+        "exec code",
+        "print loss if",
+    ],
 )
 def test_what_no_python_reads_is_left_as_it_is(statement: str) -> None:
     assert newer(statement) is None

@@ -34,7 +34,7 @@ def mend(report: Report, options: Options, wanted: Fixing) -> tuple[Report, Mend
     while True:
         left, mended, withdrawn = without_harm(report, options, withdrawn, unsafe=wanted.unsafe)
         mended.withdrawn += [line for line in told if line not in mended.withdrawn]
-        if wanted.diff or not mended.after:
+        if wanted.diff or not mended.after or options.overlay:
             return left, mended
         _write(mended, mended.after)
         if options.probe is None:
@@ -87,6 +87,12 @@ def _write(mended: Mended, contents: dict[Path, bytes]) -> None:
             rewrite(path, content)
         except OSError as error:  # noqa: PERF203 - the other files are still written
             mended.errors.append(f"{mended.shown[path]} cannot be written: {error.strerror}")
+
+
+def fixed_stdin(mended: Mended | None, options: Options) -> bytes:
+    """Return the source that was read from stdin, with the fixes applied."""
+    [(path, raw)] = options.overlay.items()
+    return raw if mended is None else mended.after.get(path, raw)
 
 
 def differences(mended: Mended) -> Iterable[str]:

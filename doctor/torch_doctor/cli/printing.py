@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+import click
 from msgspec.structs import replace
 
 from torch_doctor.cli.streams import PLAIN, is_terminal, look_of, write, write_file
@@ -31,12 +32,20 @@ class Printing:
     """Prints a report in the formats that were asked for."""
 
     def __init__(
-        self, options: Options, outputs: Sequence[tuple[str, Path | None]], *, color: str, statistics: bool
+        self,
+        options: Options,
+        outputs: Sequence[tuple[str, Path | None]],
+        *,
+        color: str,
+        statistics: bool,
+        err: bool = False,
     ) -> None:
+        """`err`: what would go to stdout goes to stderr, as stdout has the fixed source."""
         self._options = options
         self._outputs = outputs
         self._color = color
         self._statistics = statistics
+        self._err = err
         self._shown: dict[str, frozenset[Shown]] = {}
 
     def first(self, report: Report) -> None:
@@ -44,7 +53,7 @@ class Printing:
         from torch_doctor.report.afterwards import shown  # noqa: PLC0415 - only where scripts are run
 
         for name, file in self._outputs:
-            if file is None and name in FOR_PEOPLE and not self._statistics and is_terminal(sys.stdout):
+            if file is None and name in FOR_PEOPLE and not (self._statistics or self._err) and is_terminal(sys.stdout):
                 self._print(report, name)
                 sys.stdout.flush()
                 self._shown[name] = frozenset(map(shown, report.findings))
@@ -76,8 +85,12 @@ class Printing:
             from torch_doctor.report import afterwards  # noqa: PLC0415 - only where scripts were run
 
             render = afterwards.render(name, self._shown[name])
-        look = look_of(self._color, sys.stdout)
-        write(self._rendered(render, report, name, look), colours=look.paint.colours)
+        look = look_of(self._color, sys.stderr if self._err else sys.stdout)
+        text = self._rendered(render, report, name, look)
+        if self._err:
+            click.echo(text, nl=False, err=True, color=look.paint.colours)
+        else:
+            write(text, colours=look.paint.colours)
 
     def _rendered(self, render: Render, report: Report, name: str, look: Look) -> str:
         """The report as text; findings that cannot be written are left out, and that is said."""

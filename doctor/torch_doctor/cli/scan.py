@@ -18,6 +18,7 @@ from torch_doctor.cli.printing import Printing
 from torch_doctor.cli.probe_options import ProbeCommand, probe_options, probing
 from torch_doctor.cli.progress import Progress
 from torch_doctor.cli.settings import Flags, formats, settings, split
+from torch_doctor.cli.streams import write_bytes
 from torch_doctor.cli.telling import show_outputs, talk, tell_mended
 from torch_doctor.rule import Level, Verdict
 
@@ -67,10 +68,9 @@ def _once(ctx: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> 
     )
     outputs = formats(given["output_format"], loaded, given["output_file"])
     options = replace(options, executor=_executor(given["executor"], options))
-    if wanted is not None and options.overlay:
-        raise click.UsageError("--fix writes files, and stdin is none: name the file")  # noqa: EM101, TRY003
     options, narrowed = narrowing(given, options, loaded)
-    printing = Printing(options, outputs, color=given["color"], statistics=given["statistics"])
+    echoes = _fixes_stdin(wanted, options)
+    printing = Printing(options, outputs, color=given["color"], statistics=given["statistics"], err=echoes)
     with Progress(wanted=not given["quiet"], found=printing.first) as progress:
         report = _scanned(options, progress)
         if wanted is not None or WITH_FIXES.intersection(name for name, _ in outputs):
@@ -80,6 +80,10 @@ def _once(ctx: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> 
             from torch_doctor.cli.mending import mend  # noqa: PLC0415 - libcst is slow to import
 
             report, mended = mend(report, options, wanted)
+        if echoes:
+            from torch_doctor.cli.mending import fixed_stdin  # noqa: PLC0415 - as above
+
+            write_bytes(fixed_stdin(mended, options))
     if narrowed is not None:
         narrowed.finish(report, options, quiet=given["quiet"])
     instead = _instead(report, options, mended, wanted, given)
@@ -118,6 +122,14 @@ def _hints(report: Report, options: scanning.Options, paths: tuple[str, ...], gi
     yield f"to look further, {'run with --probe or ' * (options.probe is None)}use `torch-doctor checkup {script}`"
     if report.notes and not given["verbose"]:
         yield "-v says what was not looked at"
+
+
+def _fixes_stdin(wanted: Fixing | None, options: scanning.Options) -> bool:
+    """Return whether the fixed source goes to stdout, as it was read from stdin."""
+    if wanted is not None and options.overlay and len(options.paths) > 1:
+        message = "--fix takes no other path beside stdin"
+        raise click.UsageError(message)
+    return wanted is not None and not wanted.diff and bool(options.overlay)
 
 
 def _flags(paths: tuple[str, ...], given: dict[str, Any]) -> Flags:

@@ -65,6 +65,27 @@ def write(text: str, *, colours: bool = False) -> None:
         raise click.ClickException(message) from None
 
 
+def write_bytes(content: bytes) -> None:
+    """Write to stdout without changing a byte.
+
+    Raises:
+        ClickException: as `write`.
+    """
+    stdout: Any = sys.stdout
+    if stdout is None:
+        message = "stdout is closed: there is nowhere to write to"
+        raise click.ClickException(message)
+    try:
+        stdout.flush()
+        stdout.buffer.write(content)
+        stdout.buffer.flush()
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise
+        message = f"stdout cannot be written: {error.strerror}"
+        raise click.ClickException(message) from None
+
+
 def write_file(path: Path, text: str) -> None:
     """Write a file in one go: those who read it see the old one or the new one.
 

@@ -54,14 +54,25 @@ def _changes(paths: Sequence[str]) -> Iterator[bool]:
     """Something once at first (True), and for each group of changes (False); what changes meanwhile is one of the next."""
     from watchfiles import DefaultFilter, watch  # noqa: PLC0415 - only where it is installed
 
+    absolute = [os.path.abspath(path) for path in paths]  # noqa: PTH100 - links stay as they are
+    folders = [path for path in absolute if os.path.isdir(path)]  # noqa: PTH112 - as given
+    files = frozenset(absolute) - frozenset(folders)
+
     class Filter(DefaultFilter):
-        """Source and settings, outside of the folders of git, caches and environments."""
+        """Source and settings, outside of the folders of git, caches and environments; of other folders, the given files."""
 
         def __call__(self, change: Change, path: str) -> bool:
-            return path.endswith(WATCHED) and super().__call__(change, path)
+            if path in files:
+                return True
+            inside = any(path.startswith(os.path.join(folder, "")) for folder in folders)  # noqa: PTH118 - as above
+            return inside and path.endswith(WATCHED) and super().__call__(change, path)
 
+    # A file that an editor replaces is another file: what is watched is the folder that holds it.
+    watched = dict.fromkeys((*folders, *map(os.path.dirname, files)))
     first = True
-    for changes in watch(*paths, watch_filter=Filter(), rust_timeout=WAITING, yield_on_timeout=True):
+    for changes in watch(
+        *watched, watch_filter=Filter(), rust_timeout=WAITING, yield_on_timeout=True, recursive=bool(folders)
+    ):
         if first or changes:
             yield first
         first = False

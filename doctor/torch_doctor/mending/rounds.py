@@ -131,9 +131,17 @@ class _Attempt:
                 and origin not in self._refused
                 and not refuted
                 and (repairs or first is not None)
+                and self._is_of_stdin(finding)
             ):
                 found.append(finding)
         return found
+
+    def _is_of_stdin(self, finding: Finding) -> bool:
+        """Return whether a fix leaves all files but stdin alone, where source is read from there."""
+        overlay, fix = self._options.overlay, finding.fix
+        return not overlay or (
+            fix is not None and all(self._path(change.site.path) in overlay for change in fix.changes)
+        )
 
     def _origin(self, finding: Finding) -> Key:
         """Return what a finding of this round was called in the original source; itself where it was not there."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Callable
-from re import Match
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from torch_doctor.pattern import pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from re import Match
 
 LONGEST_SOURCE = 500_000  # characters: each round parses the text once more
 MOST_ROUNDS = 60

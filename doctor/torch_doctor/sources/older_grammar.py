@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from torch_doctor.pattern import pattern
+from torch_doctor.sources.source import SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +56,17 @@ OLDER = (
     _older(r"\b(?:0[xX][0-9a-fA-F]+|[0-9]+)(?P<gone>[lL])\b", _blanked),
 )
 """Statements and tokens of Python 2, and `async=`, which torch had as an argument until Python 3.7 reserved the word."""
+
+
+def read_as_older(file: SourceFile, row: int) -> tuple[SourceFile, ast.Module] | None:
+    """Return a file of Python 2 as today's Python reads it, with its tree; None where that does not help.
+
+    `row` is the row, from 1, that the parser refused.
+    """
+    text = in_newer_grammar(file.text, row)
+    if text is None:
+        return None
+    return SourceFile(file.path, file.display, text, original=file.text, older=True), ast.parse(text)
 
 
 def in_newer_grammar(text: str, row: int) -> str | None:

@@ -13,6 +13,7 @@ from torch_doctor.sources.bounded import Bounded
 from torch_doctor.sources.discovery import display, walk
 from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.mentions import Mentions, identifiers
+from torch_doctor.sources.older_grammar import read_as_older
 from torch_doctor.sources.python import Failure, Unsupported, decode, parse
 from torch_doctor.sources.relevance import matters, no_json
 from torch_doctor.sources.source import Problem, SourceFile
@@ -102,7 +103,11 @@ class Project:
             raw = self.raw(path)
         except OSError:
             return b""
-        return _code_of(raw) if _is_notebook(path) else raw
+        if not _is_notebook(path):
+            return raw
+        from torch_doctor.sources.notebook import code_of  # noqa: PLC0415 - few scans meet one
+
+        return code_of(raw)
 
     def matters(self, path: Path) -> bool:
         """Whether the file mentions a library that we know training of, or is a notebook that may have, and is broken."""
@@ -260,31 +265,17 @@ class Project:
         if isinstance(parsed, ast.Module):
             self._trees[file.path] = parsed, len(file.text)
             return parsed
-        older = self._as_newer(file, parsed) if isinstance(parsed, Failure) else None
+        older = read_as_older(file, parsed.row) if isinstance(parsed, Failure) else None
         self._note(file, parsed, older=older is not None)
-        if older is not None:
-            self._trees[file.path] = older, len(file.text)
-            return older
-        self._treeless.add(file.path)
-        return None
-
-    def _as_newer(self, file: SourceFile, failure: Failure) -> ast.Module | None:
-        """The tree of a file of Python 2, whose text is from here on what today's Python reads; None where it is none."""
-        from torch_doctor.sources.older_grammar import in_newer_grammar  # noqa: PLC0415 - nearly all files are valid
-
-        text = in_newer_grammar(file.text, failure.row)
-        parsed = None if text is None else parse(text)
-        if text is None or not isinstance(parsed, ast.Module):
+        if older is None:
+            self._treeless.add(file.path)
             return None
-        self._files[file.path] = SourceFile(file.path, file.display, text, original=file.text, older=True)
-        return parsed
+        self._files[file.path], self._trees[file.path] = older[0], (older[1], len(file.text))
+        return older[1]
 
     def _note(self, file: SourceFile, why: Failure | Unsupported, *, older: bool = False) -> None:
-        if isinstance(why, Failure):
-            site = file.site(why.row, why.column, why.end_row, why.end_column)
-            problem = Problem(site, why.reason, older=older)
-        else:
-            problem = Problem(file.site(1, 1, 1, 1), why.reason, wrong=False)
+        place = (why.row, why.column, why.end_row, why.end_column) if isinstance(why, Failure) else (1, 1, 1, 1)
+        problem = Problem(file.site(*place), why.reason, wrong=isinstance(why, Failure), older=older)
         if problem not in self._problems.setdefault(file.path, []):
             self._problems[file.path].append(problem)
 
@@ -303,12 +294,6 @@ def _same_file(path: Path, other: Path) -> bool:
 
 def _largest(path: Path) -> int:
     return LARGEST_NOTEBOOK if _is_notebook(path) else LARGEST_PYTHON
-
-
-def _code_of(raw: bytes) -> bytes:
-    from torch_doctor.sources.notebook import code_of  # noqa: PLC0415 - few scans meet one
-
-    return code_of(raw)
 
 
 def _is_notebook(path: Path) -> bool:

@@ -217,9 +217,9 @@ def _compared(items: list[Said]) -> frozenset[str]:
     left = frozenset[str]().union(*(item.concepts for item in items[:place]))
     right = frozenset[str]().union(*(item.concepts for item in items[place + 1 :]))
     before = words[: words.index(between) + 1][-5:]
-    if not ({"validation", "inference"} & (left | right) and "training" in left | right):
-        return frozenset()
     validation_first = "training" in right and bool({"validation", "inference"} & left)
+    if not validation_first and not ("training" in left and {"validation", "inference"} & right):
+        return frozenset()
     up = bool(UP & {*before}) or "better" in before
     down = bool(DOWN & {*before}) or "worse" in before
     if up == down:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 SUBJECTS = {
     "loss": """
-        loss loos lose_function cost objective criterion bce bce_loss cross_entropy nll mse elbo kl perplexity ppl
-        lossfunction loss_function
+        dice_loss diceloss iou_loss giou_loss mae_loss mse_loss metric_loss detection_loss segmentation_loss
+        reconstruction_loss recognition_loss loss loos lose_function cost objective criterion bce bce_loss
+        cross_entropy nll mse elbo kl perplexity ppl lossfunction loss_function
     """,
     "error": "error exception runtimeerror valueerror crash traceback",
     "accuracy": "accuracy acc accuracies top_1 top1 top_5 top5",

@@ -13,7 +13,7 @@ SIGNS: dict[str, str] = {
         loss/always+-1, loss/broken, loss/falls+-1.5, stuck+-1, optimizer/broken, loss/stuck multi|half|loading+-3""",
     "the loss decreases, then stays flat": """
         plateau, loss|training|model|accuracy/plateau, stuck later+1, falls|learns|grows stuck later, later plateau,
-        loss falls stuck+1, loss/falls/slow+1, learns/slow, loss/falls/low+-1""",
+        loss falls stuck later+0.5, loss/falls/stuck+1, loss/falls/slow+1, learns/slow, loss/falls/low+-1""",
     "training is fine and validation is bad": """
         validation|training/good|works input|data/bad+1, inference/bad|low|wrong,
         inference output|result|metric|accuracy/wrong|bad|low+1, overfit, gap training|validation,

@@ -265,3 +265,71 @@ def test_a_fix_is_withheld_where_a_function_reads_the_values_that_nobody_calls(
     )
     assert script.read_text() == source
     assert "would read raw scores instead of probabilities" in result.err
+
+
+LIGHTNING = """\
+import lightning as L
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Net(L.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 1)
+
+    def forward(self, x):
+        return torch.sigmoid(self.fc(x))
+
+    def training_step(self, batch, index):
+        x, y = batch
+        return F.binary_cross_entropy_with_logits(self(x), y)
+
+    def {hook}(self, batch, index):
+        x, y = batch
+        {body}
+
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters())
+
+
+loader = DataLoader(TensorDataset(torch.randn(64, 8), torch.randint(0, 2, (64, 1)).float()), batch_size=32)
+trainer = L.Trainer(max_epochs=1)
+trainer.fit(Net(), loader, loader)
+{after}
+"""
+LOSS = 'self.log("loss", F.binary_cross_entropy_with_logits(self(x), y))'
+
+
+@pytest.mark.parametrize(
+    ("hook", "body", "after", "expected"),
+    [
+        ("validation_step", LOSS, "", True),
+        ("validation_step", 'self.log("accuracy", ((self(x) > 0.5) == y).float().mean())', "", False),
+        ("validation_step", 'return {"scores": self(x)}', "", False),
+        ("predict_step", "return self(x)", "", False),
+        ("validation_step", LOSS, "print(trainer.predict(Net(), loader))", False),
+    ],
+)
+def test_what_a_trainer_gets_is_read(folder: Path, hook: str, body: str, after: str, expected: bool) -> None:
+    script = folder / "train.py"
+    script.write_text(LIGHTNING.format(hook=hook, body=body, after=after))
+    options = Options(paths=(script,), rules=tuple(rule for rule in all_rules() if rule.code == "TDR204"))
+    (finding,) = with_proposals(scan(options), options).findings
+    assert (finding.fix is not None) is expected
+
+
+def test_what_a_forward_that_nobody_calls_returns_beside_its_loss_is_read(folder: Path) -> None:
+    script = folder / "model.py"
+    script.write_text(
+        "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n\nclass Classifier(nn.Module):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.fc = nn.Linear(8, 3)\n\n"
+        "    def forward(self, x, labels):\n        scores = torch.softmax(self.fc(x), dim=1)\n"
+        "        loss = F.cross_entropy(scores, labels)\n        return loss, scores\n"
+    )
+    options = Options(paths=(script,), rules=tuple(rule for rule in all_rules() if rule.code == "TDR201"))
+    (finding,) = with_proposals(scan(options), options).findings
+    assert finding.fix is None
+    assert "line 11 reads them" in finding.help

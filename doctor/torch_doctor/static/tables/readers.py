@@ -40,3 +40,5 @@ EXPORTS: Final = frozenset(
      "torch.save")
 )  # fmt: skip
 """They write a model to a file, for others to call."""
+PREDICTS: Final = "predict"
+"""The method of trainers that returns what a model gives."""

@@ -151,7 +151,10 @@ def _hook(run: Run, module: Module, name: str, call: Call) -> Value | None:
     if found is None or not isinstance(found[0], FunctionValue):
         return None
     wanted = sum(parameter.kind == "plain" for parameter in found[0].node.parameters) - 1
-    return run.call(Bound(found[0], module), Call(call.args[: max(wanted, 0)], {}, call.node))
+    result = run.call(Bound(found[0], module), Call(call.args[: max(wanted, 0)], {}, call.node))
+    for observe in run.observers.handed_back:
+        observe(run, result, found[0].node)
+    return result
 
 
 def train(run: Run, thing: Instance, node: p.Node) -> None:

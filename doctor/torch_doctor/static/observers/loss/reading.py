@@ -179,9 +179,14 @@ class Reading(Observer):
 
     def _export(self, run: Run, func: Value, name: str, call: Call) -> None:
         """Code out of sight gets a model, which it may call, or a file for others to call."""
-        unseen = isinstance(func, Unknown) or (
-            isinstance(func, Lib)
-            and (name in readers.EXPORTS or not (libraries.harmless(name) or libraries.heard_of(name)))
+        predicts = isinstance(func, Method) and func.name == readers.PREDICTS
+        unseen = (
+            predicts
+            or isinstance(func, Unknown)
+            or (
+                isinstance(func, Lib)
+                and (name in readers.EXPORTS or not (libraries.harmless(name) or libraries.heard_of(name)))
+            )
         )
         for value in call.values if unseen else ():
             if isinstance(value, Module):

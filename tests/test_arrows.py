@@ -51,7 +51,7 @@ ARROWS = {
     "checkup": {"edits", "environments", "probe", "probing", "report", "rule", "scan", "sources", "trace"},
     "testing": {"rule", "scan"},
     "knowledge": {"static", "trace"},
-    "mending": {"edits", "fixes", "rule", "scan", "trace"},
+    "mending": {"edits", "fixes", "probing", "rule", "scan", "sources", "trace"},
     "server": {"edits", "fixes", "mending", "pattern", "report", "rule", "scan", "sources", "trace"},
     "cli": {
         "cache",

@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from torch_doctor.processes import cores
+from torch_doctor.rule import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from torch_doctor.probe import Attention, Outcome, Own
     from torch_doctor.probe.climb import Climb
-    from torch_doctor.rule import Rule
+    from torch_doctor.rule import Finding, Rule
     from torch_doctor.sources.project import Project
-    from torch_doctor.trace import Site, Trace
+    from torch_doctor.trace import Run, Site, Trace
 
 NOTEBOOK = ".ipynb"
 ROOM = 2048 << 20  # bytes of memory that a run of a small script takes, generously
+
+
+class Figuring(Struct):
+    """What runs record that are compared with others.
+
+    `keeps` names what a fix may change, which is recorded so that the other run can put it back; `before` holds the runs of
+    the original, by the scripts' names, and `runs` what came of these ones.
+    """
+
+    keeps: frozenset[str] = frozenset()
+    before: Mapping[str, Run] = field(default_factory=dict)
+    runs: dict[str, Run] = field(default_factory=dict)
+
+    def asked(self, script: str) -> dict[str, object]:
+        """Return what the agent is asked to do."""
+        before = self.before.get(script)
+        replays = {} if before is None else {what: before.replays.get(what, []) for what in self.keeps}
+        return {"keeps": [] if before else sorted(self.keeps), "replays": replays}
 
 
 class Probing(Struct, frozen=True, kw_only=True):
@@ -31,7 +52,8 @@ class Probing(Struct, frozen=True, kw_only=True):
     machine has room for). `server`: a server that keeps torch imported forks the processes, or one of the
     command's `own`.
     `sinks` are methods that want numbers, by the package that has them, and how each uses what it is given. Of `places` each
-    run tells whether it came there. `climb` is a checkup that is wanted besides.
+    run tells whether it came there. `climb` is a checkup that is wanted besides. `figuring`: the runs are to be compared with
+    others.
     """
 
     args: tuple[str, ...] = ()
@@ -47,6 +69,7 @@ class Probing(Struct, frozen=True, kw_only=True):
     sinks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     places: frozenset[Site] = frozenset()
     climb: Climb | None = None
+    figuring: Figuring | None = None
 
 
 class Runnable(Struct, frozen=True):
@@ -55,6 +78,22 @@ class Runnable(Struct, frozen=True):
     project: Project
     scripts: Sequence[Path]
     traces: Sequence[Trace]
+
+
+def saw_nothing(finding: Finding) -> bool:
+    """Whether the run reached the line of a finding, to its end, and nothing of the kind happened there."""
+    from torch_doctor.probe.verdicts import SAW_NO  # noqa: PLC0415 - only where it is asked for
+
+    return finding.verdict is Verdict.NOT_REACHED and any(each.claim.startswith(SAW_NO) for each in finding.evidence)
+
+
+@contextlib.contextmanager
+def served(how: Probing) -> Iterator[Probing]:
+    """Give a way of running scripts several times: torch is imported once for all runs."""
+    from torch_doctor.probe import Own  # noqa: PLC0415 - only where it is asked for
+
+    with contextlib.closing(Own(several=True)) as own:
+        yield replace(how, own=own)
 
 
 def jobs_for(scripts: int, how: Probing) -> int:
@@ -100,8 +139,12 @@ def probed(script: Path, part: Runnable, rules: Sequence[Rule], how: Probing, at
         sinks=how.sinks,
         places=how.places,
         climb=how.climb,
+        figures=None if how.figuring is None else how.figuring.asked(project.shown(script)),
     )
     try:
-        return probe(request, rules, part.traces, Names(project.shown, project.displayed, placed, laid), attention)
+        outcome = probe(request, rules, part.traces, Names(project.shown, project.displayed, placed, laid), attention)
+        if how.figuring is not None and outcome.trace is not None and outcome.trace.run is not None:
+            how.figuring.runs[project.shown(script)] = outcome.trace.run
+        return outcome
     finally:
         attention.follower.done(project.shown(script))

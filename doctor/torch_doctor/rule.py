@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from torch_doctor.edits import Call, Edit, Epoch, Proposal
+from torch_doctor.edits import Call, Edit, Epoch, Figure, Proposal
 from torch_doctor.packages import modules, offers
 from torch_doctor.reading import events_named_in
 from torch_doctor.trace import Broken, Site
@@ -119,15 +119,15 @@ class Rule(abc.ABC):
     """One way in which training goes wrong, judged from a trace.
 
     The class docstring of a rule is its documentation page. `witness` is "S", "P" or "SP". `needs` names the instruments
-    that the probe has to use beside those it always uses; `explained_by` the codes beside whose findings the probe does
-    not report one of this rule, because they have the same cause and say more; `voided_by` what must be real for a run to
-    say anything (words of `StandIn.voids`: "values", "weights", ...; "actions" voids all). `only_confirms`: what a run alone shows
-    is not reported: only the source can say that nothing excuses it. `needs_end`: nor where the run broke off, because
-    what is missing might have come later. `compares_ranks`: a run in several processes may say what one process cannot.
-    `yields_to` names the codes whose finding at the very same place says more than one of this rule, `step_of` those of
-    whose trail such a finding is a step. `shown_by`: what has to happen at a finding's place, so that a run shows the bug
-    or that there is none, in words that follow "the run saw no".
-    `meant`: what was meant where a finding is; other bugs may hide behind it.
+    that the probe has to use beside those it always uses; `explained_by` the codes beside whose findings the probe does not
+    report one of this rule, because they have the same cause and say more; `voided_by` what must be real for a run to say
+    anything (words of `StandIn.voids`: "values", "weights", ...; "actions" voids all). `only_confirms`: what a run alone
+    shows is not reported: only the source can say that nothing excuses it. `needs_end`: nor where the run broke off,
+    because what is missing might have come later. `compares_ranks`: a run in several processes may say what one process
+    cannot. `yields_to` names the codes whose finding at the very same place says more than one of this rule, `step_of`
+    those of whose trail such a finding is a step. `shown_by`: what has to happen at a finding's place, so that a run shows
+    the bug or that there is none, in words that follow "the run saw no". `meant`: what was meant there; other bugs may hide
+    behind it. `fix_changes`: the figures that a fix may change.
     """
 
     code: ClassVar[str]
@@ -135,6 +135,7 @@ class Rule(abc.ABC):
     level: ClassVar[Level]
     witness: ClassVar[str]
     fix: ClassVar[Fix] = Fix.NONE
+    fix_changes: ClassVar[frozenset[Figure]] = frozenset(Figure)
     needs: ClassVar[frozenset[str]] = frozenset()
     explained_by: ClassVar[frozenset[str]] = frozenset()
     voided_by: ClassVar[frozenset[str]] = frozenset()
@@ -154,8 +155,7 @@ class Rule(abc.ABC):
         """Whether the probe's `trace` came to a static `finding` under conditions in which its bug would have shown.
 
         It is asked only where `check` found nothing of the kind in the trace. True: the bug is refuted. False: the run
-        did not come there. Text: the run came there and it cannot be told, for this reason. A rule that does not know
-        says so.
+        did not come there. Text: the run came there and it cannot be told, for this reason.
         """
         return "this rule does not know what a run would have shown"
 

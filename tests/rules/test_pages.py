@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from torch_doctor.rule import Level
+from torch_doctor.edits import Figure
+from torch_doctor.report.rule_pages import page
+from torch_doctor.rule import Fix, Level
 from torch_doctor_rules import rules
 
 if TYPE_CHECKING:
@@ -47,6 +49,16 @@ def test_the_page_refers_to_documentation(rule: type[Rule]) -> None:
 def test_a_rule_says_how_much_it_matters_and_who_proves_it(rule: type[Rule]) -> None:
     assert isinstance(rule.level, Level)
     assert rule.witness in {"S", "P", "SP"}
+
+
+@EACH
+def test_a_rule_with_a_fix_declares_what_it_may_change_and_its_page_says_so(rule: type[Rule]) -> None:
+    assert ("fix_changes" in vars(rule)) == (rule.fix is not Fix.NONE)
+    line = next((line for line in page(rule()).splitlines() if line.startswith("Fix: ")), "")
+    assert [each for each in Figure if each.value in line] == (
+        [each for each in Figure if each in rule.fix_changes] if rule.fix is not Fix.NONE else []
+    )
+    assert line.startswith(f"Fix: {rule.fix.value}; ") == (rule.fix is not Fix.NONE)
 
 
 @EACH

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import difflib
+import functools
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from torch_doctor import scan as scanning
 from torch_doctor.fixes import rewrite
-from torch_doctor.mending import with_proposals, without_harm
-from torch_doctor.rule import Verdict
+from torch_doctor.mending import Compared, Comparison, proved, verdicts, without_harm
+from torch_doctor.probing import served
 from torch_doctor.sources.source import NEWLINE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from torch_doctor.cli.fixing import Fixing
-    from torch_doctor.mending import Mended
+    from torch_doctor.mending import Key, Mended
     from torch_doctor.scan import Options, Report
-    from torch_doctor.trace import Site
 
 
 def mend(report: Report, options: Options, wanted: Fixing) -> tuple[Report, Mended]:
@@ -29,56 +28,44 @@ def mend(report: Report, options: Options, wanted: Fixing) -> tuple[Report, Mend
     A scan with the changes follows each round, in memory; files are written at the end, and with `--diff` not at all.
     With a probe the scripts are run once more, and what the run still shows is taken back.
     """
-    withdrawn: dict[tuple[str, Site], str] = {}
+    writes = not (wanted.diff or options.overlay)
+    if options.probe is None or not writes:
+        left, mended, _ = without_harm(report, options, {}, unsafe=wanted.unsafe)
+        if writes:
+            _write(mended, mended.after)
+        return left, mended
+    with served(options.probe) as probe:
+        return _mended(report, replace(options, probe=probe), unsafe=wanted.unsafe)
+
+
+def _mended(report: Report, options: Options, *, unsafe: bool) -> tuple[Report, Mended]:
+    """Mend what the report names, and prove it by runs; what one refutes, or what changes too much, is taken back."""
+    withdrawn: dict[Key, str] = {}
     told: list[str] = []
+    comparison = Comparison(options)
     while True:
-        left, mended, withdrawn = without_harm(report, options, withdrawn, unsafe=wanted.unsafe)
+        left, mended, withdrawn = without_harm(report, options, withdrawn, unsafe=unsafe)
         mended.withdrawn += [line for line in told if line not in mended.withdrawn]
-        if wanted.diff or not mended.after or options.overlay:
+        if not mended.after:
             return left, mended
         _write(mended, mended.after)
-        if options.probe is None:
-            return left, mended
-        left, failed = _proved(options, mended)
-        if not failed:
+        left, proof = proved(options, report, mended)
+        without = functools.partial(_without, report, options, withdrawn, unsafe=unsafe)
+        compared = Compared() if proof.failed else comparison.of(mended, without)
+        if not proof.failed and not compared.changed:
+            mended.proofs += verdicts(options, mended, proof, compared)
             return left, mended
         _write(mended, mended.before)
-        told = mended.withdrawn
+        failed = proof.failed or comparison.guilty(mended, compared, without)
+        told = [*mended.withdrawn, *failed.values()]
         withdrawn |= dict.fromkeys(failed, "")
 
 
-def _proved(options: Options, mended: Mended) -> tuple[Report, frozenset[tuple[str, Site]]]:
-    """The report of a second run, and the findings whose evidence is still there; what the run says goes to `mended`."""
-    asked = {
-        (finding.code, mended.moved[number]): finding
-        for number, finding in enumerate(mended.findings)
-        if finding.verdict is Verdict.CONFIRMED
-    }
-    expected = tuple(
-        replace(finding, site=site, fix=None, edits=(), verdict=None, evidence=())
-        for (_, site), finding in asked.items()
-    )
-    report = with_proposals(scanning.scan(replace(options, expected=expected, cache=None)), options)
-    failed = set()
-    kept = []
-    for finding in report.findings:
-        before = asked.get((finding.code, finding.site))
-        if before is None:
-            kept.append(finding)
-            continue
-        claims = "; ".join(evidence.claim for evidence in finding.evidence)
-        if finding.verdict is Verdict.CONFIRMED:
-            failed.add((before.code, before.site))
-            mended.withdrawn.append(
-                f"{before.site}: the fix of {before.code} is withdrawn, the run still shows: {claims}"
-            )
-        elif finding.verdict is Verdict.REFUTED:
-            mended.proofs.append(f"{before.site}: {before.code} verified: {claims}")
-        else:
-            why = claims or "the second run did not come there"
-            mended.proofs.append(f"{before.site}: {before.code} mended, not verified: {why}")
-    report.findings[:] = kept
-    return report, frozenset(failed)
+def _without(
+    report: Report, options: Options, withdrawn: Mapping[Key, str], more: Mapping[Key, str], *, unsafe: bool
+) -> Mended:
+    """Return what is mended without some more fixes."""
+    return without_harm(report, options, {**withdrawn, **more}, unsafe=unsafe)[1]
 
 
 def _write(mended: Mended, contents: dict[Path, bytes]) -> None:

@@ -28,6 +28,7 @@ from torch_doctor.edits.expressions import (
     Unwrap,
     Wrap,
 )
+from torch_doctor.edits.figures import Figure
 from torch_doctor.edits.statements import (
     Ask,
     Assign,
@@ -62,6 +63,7 @@ __all__ = [
     "Divide",
     "Edit",
     "Epoch",
+    "Figure",
     "Forget",
     "Fuse",
     "Initialise",

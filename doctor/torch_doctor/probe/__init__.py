@@ -126,6 +126,7 @@ def probe(
     left = request.seconds - done.seconds
     if (
         request.climb is None
+        and request.figures is None
         and outcome.trace is not None
         and reader.greeted
         and left > done.seconds

@@ -40,7 +40,8 @@ class Request:
     `processes` run it at once, as `torchrun` starts them; where `server` is set, a server forks the one that does, and else
     one of our `own` may. `threads` compute in each (0: as many as it likes). `sinks` are methods that want numbers, by the
     package that has them, and how each uses what it is given. `places` are the lines of which the run is to tell whether it
-    came there, by the paths of static sites. `climb` is a checkup that is wanted besides.
+    came there, by the paths of static sites. `climb` is a checkup that is wanted besides; `figures` says what the agent records of
+    a run that is compared with another.
     """
 
     script: Path
@@ -59,6 +60,7 @@ class Request:
     sinks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     places: frozenset[Site] = frozenset()
     climb: Climb | None = None
+    figures: Mapping[str, Any] | None = None
 
 
 def plan(  # noqa: PLR0913 - two ways of naming places, and what is told
@@ -102,7 +104,8 @@ def plan(  # noqa: PLR0913 - two ways of naming places, and what is told
         },
         "places": {path: sorted(rows) for path, rows in places.items()},
         "sinks": {package: dict(methods) for package, methods in request.sinks.items()},
-        "needs": sorted(besides.union(*(rule.needs for rule in rules)) - left_out),
+        "needs": [] if request.figures else sorted(besides.union(*(rule.needs for rule in rules)) - left_out),
+        "figures": request.figures,
         "instrument": True,
     }
 

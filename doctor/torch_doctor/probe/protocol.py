@@ -58,6 +58,10 @@ class Reader:
             "ended": self._ended,
             "failed": self._failed,
             "late": self._late,
+            "figure": self._read,
+            "replay": lambda record: self.run.replays.setdefault(record["what"], []).append(record["data"]),
+            "weights": lambda record: self.run.weights.append((int(record["sizes"][0]), int(record["sizes"][1]))),
+            "unlike": lambda record: self.run.unlike.add(record["what"]),
             "marked": lambda record: self.run.marked.update(self._rows(record)),
             "forked": lambda record: self.run.forked.update(self._rows(record)),
             "whole": lambda record: self.run.whole.update(self._rows(record)),
@@ -173,6 +177,10 @@ class Reader:
 
     def _late(self, record: dict[str, Any]) -> None:
         self.run.late = self._row(record["path"], int(record["row"]))
+
+    def _read(self, record: dict[str, Any]) -> None:
+        site = self._sites[record["at"]]
+        self.run.read.append(t.Read(site, str(record["how"]), str(record["text"]), dict(record["parts"])))
 
     def _failed(self, record: dict[str, Any]) -> None:
         """A process that the launcher started ended with this status (negative: its signal)."""

@@ -21,6 +21,7 @@ WITNESS = "probe"
 WEIGHT = (Verdict.CONFIRMED, Verdict.UNDECIDED, Verdict.REFUTED, Verdict.NOT_REACHED)
 """Of several runs that saw a finding, the first of these counts: what one run saw, no other run takes back."""
 NOT_HERE = "the run did not come here"
+SAW_NO = "the run saw no "
 NO_WAYS = Ways()
 ACTED_ON = ("actions",)
 """What voids every rule: something stood in that was given a model or an optimizer, and may have done anything to it."""
@@ -158,7 +159,7 @@ def _why_not(rule: Rule, finding: Finding, trace: Trace, ways: Ways) -> str:
     if (missed := ways.left_out(finding, trace)) is not None:
         return f"{NOT_HERE} by way of {_row(missed)}"
     hidden = f": {_cause(finding)} keeps it from one" if finding.behind else ""
-    return f"the run saw no {rule.shown_by or 'such thing under conditions that tell'}{hidden}"
+    return f"{SAW_NO}{rule.shown_by or 'such thing under conditions that tell'}{hidden}"
 
 
 def _cause(finding: Finding) -> str:

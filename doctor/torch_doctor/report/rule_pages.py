@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.edits import Figure
 from torch_doctor.report.links import url_of
 from torch_doctor.report.paint import LEVEL_COLOURS
-from torch_doctor.rule import Level
+from torch_doctor.rule import Fix, Level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,22 @@ LEAST_SUMMARY = 30
 def page(rule: Rule) -> str:
     """The documentation page, in Markdown."""
     facts = f"Level: {LEVELS[rule.level]}  \nWitness: {WITNESSES[rule.witness]}"
-    return f"# {rule.name} ({rule.code})\n\n{facts}\n\n{rule.page()}\n"
+    fix = f"  \nFix: {words}" if (words := fix_words(rule)) else ""
+    return f"# {rule.name} ({rule.code})\n\n{facts}{fix}\n\n{rule.page()}\n"
+
+
+def fix_words(rule: Rule) -> str:
+    """Return whether the rule's fix is safe and which figures it may change; empty where it has none."""
+    if rule.fix is Fix.NONE:
+        return ""
+    if rule.fix_changes == frozenset(Figure):
+        return f"{rule.fix.value}; the rule does not say which figures it may change"
+    changes = [each.value for each in Figure if each in rule.fix_changes]
+    if not changes:
+        return f"{rule.fix.value}; no figure that the script reports changes"
+    *first, last = changes
+    listed = f"{', '.join(first)} and {last}" if first else last
+    return f"{rule.fix.value}; may change {listed}, with everything computed from {'them' if first else 'it'}"
 
 
 def record(rule: Rule) -> dict[str, Any]:
@@ -41,6 +57,8 @@ def record(rule: Rule) -> dict[str, Any]:
         "summary": rule.summary(),
         "level": rule.level.value,
         "witness": rule.witness,
+        "fix": rule.fix.value,
+        "fix_changes": [] if rule.fix is Fix.NONE else sorted(each.value for each in rule.fix_changes),
         "explanation": rule.page(),
         "url": url_of(rule.code),
     }

@@ -96,7 +96,8 @@ def observed(
     each = _started(scan, runnable)
     how = replace(how, jobs=jobs_for(len(each), how))
     attention = Attention(follower=scan.follower, stop=stop)
-    with contextlib.closing(Own(several=len(each) > 1)) as own:
+    with contextlib.ExitStack() as stack:
+        own = how.own or stack.enter_context(contextlib.closing(Own(several=len(each) > 1)))
         rules, how = scan.options.rules, replace(how, own=own)
         runs = [functools.partial(probed, script, part, rules, how, attention) for script, part in each]
         start = time.perf_counter()

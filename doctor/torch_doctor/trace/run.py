@@ -70,6 +70,15 @@ class End(Struct, frozen=True, kw_only=True):
     time: float = 0.0
 
 
+class Read(Struct, frozen=True):
+    """A value that the script read at a place: `how` it did, in which expression, and the numbers of each part."""
+
+    site: Site
+    how: str
+    text: str
+    parts: dict[str, list[float | int | str]]
+
+
 class Run(Struct, kw_only=True):
     """One run of the real script.
 
@@ -78,6 +87,8 @@ class Run(Struct, kw_only=True):
     `whole` those of which both arms of each were taken. `foreseen` are the forwards whose results go backward by the
     source: where none did in the run, an iteration that was cut short each time (`continue`) may be the reason. `doubt` says
     why something may be missing in the trace, so that nothing can be concluded from it; it is empty where nothing is.
+    Of a run that is compared with another, `read` holds the values that the script reads, `replays` what the other run puts
+    back (`loss`, ...), `unlike` what it could not put back, and `weights` how many numbers and tensors each model trains.
     """
 
     python: str = ""
@@ -98,6 +109,10 @@ class Run(Struct, kw_only=True):
     whole: set[Site] = field(default_factory=set)
     foreseen: frozenset[Site] = frozenset()
     doubt: str = ""
+    read: list[Read] = field(default_factory=list)
+    replays: dict[str, list[str]] = field(default_factory=dict)
+    unlike: set[str] = field(default_factory=set)
+    weights: list[tuple[int, int]] = field(default_factory=list)
 
     def voids(self, *what: str) -> StandIn | None:
         """The first stand-in that makes it meaningless to conclude anything about one of these; None where none does."""

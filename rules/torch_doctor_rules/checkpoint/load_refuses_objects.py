@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Keyword
+from torch_doctor.edits import Figure, Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Loaded, Saved
 from torch_doctor_rules.judging.causes import place
@@ -92,6 +92,7 @@ class LoadRefusesObjects(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.UNSAFE
+    fix_changes = frozenset[Figure]()
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Discard, Wrap
+from torch_doctor.edits import Discard, Figure, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Loaded, LoadMisused, OptimizerRestored, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -67,6 +67,7 @@ class LoadResultMisused(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.SAFE
+    fix_changes = frozenset({Figure.OUTPUTS})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every load that was misunderstood, or loaded nothing."""

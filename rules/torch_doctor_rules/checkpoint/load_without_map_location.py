@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Keyword
+from torch_doctor.edits import Figure, Keyword
 from torch_doctor.rule import Finding, Fix, Level, Rule
 from torch_doctor_rules.judging.checkpoint_files import read
 from torch_doctor_rules.judging.wording import message
@@ -57,6 +57,7 @@ class LoadWithoutMapLocation(Rule):
     level = Level.ADVICE
     witness = "S"
     fix = Fix.UNSAFE
+    fix_changes = frozenset[Figure]()
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every file that is read without a word of the device."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Insert
+from torch_doctor.edits import Figure, Insert
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Escaped, Forward, Loaded, ModeSet, ModuleBuilt, OptimizerBuilt, Source, Trace
 from torch_doctor_rules.evaluation.missing_eval_mode import MissingEvalMode
@@ -81,6 +81,7 @@ class ModeUnsetAfterLoad(Rule):
     needs_end = True
     shown_by = "answer of what was loaded here"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.OUTPUTS})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every load into a model that then answers in training mode, where no other rule speaks at the answer."""

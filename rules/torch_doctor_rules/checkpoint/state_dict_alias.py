@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Wrap
+from torch_doctor.edits import Figure, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Escaped, Loaded, Saved, StateTaken, Stepped, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -82,6 +82,7 @@ class StateDictAlias(Rule):
     witness = "SP"
     shown_by = "state that was given back after a step"
     fix = Fix.SAFE
+    fix_changes = frozenset({Figure.STATE})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every state that is used after its module was trained further."""

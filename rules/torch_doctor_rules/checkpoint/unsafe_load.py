@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Keyword
+from torch_doctor.edits import Figure, Keyword
 from torch_doctor.rule import Finding, Fix, Level, Rule
 from torch_doctor.trace import ANY, Loaded, Saved
 from torch_doctor_rules.judging.checkpoint_files import goes_on, is_own, may_be_written, read
@@ -92,6 +92,7 @@ class UnsafeLoad(Rule):
     level = Level.WARNING
     witness = "S"
     fix = Fix.UNSAFE
+    fix_changes = frozenset[Figure]()
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every file from outside that is read without limits."""

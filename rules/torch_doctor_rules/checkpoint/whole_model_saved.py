@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Wrap
+from torch_doctor.edits import Figure, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Loaded, ModuleBuilt, Saved, Trace
 from torch_doctor_rules.judging.causes import models
@@ -74,6 +74,7 @@ class WholeModelSaved(Rule):
     witness = "SP"
     needs_end = True
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.STATE})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every save of something that is or holds a module."""

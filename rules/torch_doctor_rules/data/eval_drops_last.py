@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Keyword
+from torch_doctor.edits import Figure, Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import BatchTaken, LoaderBuilt
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -82,6 +82,7 @@ class EvalDropsLast(Rule):
     shown_by = "batch of it that is only evaluated"
     voided_by = frozenset({"shapes"})
     fix = Fix.SAFE
+    fix_changes = frozenset({Figure.BATCHES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every loader that only evaluates and surely drops its last batch, each place once."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Keyword
+from torch_doctor.edits import Figure, Keyword
 from torch_doctor.rule import Finding, Fix, Level, Rule, Step
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.wording import message
@@ -76,6 +76,7 @@ class EvalLoaderShuffled(Rule):
     level = Level.ADVICE
     witness = "S"
     fix = Fix.SAFE
+    fix_changes = frozenset({Figure.BATCHES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every loader that only evaluates and is surely shuffled."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Keyword
+from torch_doctor.edits import Figure, Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import LoaderBuilt
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -112,6 +112,7 @@ class LoaderStarvesDevice(Rule):
     level = Level.ADVICE
     witness = "SP"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.BATCHES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every loader that feeds a GPU and is built so."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Epoch
+from torch_doctor.edits import Epoch, Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import BatchTaken, EpochSet, Escaped, GaveUp, LoaderBuilt, Owned
 from torch_doctor_rules.judging.evidence import count, fact
@@ -86,6 +86,7 @@ class SamplerEpochNotSet(Rule):
     witness = "SP"
     shown_by = "second pass through the loader"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.BATCHES, Figure.UPDATES})
     compares_ranks = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

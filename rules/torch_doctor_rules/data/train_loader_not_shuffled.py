@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Keyword
+from torch_doctor.edits import Figure, Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import BatchTaken, Forward, LoaderBuilt, ModuleBuilt, Reordered
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -83,6 +83,7 @@ class TrainLoaderNotShuffled(Rule):
     voided_by = frozenset({"inside"})
     shown_by = "batch of it that is trained on"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.BATCHES, Figure.UPDATES})
     only_confirms = True  # a run shows the order on this machine alone
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Leave
+from torch_doctor.edits import Figure, Leave
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import AutocastEntered, Backward, Forward
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -80,6 +80,7 @@ class BackwardInAutocast(Rule):
     level = Level.WARNING
     witness = "SP"
     fix = Fix.SAFE
+    fix_changes = frozenset({Figure.GRADIENTS, Figure.UPDATES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first backward pass within each autocast that is on, in each arm of a branch that has one."""

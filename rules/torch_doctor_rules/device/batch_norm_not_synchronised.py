@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Insert
+from torch_doctor.edits import Figure, Insert
 from torch_doctor.rule import Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import GaveUp, GroupBegun, LoaderBuilt, ModeSet, Owned, Wrapped
 from torch_doctor_rules.judging.exchanges import OF_THREADS, escaped, through
@@ -94,6 +94,7 @@ class BatchNormNotSynchronised(Rule):
     level = Level.ADVICE
     witness = "S"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.OUTPUTS, Figure.UPDATES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every wrapping of batch norm through which few rows go."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Keyword
+from torch_doctor.edits import Figure, Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import DevicesMet, Trace
 from torch_doctor_rules.judging.evidence import count, fact
@@ -84,6 +84,7 @@ class CpuTensorInForward(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.UNSAFE
+    fix_changes = frozenset[Figure]()
     needs = frozenset({"device"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:

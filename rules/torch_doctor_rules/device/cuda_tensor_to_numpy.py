@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Wrap
+from torch_doctor.edits import Figure, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import ArrayRead
 from torch_doctor_rules.judging.evidence import at, fact
@@ -80,6 +80,7 @@ class CudaTensorToNumpy(Rule):
     witness = "SP"
     needs = frozenset({"device"})
     fix = Fix.SAFE
+    fix_changes = frozenset[Figure]()
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Attribute, Callee
+from torch_doctor.edits import Attribute, Callee, Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, BranchKind, Clipped, Forward, GaveUp, Owned, Wrapped
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -90,6 +90,7 @@ class DdpWrapperBypassed(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.GRADIENTS, Figure.UPDATES})
     needs = frozenset({"synchrony"})
     compares_ranks = True
     only_confirms = True  # gradients that are averaged out of sight leave no event in the run of one process

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Within
+from torch_doctor.edits import Figure, Within
 from torch_doctor.rule import Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import BranchKind, GaveUp, Owned, Saved, Wrapped, WriterBuilt
 from torch_doctor_rules.judging.evidence import count, fact
@@ -96,6 +96,7 @@ class EveryRankWrites(Rule):
     level = Level.WARNING
     witness = "SP"
     fix = Fix.UNSAFE
+    fix_changes = frozenset[Figure]()
     compares_ranks = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

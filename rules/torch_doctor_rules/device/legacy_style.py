@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Figure
 from torch_doctor.rule import Finding, Fix, Level, Rule
 from torch_doctor_rules.judging.successors import cause, is_heard, spelled, successor, uses
 from torch_doctor_rules.judging.wording import message
@@ -68,6 +69,7 @@ class LegacyStyle(Rule):
     level = Level.ADVICE
     witness = "S"
     fix = Fix.SAFE
+    fix_changes = frozenset[Figure]()
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every use that no torch of the project warns of, where its oldest can do it in the new way."""

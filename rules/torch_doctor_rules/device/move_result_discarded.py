@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Assign
+from torch_doctor.edits import Assign, Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import DevicesAgreed, DevicesMet, Moved, MoveLost, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
@@ -73,6 +73,7 @@ class MoveResultDiscarded(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.SAFE
+    fix_changes = frozenset[Figure]()
     needs = frozenset({"device"})
     only_confirms = True  # a run does not show whether a notebook displays what is moved
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Move
+from torch_doctor.edits import Figure, Move
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Moved, Wrapped
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -89,6 +89,7 @@ class MovedAfterWrap(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.UNSAFE
+    fix_changes = frozenset[Figure]()
     needs = frozenset({"synchrony"})
     compares_ranks = True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Move
+from torch_doctor.edits import Figure, Move
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Escaped, ModuleBuilt, Moved, OptimizerBuilt, Stepped, Wrapped
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -81,6 +81,7 @@ class OptimizerBeforeMove(Rule):
     level = Level.ADVICE
     witness = "SP"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.UPDATES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every move between an optimizer's construction and its first step."""

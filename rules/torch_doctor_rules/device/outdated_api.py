@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Figure
 from torch_doctor.rule import Finding, Fix, Level, Rule
 from torch_doctor_rules.judging.successors import cause, is_gone, is_heard, spelled, successor, uses
 from torch_doctor_rules.judging.wording import message
@@ -69,6 +70,7 @@ class OutdatedApi(Rule):
     level = Level.WARNING
     witness = "S"
     fix = Fix.SAFE
+    fix_changes = frozenset[Figure]()
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every use that a torch of the project warns of or refuses, where its oldest can do it in the new way."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Insert
+from torch_doctor.edits import Figure, Insert
 from torch_doctor.rule import Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, GaveUp, GpuChosen, GroupBegun, Moved, Owned
 from torch_doctor_rules.judging.causes import place
@@ -97,6 +97,7 @@ class RanksShareDevice(Rule):
     level = Level.ERROR
     witness = "S"
     fix = Fix.UNSAFE
+    fix_changes = frozenset[Figure]()
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first move of a model that trains to a GPU that is the same in all processes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Insert
+from torch_doctor.edits import Figure, Insert
 from torch_doctor.rule import Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import ClockRead, Forward, GaveUp, Owned, Timed
 from torch_doctor_rules.judging.moves import on_gpu
@@ -82,6 +82,7 @@ class TimingWithoutSynchronize(Rule):
     level = Level.WARNING
     witness = "S"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.TIMES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every second reading of a clock after work on the GPU for which nothing waits."""

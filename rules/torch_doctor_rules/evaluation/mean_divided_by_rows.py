@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import Averaged, LossCalled, Meaned, Multiplied, Summed
 from torch_doctor_rules.judging.batch_means import batch_of, divides_by_rows, inside, loader_of
@@ -105,6 +106,7 @@ class MeanDividedByRows(Rule):
     level = Level.WARNING
     witness = "SP"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.HERE})
     voided_by = frozenset({"values"})
     only_confirms = True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Wrap
+from torch_doctor.edits import Figure, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Compared, Kind, Matched
 from torch_doctor_rules.judging.evidence import at, fact
@@ -95,6 +95,7 @@ class MetricShape(Rule):
     witness = "SP"
     voided_by = frozenset({"shapes", "inside"})
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.HERE})
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Escaped, Forward, ModeSet, ModuleBuilt
 from torch_doctor_rules.judging.causes import place
@@ -102,6 +103,7 @@ class MissingEvalMode(Rule):
     witness = "SP"
     shown_by = "call here whose result is only evaluated"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.OUTPUTS})
     explained_by = frozenset(("TDR105", "TDR113", "TDR115"))  # what was to go backward looks like an evaluation
 
     def check(self, trace: Trace) -> Iterator[Finding]:

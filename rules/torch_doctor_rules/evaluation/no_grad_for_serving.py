@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Attribute
+from torch_doctor.edits import Attribute, Figure
 from torch_doctor.rule import Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import (
     ANY,
@@ -92,6 +92,7 @@ class NoGradForServing(Rule):
     level = Level.ADVICE
     witness = "S"
     fix = Fix.UNSAFE
+    fix_changes = frozenset[Figure]()
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every `no_grad` in which models are called, and nothing that comes of it goes back to autograd."""

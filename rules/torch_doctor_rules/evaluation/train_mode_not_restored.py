@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Forward, ModeSet, Trace
 from torch_doctor_rules.judging.evaluation_edits import in_training_mode
@@ -96,6 +97,7 @@ class TrainModeNotRestored(Rule):
     witness = "SP"
     shown_by = "training batch after the switch"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.OUTPUTS, Figure.UPDATES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every switch to evaluation mode under which training goes on."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Detach, Keyword
+from torch_doctor.edits import Detach, Figure, Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Forward, Trace
 from torch_doctor_rules.judging.carried_graphs import carrying
@@ -87,6 +87,7 @@ class HiddenStateNotDetached(Rule):
     voided_by = frozenset({"inside"})
     shown_by = "second batch that went backward"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.GRADIENTS, Figure.UPDATES})
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

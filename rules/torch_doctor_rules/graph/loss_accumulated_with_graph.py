@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Wrap
+from torch_doctor.edits import Figure, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Retention, Trace
 from torch_doctor_rules.judging.retained_graphs import alive, growth, in_one_loop, reached, retained
@@ -86,6 +86,7 @@ class LossAccumulatedWithGraph(Rule):
     witness = "SP"
     shown_by = "second batch of which something is kept here"
     fix = Fix.SAFE
+    fix_changes = frozenset[Figure]()
     only_confirms = True  # a run that ends before the holder is emptied looks the same
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Wrap
+from torch_doctor.edits import Figure, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Logged, Retention, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
@@ -87,6 +87,7 @@ class RawTensorLogged(Rule):
     level = Level.WARNING
     witness = "SP"
     fix = Fix.SAFE
+    fix_changes = frozenset[Figure]()
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every argument with a graph of a sink that keeps it, or needs a number."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Keyword
+from torch_doctor.edits import Figure, Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import Backward, Escaped, GaveUp, Retained, StateKept, Trace, claims
 from torch_doctor_rules.judging.carried_graphs import carrying
@@ -70,6 +70,7 @@ class RetainGraphInLoop(Rule):
     witness = "SP"
     voided_by = frozenset({"inside"})
     fix = Fix.UNSAFE
+    fix_changes = frozenset[Figure]()
     only_confirms = True  # which tensors outside of modules two losses share, only the source tells
     explained_by = frozenset({"TDR504"})
 

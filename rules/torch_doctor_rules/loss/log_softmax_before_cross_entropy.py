@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Unwrap
+from torch_doctor.edits import Figure, Unwrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Kind, Trace
 from torch_doctor_rules.judging.loss_inputs import (
@@ -95,6 +95,7 @@ class LogSoftmaxBeforeCrossEntropy(Rule):
     witness = "SP"
     voided_by = frozenset({"inside"})
     fix = Fix.SAFE
+    fix_changes = frozenset({Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every log-softmax whose result reaches cross-entropy."""

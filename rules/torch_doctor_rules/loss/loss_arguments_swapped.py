@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Swap
+from torch_doctor.edits import Figure, Swap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Forward, LossCalled, Trace
 from torch_doctor_rules.judging.evidence import at, fact
@@ -80,6 +80,7 @@ class LossArgumentsSwapped(Rule):
     witness = "SP"
     voided_by = frozenset({"inside"})
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first call at each place with data first and a model's output second."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Construct
+from torch_doctor.edits import Construct, Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import LossBuilt, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, fact, number
@@ -77,6 +77,7 @@ class LossModuleGivenTensors(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.SAFE
+    fix_changes = frozenset({Figure.LOSS})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every construction that gets the batch, or whose result is used as the loss's value."""

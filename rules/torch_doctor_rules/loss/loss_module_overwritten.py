@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Rename
+from torch_doctor.edits import Figure, Rename
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import Backward, Kind, LossCalled, Overwritten, Trace
 from torch_doctor_rules.judging.evidence import count, fact
@@ -77,6 +77,7 @@ class LossModuleOverwritten(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.SAFE
+    fix_changes = frozenset({Figure.LOSS})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every such assignment of a loss that makes the script fail."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Keyword
+from torch_doctor.edits import Figure, Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import PaddedTargets
 from torch_doctor_rules.judging.causes import place
@@ -106,6 +106,7 @@ class LossOnPadding(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES})
     needs = frozenset({"padding"})
     shown_by = "targets with padding in them"
 

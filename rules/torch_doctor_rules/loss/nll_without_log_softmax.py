@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Kind, LossCalled, Trace, claims
 from torch_doctor_rules.judging.loss_inputs import NLL, at_loss, between, given, reached_loss, trail_of_input
@@ -101,6 +102,7 @@ class NllWithoutLogSoftmax(Rule):
     witness = "SP"
     voided_by = frozenset({"inside"})
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every negative log-likelihood of something else than log-probabilities."""

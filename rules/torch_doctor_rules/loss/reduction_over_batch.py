@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Keyword
+from torch_doctor.edits import Figure, Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Compared, Kind, LossCalled, Normalised, Ranked, Trace, claims
 from torch_doctor_rules.judging.evidence import at, fact, number, short
@@ -95,6 +95,7 @@ class ReductionOverBatch(Rule):
     witness = "SP"
     voided_by = frozenset({"shapes", "inside"})
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.OUTPUTS, Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES, Figure.HERE})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every softmax, argmax and top-k over dimension 0 of what is read row by row."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Wrap
+from torch_doctor.edits import Figure, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Broadcast, LossCalled, Trace, claims
 from torch_doctor_rules.judging.causes import models_behind, one_loss
@@ -88,6 +88,7 @@ class SilentBroadcast(Rule):
     witness = "SP"
     voided_by = frozenset({"shapes", "inside"})
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The losses and differences that compare all pairs."""

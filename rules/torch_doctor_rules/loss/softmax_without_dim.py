@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Edit, Keyword, Rebuild
+from torch_doctor.edits import Edit, Figure, Keyword, Rebuild
 from torch_doctor.rule import Finding, Fix, Level, Rule
 from torch_doctor.trace import Normalised, Trace
 from torch_doctor_rules.judging.sites import first_per_site
@@ -86,6 +86,7 @@ class SoftmaxWithoutDim(Rule):
     level = Level.WARNING
     witness = "S"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.OUTPUTS, Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES})
     yields_to = frozenset(("TDR201", "TDR202"))  # there it is the softmax itself that has to go
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Kind, LogTaken, Trace, claims
 from torch_doctor_rules.judging.causes import place
@@ -103,6 +104,7 @@ class UnstableLog(Rule):
     witness = "SP"
     voided_by = frozenset({"inside"})
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES, Figure.HERE})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every logarithm of what surely reaches 0."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Keyword, Wrap
+from torch_doctor.edits import Figure, Keyword, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import FunctionalDropout, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
@@ -86,6 +86,7 @@ class DropoutIgnoresMode(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.SAFE
+    fix_changes = frozenset({Figure.OUTPUTS})
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

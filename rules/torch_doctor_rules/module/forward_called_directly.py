@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Attribute
+from torch_doctor.edits import Attribute, Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import ForwardByName, ModuleBuilt, Trace, claims
 from torch_doctor_rules.judging.causes import models
@@ -84,6 +84,7 @@ class ForwardCalledDirectly(Rule):
     witness = "SP"
     voided_by = frozenset({"bases"})
     fix = Fix.SAFE
+    fix_changes = frozenset({Figure.OUTPUTS})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first such call of each model in each file."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Attribute, Initialise
+from torch_doctor.edits import Attribute, Figure, Initialise
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import ModuleBuilt, Site, Trace
 from torch_doctor_rules.judging.evidence import count, fact
@@ -84,6 +84,7 @@ class MissingSuperInit(Rule):
     witness = "SP"
     voided_by = frozenset({"bases"})
     fix = Fix.SAFE
+    fix_changes = frozenset[Figure]()
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every `__init__` that leaves its module without registries, or with them too late."""

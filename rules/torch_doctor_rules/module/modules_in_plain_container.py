@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Meant
 from torch_doctor_rules.judging.plain_containers import attribute, filling, hidden, missing, reached, registered
@@ -85,6 +86,7 @@ class ModulesInPlainContainer(Rule):
     witness = "SP"
     voided_by = frozenset({"bases"})
     fix = Fix.SAFE
+    fix_changes = frozenset({Figure.OUTPUTS, Figure.GRADIENTS, Figure.UPDATES, Figure.STATE})
     meant = Meant.REGISTERED
 
     def check(self, trace: Trace) -> Iterator[Finding]:

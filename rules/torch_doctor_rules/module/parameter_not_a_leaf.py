@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Inward
+from torch_doctor.edits import Figure, Inward
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import ParameterMoved, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
@@ -84,6 +84,7 @@ class ParameterNotALeaf(Rule):
     witness = "SP"
     voided_by = frozenset({"bases"})
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.GRADIENTS, Figure.UPDATES, Figure.STATE})
     needs = frozenset({"device"})
     only_confirms = True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor_rules.judging.plain_containers import attribute, filling, hidden, missing, reached, registered
 from torch_doctor_rules.judging.wording import message
@@ -82,6 +83,7 @@ class ParametersInPlainContainer(Rule):
     witness = "SP"
     voided_by = frozenset({"bases"})
     fix = Fix.SAFE
+    fix_changes = frozenset({Figure.GRADIENTS, Figure.UPDATES, Figure.STATE})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every plain container that is the only holder of parameters."""

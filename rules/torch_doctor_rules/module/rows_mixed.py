@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Keyword
+from torch_doctor.edits import Figure, Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import LoaderBuilt, Trace
 from torch_doctor.trace import RowsMixed as Mixed
@@ -102,6 +102,7 @@ class RowsMixed(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.OUTPUTS})
     needs = frozenset({"mixing"})
     voided_by = frozenset({"shapes", "inside"})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Repeat
+from torch_doctor.edits import Figure, Repeat
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import ModuleBuilt, Repeated, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -89,6 +89,7 @@ class SharedLayerObject(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.OUTPUTS, Figure.GRADIENTS, Figure.UPDATES, Figure.STATE})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every expression that repeats a layer with parameters, and becomes layers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Buffer, Wrap
+from torch_doctor.edits import Buffer, Figure, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import OptimizerBuilt, PlainTensorUsed, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
@@ -90,6 +90,7 @@ class UnregisteredTensor(Rule):
     witness = "SP"
     voided_by = frozenset({"bases"})
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.GRADIENTS, Figure.UPDATES, Figure.STATE})
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Wrap
+from torch_doctor.edits import Figure, Wrap
 from torch_doctor.rule import Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import SettingSet
 from torch_doctor_rules.judging.sites import first_per_site
@@ -67,6 +67,7 @@ class CudnnFlagsClash(Rule):
     level = Level.WARNING
     witness = "S"
     fix = Fix.SAFE
+    fix_changes = frozenset[Figure]()
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every second switch that surely stays beside the first."""

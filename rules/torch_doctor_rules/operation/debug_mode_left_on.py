@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Delete
+from torch_doctor.edits import Delete, Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, LoopKind, SettingSet
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -85,6 +85,7 @@ class DebugModeLeftOn(Rule):
     level = Level.WARNING
     witness = "SP"
     fix = Fix.SAFE
+    fix_changes = frozenset[Figure]()
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

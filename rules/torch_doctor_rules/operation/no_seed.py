@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Insert, Top
+from torch_doctor.edits import Figure, Insert, Top
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, GaveUp, ModuleBuilt, Owned, RunAsScript, Seeded, Stepped
 from torch_doctor_rules.judging.evidence import count, fact
@@ -76,6 +76,7 @@ class NoSeed(Rule):
     level = Level.ADVICE
     witness = "SP"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.RANDOM})
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

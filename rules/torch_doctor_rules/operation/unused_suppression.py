@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Comment
+from torch_doctor.edits import Comment, Figure
 from torch_doctor.rule import Finding, Fix, Level, Rule
 from torch_doctor.trace import SuppressionUnused, Trace
 from torch_doctor_rules.judging.wording import message
@@ -73,6 +73,7 @@ class UnusedSuppression(Rule):
     level = Level.WARNING
     witness = "S"
     fix = Fix.SAFE
+    fix_changes = frozenset[Figure]()
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every comment that names what is not there."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Clipped, Escaped, GaveUp, LossBuilt, LossCalled, Stepped
 from torch_doctor_rules.judging.accumulation import Accumulation
@@ -88,6 +89,7 @@ class AccumulationNotScaled(Rule):
     witness = "SP"
     voided_by = frozenset({"inside"})
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every line that adds up the gradients of mean losses."""

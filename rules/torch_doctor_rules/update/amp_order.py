@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Scale
+from torch_doctor.edits import Figure, Scale
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Clipped, Stepped
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -107,6 +107,7 @@ class AmpOrder(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.GRADIENTS, Figure.UPDATES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every call that breaks the scaler's protocol."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Move, Scale
+from torch_doctor.edits import Figure, Move, Scale
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Clipped
 from torch_doctor_rules.judging.clipping import AFTER, BEFORE, Clipping
@@ -84,6 +84,7 @@ class ClipMisplaced(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.GRADIENTS, Figure.UPDATES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every clipping that misses the gradients which are applied."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Move
+from torch_doctor.edits import Figure, Move
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Stepped, Trace, ZeroGrad, claims
 from torch_doctor_rules.judging.evidence import applied, at, count, fact, gradients_at, numbers
@@ -81,6 +81,7 @@ class GradClearedBeforeStep(Rule):
     witness = "SP"
     explained_by = frozenset({"TDR213"})  # its gradients are zero from the start, and clipping leaves them so
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.GRADIENTS, Figure.UPDATES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every clearing that comes between the gradients and their step."""

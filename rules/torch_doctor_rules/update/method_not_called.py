@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Wrap
+from torch_doctor.edits import Figure, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Meant, NotCalled, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
@@ -95,6 +95,7 @@ class MethodNotCalled(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.SAFE
+    fix_changes = frozenset({Figure.OUTPUTS, Figure.GRADIENTS, Figure.UPDATES, Figure.RATES, Figure.HERE})
     meant = Meant.CALLED
 
     def check(self, trace: Trace) -> Iterator[Finding]:

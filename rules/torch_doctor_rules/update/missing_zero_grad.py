@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Forget, Insert
+from torch_doctor.edits import Figure, Forget, Insert
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Stepped, Trace, claims
 from torch_doctor_rules.judging.evidence import THOUSAND, at, count, fact, numbers
@@ -85,6 +85,7 @@ class MissingZeroGrad(Rule):
     witness = "SP"
     shown_by = "second backward pass here after an update"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.GRADIENTS, Figure.UPDATES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first `backward()` for each set of parameters that finds their gradients of an earlier step."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Ask, Attribute
+from torch_doctor.edits import Ask, Attribute, Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import GradFlagSet, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
@@ -79,6 +79,7 @@ class RequiresGradTypo(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.SAFE
+    fix_changes = frozenset({Figure.GRADIENTS, Figure.UPDATES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every assignment of such an attribute."""

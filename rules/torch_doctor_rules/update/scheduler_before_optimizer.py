@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Move
+from torch_doctor.edits import Figure, Move
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import SchedulerStepped
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -86,6 +86,7 @@ class SchedulerBeforeOptimizer(Rule):
     witness = "SP"
     voided_by = frozenset({"rates"})
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.UPDATES, Figure.RATES})
     needs_end = True  # that a schedule is made anew for each batch shows in the next one
 
     def check(self, trace: Trace) -> Iterator[Finding]:

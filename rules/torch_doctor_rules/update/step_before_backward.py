@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Move
+from torch_doctor.edits import Figure, Move
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Escaped, Stepped, Trace, ZeroGrad
 from torch_doctor_rules.judging.beside import Beside
@@ -79,6 +79,7 @@ class StepBeforeBackward(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.GRADIENTS, Figure.UPDATES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every step that has nothing, or nothing current, to apply."""

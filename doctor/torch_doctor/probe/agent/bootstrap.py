@@ -83,6 +83,7 @@ class Run:
         self._channel = channel
         self._sites = Sites(plan["project"], plan["script"], channel)
         self._index = Index(self._sites, plan.get("sinks"))
+        self._index.figures = bool(plan.get("figures"))
         self._caps = Caps(plan)
         self.recorder = Recorder(channel, self._sites, self._index, self._caps, plan)
         self.recorder.scopes.loops = self.loops = Loops(self._index, self._caps)
@@ -230,6 +231,9 @@ class Run:
             if self._plan.get("checkup"):
                 checkup = importlib.import_module(".checkup", __package__)
                 self.recorder.safely(checkup.install, watch, self._stand_ins)
+            if self._plan.get("figures"):
+                figures = importlib.import_module(".figures", __package__)
+                self.recorder.safely(figures.install, watch, self._plan["figures"])
 
 
 def read_sources(index: Index, *, trainers: bool) -> None:

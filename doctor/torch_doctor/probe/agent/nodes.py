@@ -107,6 +107,7 @@ class Index:
         sinks: methods that want numbers, by the package that has them, and how each uses what it is given.
         mark: marks the statements of a file of which somebody wants to know whether the script comes there.
         trainers: the files of libraries whose loops report their passes, too.
+        figures: the values that the script reads are reported.
     """
 
     def __init__(self, sites: Sites, sinks: Mapping[str, Mapping[str, str]] | None = None) -> None:
@@ -115,6 +116,7 @@ class Index:
         self.nodes: list[Node] = []
         self.files: dict[str, File] = {}
         self.trainers: set[str] = set()
+        self.figures = False
         self.mark: Callable[[ast.Module, str], None] = lambda *_: None
         self._trees: dict[str, ast.Module] = {}
 

@@ -12,6 +12,7 @@ import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from .expressions import ExpressionRewriter
+from .figures import FigureRewriter
 from .guarding import guard
 from .loops import LoopRewriter
 from .statements import StatementRewriter
@@ -43,6 +44,8 @@ def compiled(source: bytes | str, path: str, index: Index) -> Any:
     file = index.describe(path, text, tree)
     index.mark(tree, path)
     try:
+        if index.figures:
+            tree = FigureRewriter(index, file).visit(tree)
         changed = FileRewriter(index, file).visit(tree)
         guard(changed)
         ast.fix_missing_locations(changed)

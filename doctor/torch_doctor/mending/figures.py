@@ -46,6 +46,17 @@ class Difference(Struct, frozen=True):
         return f"`{text}` at {where} was {was} and is {now} with the same weights"
 
 
+def incomparable(before: Run, after: Run) -> str:
+    """Return why values that differ between two runs prove nothing; empty where they do."""
+    if "stopped" in (before.end.how, after.end.how) or "killed" in (before.end.how, after.end.how):
+        return "a run did not end in time"
+    if sorted(before.capped.values()) != sorted(after.capped.values()):
+        return "the probe ended a loop at different passes"
+    if after.unlike and before.end.how != "exception":  # what comes after that is compared with nothing
+        return "the two runs did not compute equally many values"
+    return ""
+
+
 def broken(before: Run, after: Run) -> str:
     """Return the exception with which only the second run ended; empty where there is none."""
     failed = after.end.how == "exception" and before.end.how != "exception"

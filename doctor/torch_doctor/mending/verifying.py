@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from torch_doctor import scan as scanning
 from torch_doctor.edits import Figure
 from torch_doctor.fixes import rewrite
-from torch_doctor.mending.figures import Difference, broken, differences
+from torch_doctor.mending.figures import Difference, broken, differences, incomparable
 from torch_doctor.probing import Figuring
 
 if TYPE_CHECKING:
@@ -107,8 +107,8 @@ class Comparison:
             elif exception := broken(first, second):
                 found.changed.append(f"the script fails with it: {exception}")
             elif different := differences(first, second, texts, changes):
-                if second.unlike and first.end.how != "exception":
-                    found.reason = found.reason or "the two runs did not compute equally many values"
+                if reason := incomparable(first, second):
+                    found.reason = found.reason or reason
                     continue
                 with _holding(original):
                     again = self._runs(Figuring()).get(name)

@@ -21,7 +21,7 @@ from torch_doctor.trace import Broken, Site
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from torch_doctor.trace import Event, Meant, Trace
+    from torch_doctor.trace import Event, Meant, Subject, Trace
 
 ENTRY_POINT = "torch_doctor.rules"
 
@@ -118,16 +118,16 @@ class Finding(Struct, frozen=True):
 class Rule(abc.ABC):
     """One way in which training goes wrong, judged from a trace.
 
-    The class docstring of a rule is its documentation page. `witness` is "S", "P" or "SP". `needs` names the instruments
-    that the probe has to use beside those it always uses; `explained_by` the codes beside whose findings the probe does not
-    report one of this rule, because they have the same cause and say more; `voided_by` what must be real for a run to say
-    anything (words of `StandIn.voids`: "values", "weights", ...; "actions" voids all). `only_confirms`: what a run alone
-    shows is not reported: only the source can say that nothing excuses it. `needs_end`: nor where the run broke off,
-    because what is missing might have come later. `compares_ranks`: a run in several processes may say what one process
-    cannot. `yields_to` names the codes whose finding at the very same place says more than one of this rule, `step_of`
-    those of whose trail such a finding is a step. `shown_by`: what has to happen at a finding's place, so that a run shows
-    the bug or that there is none, in words that follow "the run saw no". `meant`: what was meant there; other bugs may hide
-    behind it. `fix_changes`: the figures that a fix may change.
+    The class docstring of a rule is its documentation page. `witness` is "S", "P" or "SP". `needs` names instruments that the
+    probe does not always use; `explained_by` the codes beside whose findings the probe does not report one of this rule,
+    because they have the same cause and say more; `voided_by` what must be real for a run to say anything (words of
+    `StandIn.voids`: "values", "weights", ...; "actions" voids all). `subject` is what a script has to have for the rule to
+    matter, beside training. `only_confirms`: what a run alone shows is not reported: only the source can say that nothing
+    excuses it. `needs_end`: nor where the run broke off, because what is missing might have come later. `compares_ranks`: a run
+    in several processes may say what one cannot. `yields_to` names the codes whose finding at the very same place says more
+    than one of this rule, `step_of` those of whose trail such a finding is a step. `shown_by`: what has to happen at its place
+    to show the bug or that there is none, in words that follow "the run saw no". `meant`: what was meant where a finding is;
+    other bugs may hide behind it. `fix_changes`: the figures that a fix may change.
     """
 
     code: ClassVar[str]
@@ -139,6 +139,7 @@ class Rule(abc.ABC):
     needs: ClassVar[frozenset[str]] = frozenset()
     explained_by: ClassVar[frozenset[str]] = frozenset()
     voided_by: ClassVar[frozenset[str]] = frozenset()
+    subject: ClassVar[Subject | None] = None
     only_confirms: ClassVar[bool] = False
     needs_end: ClassVar[bool] = False
     compares_ranks: ClassVar[bool] = False
@@ -283,9 +284,8 @@ def unusable(thing: object) -> str:
     for name, (kind, form) in _DECLARED.items():
         value = getattr(thing, name, None)
         if not isinstance(value, kind) or (isinstance(value, str) and not re.fullmatch(form, value)):
-            return (
-                f"`{thing.__name__}.{name}` is {value!r}; write {form if kind is Level else f'text of the form {form}'}"
-            )
+            wanted = form if kind is Level else f"text of the form {form}"
+            return f"`{thing.__name__}.{name}` is {value!r}; write {wanted}"
     if inspect.isabstract(thing):
         return f"`{thing.__name__}` has no method `check`"
     return ""

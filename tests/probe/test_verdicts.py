@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from torch_doctor.probe import Ways, judge, merged
+from torch_doctor.probe import Ways, judge, merged, unsaid
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Verdict
-from torch_doctor.trace import Broken, End, Frame, GaveUp, Meant, Run, Scope, ScopeKind, Site, StandIn, Trace
+from torch_doctor.trace import Broken, End, Frame, GaveUp, Meant, Run, Scope, ScopeKind, Site, StandIn, Subject, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -178,6 +178,30 @@ def test_what_a_stand_in_makes_meaningless_is_undecided_and_never_passed() -> No
     assert finding.evidence[0].claim == "64 synthetic rows instead of `MNIST` (not there)"
     assert judgement.new == ()
     assert judgement.void == (("TDR101 example", stand_in),)
+
+
+@pytest.mark.parametrize(
+    ("subject", "counts"),
+    [
+        (None, True),
+        (Subject("anything", lambda trace: trace.path == "train.py"), True),
+        (Subject("nothing", lambda trace: trace.path == "other.py"), False),
+    ],
+    ids=["training", "there", "not there"],
+)
+def test_what_cannot_be_judged_counts_where_the_script_has_what_the_rule_is_about(
+    subject: Subject | None, *, counts: bool
+) -> None:
+    rule = Example(HERE, THERE, reached=True)
+    rule.voided_by = frozenset(("values",))  # type: ignore[misc]
+    rule.subject = subject  # type: ignore[misc]
+    trace = run(StandIn(what="MNIST", why="not there", how="64 synthetic rows", voids=frozenset(("values",))))
+    assert bool(judge((), trace, [rule]).void) is counts
+    assert judge(static(rule), trace, [rule]).void
+    said = unsaid(trace, judge((), trace, [rule]))
+    assert said == (
+        "train.py: 1 check cannot be judged on stand-ins (`torch-doctor scan --probe -v` lists them)" if counts else ""
+    )
 
 
 def test_a_stand_in_for_something_else_changes_nothing() -> None:

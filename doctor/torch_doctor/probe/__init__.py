@@ -15,7 +15,7 @@ from torch_doctor.probe.launch import Limits, launched
 from torch_doctor.probe.plan import AGAIN, Request, again, foreseen, plan
 from torch_doctor.probe.protocol import Reader
 from torch_doctor.probe.ranks import failed, joined
-from torch_doctor.probe.remarks import explained, unsaid
+from torch_doctor.probe.remarks import explained, unsaid, unsaid_rules
 from torch_doctor.probe.running import side_by_side
 from torch_doctor.probe.scratch import scratch_folder
 from torch_doctor.probe.server import NoServerError, Own, address, ready
@@ -48,6 +48,7 @@ __all__ = [
     "probe",
     "side_by_side",
     "unsaid",
+    "unsaid_rules",
 ]
 
 GPU = b"cuda"

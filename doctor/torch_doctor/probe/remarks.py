@@ -156,7 +156,15 @@ def explained(ending: str, findings: Sequence[Finding], trace: Trace) -> str:
     return "\n    ".join(lines)
 
 
-def unsaid(trace: Trace, judgement: Judgement) -> Iterator[str]:
+def unsaid(trace: Trace, judgement: Judgement) -> str:
+    """How many rules a run says nothing about, for what stood in; empty where it is none."""
+    if not judgement.void:
+        return ""
+    checks = f"{len(judgement.void)} check{'s' * (len(judgement.void) != 1)}"
+    return f"{trace.path}: {checks} cannot be judged on stand-ins (`torch-doctor scan --probe -v` lists them)"
+
+
+def unsaid_rules(trace: Trace, judgement: Judgement) -> Iterator[str]:
     """A line for each stand-in that keeps a run from saying anything of some rules."""
     void: dict[str, list[str]] = defaultdict(list)
     for rule, stand_in in judgement.void:

@@ -31,7 +31,8 @@ ACTED_ON = ("actions",)
 class Judgement:
     """The static findings with their verdicts, in the order they came in, and the findings of the run alone.
 
-    `void` are the rules that the run says nothing about, by code and name, each with the stand-in that is the reason.
+    `void` are the rules that the run says nothing about although the script has what they are about, by code and name, each
+    with the stand-in that is the reason.
     """
 
     judged: tuple[Finding, ...]
@@ -64,7 +65,8 @@ def judge(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule], ways
         own = [number for number, finding in verdicts.items() if finding.code == rule.code]
         stand_in = trace.run.voids(*rule.voided_by, *ACTED_ON) if trace.run is not None else None
         if stand_in is not None:
-            void.append((f"{rule.code} {rule.name}", stand_in))
+            if own or rule.subject is None or rule.subject.within(trace):
+                void.append((f"{rule.code} {rule.name}", stand_in))
             verdicts.update({number: _said(verdicts[number], Verdict.UNDECIDED, f"{stand_in}") for number in own})
             continue
         try:

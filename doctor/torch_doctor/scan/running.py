@@ -46,7 +46,14 @@ class Scanning(Protocol):
 
 def give_verdicts(scan: Scanning, runnable: Sequence[Runnable]) -> None:
     """Give the findings so far their verdicts, and add those of the runs alone."""
-    from torch_doctor.probe import Ways, explained, judge, merged, unsaid  # noqa: PLC0415 - only where it is asked for
+    from torch_doctor.probe import (  # noqa: PLC0415 - only where it is asked for
+        Ways,
+        explained,
+        judge,
+        merged,
+        unsaid,
+        unsaid_rules,
+    )
 
     report = scan.report
     known = {(finding.code, finding.site) for finding in report.findings}
@@ -59,7 +66,8 @@ def give_verdicts(scan: Scanning, runnable: Sequence[Runnable]) -> None:
             scan.take(finding, project)
         for lines in (report.errors, report.warnings):
             lines[-1:] = [explained(line, report.findings, trace) for line in lines[-1:]]
-        report.remarks += unsaid(trace, judgement)
+        report.remarks += filter(None, [unsaid(trace, judgement)])
+        report.notes += unsaid_rules(trace, judgement)
         report.remarks += _for_more_processes(scan.options, trace, judgement.judged)
         for code, error in judgement.failures:
             report.failed(f"the run of {trace.path} with {code}", error)

@@ -7,5 +7,6 @@ from torch_doctor.trace.record import Trace as Trace
 from torch_doctor.trace.run import *
 from torch_doctor.trace.scope import *
 from torch_doctor.trace.site import Site as Site
+from torch_doctor.trace.subject import Subject as Subject
 from torch_doctor.trace.versions import *
 from torch_doctor.trace.words import *

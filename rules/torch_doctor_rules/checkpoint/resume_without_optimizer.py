@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import Loaded, Saved, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
+from torch_doctor_rules.judging.subjects import CHECKPOINTS
 from torch_doctor_rules.judging.trainers import left_out, trainer_of
 from torch_doctor_rules.judging.wording import message
 
@@ -88,6 +89,7 @@ class ResumeWithoutOptimizer(Rule):
     level = Level.WARNING
     witness = "SP"
     voided_by = frozenset({"rates"})
+    subject = CHECKPOINTS
     needs_end = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ from torch_doctor.trace import Backward, DatasetBuilt, LoopKind, claims
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import count, fact, number
 from torch_doctor_rules.judging.loaders import Loaders
+from torch_doctor_rules.judging.subjects import EVALUATION
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class AugmentedEvaluation(Rule):
     shown_by = "row of it that was read twice"
     needs = frozenset(("rows",))
     voided_by = frozenset({"shapes"})
+    subject = EVALUATION
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every dataset that is only evaluated and whose rows surely change each time; the first one of a shared transform."""
@@ -111,10 +113,9 @@ class AugmentedEvaluation(Rule):
         found: dict[Site, list[tuple[LoaderBuilt, DatasetBuilt, Forward]]] = {}
         for loader, forward in loaders.evaluating():
             dataset = loaders.dataset(loader)
-            if dataset is None or dataset.drawn or _repeats(loaders, forward, dataset):
+            apart = forward.inputs.chance is False  # what chance made lies beside it in the row
+            if apart or dataset is None or dataset.drawn or _repeats(loaders, forward, dataset):
                 continue
-            if forward.inputs.chance is False:
-                continue  # what chance made lies beside it in the row
             augments = _augments(loaders, dataset)
             if augments or any(number(trace, claims.ROWS_CHANGE, each) for each in loaders.whole(dataset)):
                 cause = next((site for site, _ in augments), dataset.site)

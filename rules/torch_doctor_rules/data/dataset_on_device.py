@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import LoaderBuilt, RowMoved, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
+from torch_doctor_rules.judging.subjects import WORKERS
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class DatasetOnDevice(Rule):
     witness = "SP"
     needs = frozenset({"device"})
     voided_by = frozenset({"shapes"})
+    subject = WORKERS
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every move of a dataset's rows that worker processes load."""

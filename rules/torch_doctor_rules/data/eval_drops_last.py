@@ -10,6 +10,7 @@ from torch_doctor.trace import BatchTaken, LoaderBuilt
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.subjects import EVALUATION
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ class EvalDropsLast(Rule):
     witness = "SP"
     shown_by = "batch of it that is only evaluated"
     voided_by = frozenset({"shapes"})
+    subject = EVALUATION
     fix = Fix.SAFE
     fix_changes = frozenset({Figure.BATCHES})
 

@@ -10,6 +10,7 @@ from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.overlaps import Overlaps
 from torch_doctor_rules.judging.redrawn import Redraw, Redrawn
+from torch_doctor_rules.judging.subjects import EVALUATION
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ class TrainDataEvaluated(Rule):
     witness = "SP"
     shown_by = "evaluation of its batches"
     voided_by = frozenset({"shapes"})
+    subject = EVALUATION
     needs_end = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

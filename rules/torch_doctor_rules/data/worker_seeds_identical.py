@@ -9,6 +9,7 @@ from torch_doctor.trace import ANY, WorkersAlike, claims
 from torch_doctor_rules.judging.evidence import count, counted, fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.subjects import WORKERS
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class WorkerSeedsIdentical(Rule):
     witness = "SP"
     needs = frozenset({"workers"})
     voided_by = frozenset({"shapes"})
+    subject = WORKERS
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.exchanges import ENOUGH, STUCK, WAITS, through, waiting
 from torch_doctor_rules.judging.family import Family
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.subjects import WRAPPERS
 from torch_doctor_rules.judging.wording import Phrase, message
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ class UnusedParameterUnderDdp(Rule):
     witness = "SP"
     needs = frozenset({"parameters", "reach"})
     voided_by = frozenset({"shapes", "bases", "inside"})
+    subject = WRAPPERS
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every wrapping that waits for a gradient that never comes."""

@@ -9,6 +9,7 @@ from torch_doctor.trace import Forward, LossCalled, Reevaluated, Source, Trace
 from torch_doctor_rules.judging.evidence import at, fact, two
 from torch_doctor_rules.judging.loss_inputs import BCE, CROSS_ENTROPY, NLL, SIGMOID_INSIDE
 from torch_doctor_rules.judging.passes import Passes
+from torch_doctor_rules.judging.subjects import EVALUATION
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ class EvaluationNotRepeatable(Rule):
     level = Level.ERROR
     witness = "P"
     voided_by = frozenset({"inside"})
+    subject = EVALUATION
     needs = frozenset({"repeat"})
     explained_by = frozenset({"TDR304", "TDR306", "TDR401"})
 

@@ -24,6 +24,7 @@ from torch_doctor_rules.judging.divisors import (
 from torch_doctor_rules.judging.evidence import at, fact
 from torch_doctor_rules.judging.other_lengths import OtherLengths
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.subjects import EVALUATION
 from torch_doctor_rules.judging.wording import message, named
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ class MeanDividedByRows(Rule):
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.HERE})
     voided_by = frozenset({"values"})
+    subject = EVALUATION
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
@@ -149,6 +151,7 @@ class MeanDividedByRows(Rule):
             loader = loader_of(trace, batch)
             if loader is None or loader.batch in (0, 1) or not divides_by_rows(trace, average, batch, loader):
                 continue
+            trail = [Step(mean.site, "this is the mean over one batch"), Step(added.site, "every batch adds one here")]
             yield self.finding(
                 average.site,
                 message(
@@ -156,10 +159,7 @@ class MeanDividedByRows(Rule):
                     sum=named(added.holder, "the sum"),
                 ),
                 help="divide by the number of batches, or weigh each batch by its size",
-                trail=[
-                    Step(mean.site, "this is the mean over one batch"),
-                    Step(added.site, "every batch adds one here"),
-                ],
+                trail=trail,
                 cause=place(added.site),
                 edits=divisor(trace, average, batch),
             )
@@ -176,8 +176,7 @@ class MeanDividedByRows(Rule):
         """Over how many rows the loss is a mean, or how many batches the loaders have."""
         yield from lengths(trace, finding)
         for loss in [*at(trace, finding.site, LossCalled), *losses_of(trace, finding)][:1]:
-            rows = rows_of(loss)
-            if rows:
+            if rows := rows_of(loss):
                 how = "mean" if loss.reduction in MEANS else loss.reduction or "result"
                 yield fact(f"the loss is the {how} over a batch of {rows}", rows, "rows", loss)
 

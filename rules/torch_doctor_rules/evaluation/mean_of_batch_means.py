@@ -9,6 +9,7 @@ from torch_doctor.trace import LoaderBuilt
 from torch_doctor_rules.judging.batch_means import BatchMeans
 from torch_doctor_rules.judging.evidence import at, fact
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.subjects import EVALUATION
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ class MeanOfBatchMeans(Rule):
     level = Level.WARNING
     witness = "SP"
     voided_by = frozenset({"values"})
+    subject = EVALUATION
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

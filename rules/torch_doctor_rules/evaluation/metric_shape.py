@@ -12,6 +12,7 @@ from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.loss_shapes import column_and_row, crossed, shown
 from torch_doctor_rules.judging.sample_dimension import are_labels, choices, scores_among
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.subjects import RANKINGS
 from torch_doctor_rules.judging.wording import message, named
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class MetricShape(Rule):
     level = Level.ERROR
     witness = "SP"
     voided_by = frozenset({"shapes", "inside"})
+    subject = RANKINGS
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.HERE})
     only_confirms = True

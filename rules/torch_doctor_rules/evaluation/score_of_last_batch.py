@@ -10,6 +10,7 @@ from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import at, fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.subjects import EVALUATION
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class ScoreOfLastBatch(Rule):
     level = Level.ERROR
     witness = "SP"
     voided_by = frozenset({"values"})
+    subject = EVALUATION
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

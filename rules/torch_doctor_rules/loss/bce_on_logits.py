@@ -10,6 +10,7 @@ from torch_doctor.trace import Kind, Trace, claims
 from torch_doctor_rules.judging.loss_inputs import BCE, at_loss, between, given, reached_loss, trail_of_input
 from torch_doctor_rules.judging.readers import line, threshold
 from torch_doctor_rules.judging.replacing import instead
+from torch_doctor_rules.judging.subjects import BINARY_LOSSES
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ class BceOnLogits(Rule):
     level = Level.ERROR
     witness = "SP"
     voided_by = frozenset({"inside"})
+    subject = BINARY_LOSSES
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES})
 

@@ -14,6 +14,7 @@ from torch_doctor_rules.judging.loss_shapes import rank
 from torch_doctor_rules.judging.readers import reader
 from torch_doctor_rules.judging.replacing import as_log_softmax, averaged_as
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.subjects import DIVERGENCES
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class KlDivNotLog(Rule):
     level = Level.ERROR
     witness = "SP"
     voided_by = frozenset({"inside"})
+    subject = DIVERGENCES
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES})
 

@@ -11,6 +11,7 @@ from torch_doctor_rules.judging.evidence import at, fact, number
 from torch_doctor_rules.judging.loss_inputs import DISTANCES, are_integers
 from torch_doctor_rules.judging.loss_shapes import ANY, classes, rank, shown
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.subjects import DIFFERENCES
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class MseOnClassLabels(Rule):
     level = Level.ERROR
     witness = "SP"
     voided_by = frozenset({"shapes", "inside"})
+    subject = DIFFERENCES
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first call at each place of a distance between scores and labels."""

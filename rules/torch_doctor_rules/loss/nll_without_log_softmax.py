@@ -10,6 +10,7 @@ from torch_doctor.trace import Kind, LossCalled, Trace, claims
 from torch_doctor_rules.judging.loss_inputs import NLL, at_loss, between, given, reached_loss, trail_of_input
 from torch_doctor_rules.judging.readers import line, reader, threshold
 from torch_doctor_rules.judging.replacing import as_log_softmax, instead
+from torch_doctor_rules.judging.subjects import LIKELIHOODS
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ class NllWithoutLogSoftmax(Rule):
     level = Level.ERROR
     witness = "SP"
     voided_by = frozenset({"inside"})
+    subject = LIKELIHOODS
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES})
 

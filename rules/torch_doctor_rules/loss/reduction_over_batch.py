@@ -12,6 +12,7 @@ from torch_doctor_rules.judging.loss_inputs import CROSS_ENTROPY, MARGIN, NLL
 from torch_doctor_rules.judging.loss_shapes import ANY, rank, shown
 from torch_doctor_rules.judging.sample_dimension import PAIR, alike, are_labels, mixes_samples
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.subjects import RANKINGS
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class ReductionOverBatch(Rule):
     level = Level.ERROR
     witness = "SP"
     voided_by = frozenset({"shapes", "inside"})
+    subject = RANKINGS
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.OUTPUTS, Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES, Figure.HERE})
 

@@ -12,6 +12,7 @@ from torch_doctor_rules.judging.evidence import at, counted, fact
 from torch_doctor_rules.judging.loss_inputs import ELEMENTWISE
 from torch_doctor_rules.judging.loss_shapes import column_and_row, crossed, shown
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.subjects import DIFFERENCES
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class SilentBroadcast(Rule):
     level = Level.ERROR
     witness = "SP"
     voided_by = frozenset({"shapes", "inside"})
+    subject = DIFFERENCES
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES})
 

@@ -16,6 +16,7 @@ from torch_doctor_rules.judging.loss_inputs import (
     trail_to_loss,
 )
 from torch_doctor_rules.judging.readers import line, reader
+from torch_doctor_rules.judging.subjects import CLASS_LOSSES
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class SoftmaxBeforeCrossEntropy(Rule):
     level = Level.ERROR
     witness = "SP"
     voided_by = frozenset({"inside"})
+    subject = CLASS_LOSSES
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES})
 

@@ -11,6 +11,7 @@ from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import at, fact, numbers, short
 from torch_doctor_rules.judging.replacing import fused
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.subjects import LOGARITHMS
 from torch_doctor_rules.judging.wording import message, named
 
 if TYPE_CHECKING:
@@ -103,6 +104,7 @@ class UnstableLog(Rule):
     level = Level.WARNING
     witness = "SP"
     voided_by = frozenset({"inside"})
+    subject = LOGARITHMS
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES, Figure.HERE})
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Level, Rule
 from torch_doctor.trace import Trace, UnitsSeen
 from torch_doctor_rules.judging.evidence import count, fact
+from torch_doctor_rules.judging.subjects import RECTIFIED_UNITS
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class DeadUnits(Rule):
     witness = "P"
     needs = frozenset({"units"})
     voided_by = frozenset({"values", "weights", "files", "inside"})
+    subject = RECTIFIED_UNITS
     explained_by = frozenset({"TDR101", "TDR120", "TDR309"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:

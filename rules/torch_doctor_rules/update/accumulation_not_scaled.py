@@ -10,6 +10,7 @@ from torch_doctor.trace import Backward, Clipped, Escaped, GaveUp, LossBuilt, Lo
 from torch_doctor_rules.judging.accumulation import Accumulation
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.subjects import ACCUMULATION
 from torch_doctor_rules.judging.wording import message, owner
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class AccumulationNotScaled(Rule):
     level = Level.WARNING
     witness = "SP"
     voided_by = frozenset({"inside"})
+    subject = ACCUMULATION
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES})
 

@@ -8,6 +8,7 @@ from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_pl
 from torch_doctor_rules.judging.accumulation_tails import Tails
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.subjects import ACCUMULATION
 from torch_doctor_rules.judging.wording import message, owner
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class AccumulationTailDropped(Rule):
     fix = Fix.NONE
     only_confirms = True
     voided_by = frozenset({"values", "files", "arguments"})
+    subject = ACCUMULATION
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every test that ends windows and leaves out the last."""

@@ -9,6 +9,7 @@ from torch_doctor.trace import AdapterTrained, Stepped
 from torch_doctor_rules.judging.adapters import takers, told
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.subjects import ADAPTERS
 from torch_doctor_rules.judging.wording import message, named, owner, sentence
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ class AdapterWiring(Rule):
     witness = "SP"
     needs = frozenset({"adapters"})
     voided_by = frozenset({"inside"})
+    subject = ADAPTERS
     shown_by = "step of a model with this adapter"
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.frozen_parts import changed_norms, moving, of_optimizer
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.subjects import FROZEN_PARTS
 from torch_doctor_rules.judging.wording import message, named
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class FrozenPartChanges(Rule):
     witness = "SP"
     needs = frozenset({"frozen"})
     voided_by = frozenset({"inside"})
+    subject = FROZEN_PARTS
     shown_by = "training call of a module with frozen batch norm here"
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.frames import seen_from
 from torch_doctor_rules.judging.schedules import Schedules
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.subjects import SCHEDULES
 from torch_doctor_rules.judging.wording import message, owner
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class SchedulerBeforeOptimizer(Rule):
     level = Level.ERROR
     witness = "SP"
     voided_by = frozenset({"rates"})
+    subject = SCHEDULES
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.UPDATES, Figure.RATES})
     needs_end = True  # that a schedule is made anew for each batch shows in the next one

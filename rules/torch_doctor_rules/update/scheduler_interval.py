@@ -9,6 +9,7 @@ from torch_doctor.trace import SchedulerStepped
 from torch_doctor_rules.judging.evidence import at, count, fact, short
 from torch_doctor_rules.judging.schedules import Schedules
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.subjects import SCHEDULES
 from torch_doctor_rules.judging.wording import message, owner, sentence
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class SchedulerInterval(Rule):
     level = Level.ERROR
     witness = "SP"
     voided_by = frozenset({"rates"})
+    subject = SCHEDULES
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

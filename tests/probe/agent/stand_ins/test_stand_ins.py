@@ -657,7 +657,7 @@ for epoch in range(3):
 """
 
 
-def test_a_dataset_that_cannot_read_gives_the_batches_that_the_loop_takes(probe: Callable[..., Any]) -> None:
+def test_a_dataset_that_cannot_read_gives_the_batches_that_the_loop_takes(probe: Callable[..., Any], run: Run) -> None:
     outcome = probe(UNREADABLE)
     assert "came to 6 updates" in outcome.err
     given = "batches that the loop takes (8×1×32×32 float32, 8 int64 below 5) instead of `batches of Pictures`"
@@ -666,7 +666,14 @@ def test_a_dataset_that_cannot_read_gives_the_batches_that_the_loop_takes(probe:
     assert "TDR101" in outcome.out
     assert "TDR401" in outcome.out
     assert outcome.out.count("confirmed") == 2
-    assert re.search(r"nothing can be said of .*TDR207.*TDR711", outcome.err)
+    assert re.search(
+        r"\d+ checks cannot be judged on stand-ins \(`torch-doctor scan --probe -v` lists them\)", outcome.err
+    )
+    assert "TDR207" not in outcome.err
+    told = re.search(r"nothing can be said of (.*)", run("scan", "train.py", "--probe", "--isolated", "-v").err)
+    assert told is not None
+    assert re.search("TDR207.*TDR711.*TDR712", told[1])
+    assert re.search("TDR107|TDR206|TDR214|TDR705|TDR816", told[1]) is None
 
 
 def test_an_error_of_a_dataset_with_its_data_is_the_scripts_own(probe: Callable[..., Any]) -> None:

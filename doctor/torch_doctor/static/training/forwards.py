@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from torch_doctor.static.flow import Flow, blend
 from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.measuring import measured
@@ -24,6 +22,7 @@ from torch_doctor.static.training import (
     pixels,
     places,
     plain_tensors,
+    written_forwards,
 )
 from torch_doctor.static.values import (
     NOWHERE,
@@ -31,7 +30,6 @@ from torch_doctor.static.values import (
     Args,
     Bound,
     Call,
-    Const,
     Content,
     Distribution,
     Either,
@@ -42,7 +40,6 @@ from torch_doctor.static.values import (
     Object,
     Optimizer,
     Origin,
-    Plain,
     Sequence,
     Tensor,
     Unknown,
@@ -87,7 +84,7 @@ def call_module(run: Run, module: Module, call: Call) -> Value:
         grad=None if any(isinstance(v, Tensor) and v.origin.operation == VOLATILE for v in values) else run.grad,
         trainable=trainable,
         may_be_frozen=trainable is None and module_parts.may_be_frozen(run, module),
-        inputs=_input_fact(run, values),
+        inputs=written_forwards.input_fact(run, values),
         output=TensorFact(),
         given=passed.surely_forwards if run.grad is not False else frozenset(),
         autocast=autocasting.current(run),
@@ -141,13 +138,6 @@ def _placed(run: Run, output: Value, module: Module, given: Args) -> Value:
     return output
 
 
-def _input_fact(run: Run, values: Args) -> TensorFact:
-    flow = blend(value.flow for value in values)
-    first = next((value for value in values if not isinstance(value, (Const, Plain))), None)
-    fact = run.fact(first) if first is not None else TensorFact()
-    return replace(fact, source=flow.source, forwards=flow.forwards, graph=flow.graph, loader=flow.loader)
-
-
 def _has_frozen(run: Run, module: Module) -> bool:
     return len(module_parts.parts_of(run, module).owners) > 1 or module_parts.has_parameters(run, module) is not False
 
@@ -185,8 +175,7 @@ def _through(run: Run, of: Flow, index: int, inputs: Flow, module: Module, train
     forwards = of.forwards | inputs.forwards | {index}
     if graph is False:
         return Flow(False, forwards, source=inputs.source, loader=inputs.loader, cuts=inputs.cuts | of.cuts)
-    unused: frozenset[int] = run.state.fact(Fact.RENEWED) - of.modules
-    own = module_parts.parts_of(run, module).owners - unused
+    own = module_parts.parts_of(run, module).owners - (run.state.fact(Fact.RENEWED) - of.modules)
     return Flow(
         graph,
         forwards,

@@ -139,7 +139,8 @@ def may_be_frozen(run: Run, module: Module) -> bool:
     """Whether the script said of all its parameters that they require no gradients, whatever became of them out of sight."""
     inside = parts_of(run, module)
     owners = [run.objects.get(number) for number in inside.owners | ({module.id} if inside.opaque else NONE)]
-    return bool(owners) and all(owner is not None and owner.fact(Fact.MAY_BE_FROZEN) for owner in owners)
+    may = (Fact.MAY_BE_FROZEN, Fact.FROZEN_IN_PASSING)
+    return bool(owners) and all(owner is not None and any(map(owner.fact, may)) for owner in owners)
 
 
 def trains(run: Run, module: Module) -> Tri:

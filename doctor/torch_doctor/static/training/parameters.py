@@ -95,6 +95,7 @@ def set_trainable(
     `whole` tells whether these are all parameters of their modules, `perhaps` that nobody knows which of them they are.
     """
     on = bool(flag.value) if isinstance(flag, Const) else None
+    in_passing = on is not True and run.fork_depth > 0 and any(branch.loop_depth for branch in run.branches)
     for number in modules:
         thing = run.objects.get(number)
         if thing is not None:
@@ -103,6 +104,7 @@ def set_trainable(
                 run.heap.set(thing.facts, Fact.FROZEN, frozen)
                 run.heap.restructure()  # what a forward returned before no longer holds
             run.heap.set(thing.facts, Fact.FLAGGED, run.site(node))
+            run.heap.set(thing.facts, Fact.FROZEN_IN_PASSING, in_passing)
             if whole or perhaps:
                 run.heap.set(thing.facts, Fact.MAY_BE_FROZEN, on is not True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.language import opaque_calls
+from torch_doctor.static.language import opaque_calls, targets
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.methods import MOVES
@@ -40,7 +40,15 @@ def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
             parameters.set_trainable(run, frozenset((of.id,)), on or Const(value=True), call.node, whole=True)
         gathers = not (isinstance(on, Const) and not on.value)
         if name == "requires_grad_" and gathers and isinstance(of, Tensor) and of.flow.graph is False:
-            return cuts.leaf(run, of.flow, of, call.node, origin=of.origin, meta=of.meta)
+            leaf = cuts.leaf(run, of.flow, of, call.node, origin=of.origin, meta=of.meta)
+            where = (
+                call.node.func.value
+                if isinstance(call.node, p.Call) and isinstance(call.node.func, p.Attribute)
+                else None
+            )
+            if isinstance(where, (p.Name, p.Attribute, p.Index)):
+                targets.bind(run, where, leaf, call.node)
+            return leaf
         return of
     if isinstance(of, ParameterValue):
         if name.endswith("_") and not name.startswith("_"):

@@ -225,7 +225,8 @@ def _log_taken(
     """Write what a function does that has an event of its own."""
     short = name.rpartition(".")[2]
     if short in functions.LOGS and leading is not None and leading.kind is not Kind.UNKNOWN:
-        run.emit(LogTaken, call.node, function=f"torch.{short}", input=run.fact(leading, _argument(run, call.node)))
+        given = leading.with_flow(operators.recorded(run, leading.flow))
+        run.emit(LogTaken, call.node, function=f"torch.{short}", input=run.fact(given, _argument(run, call.node)))
 
 
 def _noted(run: Run, short: str, first: Value, call: Call, made: Tensor) -> None:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Forward
+from msgspec.structs import replace
+
+from torch_doctor.static.flow import blend
+from torch_doctor.static.values import Const, ParameterValue, Plain
+from torch_doctor.trace import Forward, TensorFact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Args
 
 
 def numbered(run: Run, numbers: Iterable[int]) -> list[Forward]:
@@ -38,3 +43,13 @@ def dropped(run: Run, before: int, call: p.Call) -> None:
     for event in run.trace.events[before:]:
         if isinstance(event, Forward) and event.site == site:
             run.trace.replace(event, used=False)
+
+
+def input_fact(run: Run, values: Args) -> TensorFact:
+    """What is known of the first tensor that a module gets, and of what went into any of them."""
+    flow = blend(value.flow for value in values)
+    first = next((value for value in values if not isinstance(value, (Const, Plain))), None)
+    fact = run.fact(first) if first is not None else TensorFact()
+    behind = (run.objects.get(number) for number in flow.modules)
+    leaf = any(isinstance(each, ParameterValue) and not each.declared for each in behind)
+    return replace(fact, source=flow.source, forwards=flow.forwards, graph=flow.graph, loader=flow.loader, leaf=leaf)

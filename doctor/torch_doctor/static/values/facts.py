@@ -115,6 +115,8 @@ class Fact(Enum):
     """Whether a module's own parameters, or a parameter, require no gradients; None where that is not known."""
     MAY_BE_FROZEN = "may be frozen", False, _both
     """Whether the script said, and did not take back, that a module's own parameters, or a parameter, require no gradients."""
+    FROZEN_IN_PASSING = "frozen in passing", False, _either
+    """Whether it was frozen on some way here, behind a test within a loop: in the passes that need it, perhaps."""
     FLAGGED = "flagged", None, _agreed
     """Where the script last said whether a module's own parameters, or a parameter, require gradients."""
     GRADIENT = "gradient", None, _agreed

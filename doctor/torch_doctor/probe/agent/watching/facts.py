@@ -53,6 +53,11 @@ class Facts:
             fact["retained"] = sorted(kept)
         return fact
 
+    def needs_gradients(self, tensor: Any) -> bool:
+        """Whether a tensor that requires gradients and is no parameter went into this one, by no module."""
+        found = behind(tensor.grad_fn).leaves if tensor.grad_fn is not None else [tensor]
+        return any(leaf.requires_grad and not isinstance(leaf, self._parameter) for leaf in found)
+
     def meta(self, value: Any) -> dict[str, Any]:
         """A tensor's dtype and shape; nothing for what is no tensor."""
         if not isinstance(value, self._tensor):

@@ -20,7 +20,8 @@ class Forward(Event, frozen=True, kw_only=True):
     `sensitive` and `training`: whether parts of it care about the mode, and whether any of them is in training mode now.
     `grad`: whether autograd records. `trainable`: it has parameters that require gradients. `may_be_frozen`: where that
     is not known, the script itself said of all of them that they do not. `inputs` describes the first
-    tensor argument, `output` the result. `given` are the `Forward` events whose graph came in with any argument, as far as the
+    tensor argument, but its `leaf` tells whether any argument was computed from a leaf; `output` is the result.
+    `given` are the `Forward` events whose graph came in with any argument, as far as the
     static witness knows. `used` is False when the result is dropped: the call was made for what it does on
     the way. `autocast` is the number of the `AutocastEntered` that holds, None outside of any.
     `wrapped`: the call went through `DataParallel`, `DistributedDataParallel` or FSDP. `unrecorded`: where autograd is off, the

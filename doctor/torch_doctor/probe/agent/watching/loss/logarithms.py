@@ -55,6 +55,7 @@ class Watcher:
         self._told[here.site] = self._told.get(here.site, 0) + 1
         spelled = recorder.argument(here.site, 0) or recorder.owner(here.site)
         fact = self._watch.facts.of(given, spelled)
+        fact["graph"] = fact["graph"] and torch.is_grad_enabled()
         event = recorder.event("LogTaken", here, function=f"torch.{name}", input=fact)
         with torch.no_grad():
             smallest = float(given.detach().min())

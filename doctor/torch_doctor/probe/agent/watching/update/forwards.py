@@ -171,6 +171,7 @@ class Watcher:
         if inputs is not None:
             fact = self._facts.of(inputs, source="loader" if batches else "data")
             fact["name"] = recorder.argument(here.site, 0, "", "forward")
+            fact["leaf"] = any(map(self._facts.needs_gradients, self._marks.tensors(given)))
         return {
             "module": recorder.references.number(module),
             "name": self._name(here.site),

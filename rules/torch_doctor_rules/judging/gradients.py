@@ -119,13 +119,17 @@ class Gradients:
         return frozenset(module for module in modules if any(self.may_concern(event, (module,)) for event in possible))
 
     def harmless(self, stale: frozenset[int], again: Backward) -> frozenset[int]:
-        """Those of the modules whose sums may be cleared before the next step that may apply them."""
+        """Those of the modules whose sums may be cleared before the next step that may apply them.
+
+        Where a run ends before either, nobody knows.
+        """
+        unknown = type(None) if self.trace.observed else ZeroGrad
         path: list[Stepped | ZeroGrad] = [*self.trace.of(ZeroGrad), *self.trace.of(Stepped)]
         later = sorted(
             (event for event in path if event.index > again.index and self.on_path(event, again)), key=_INDEX
         )
         first = {module: next((each for each in later if self.may_concern(each, (module,))), None) for module in stale}
-        return frozenset(module for module, event in first.items() if isinstance(event, ZeroGrad))
+        return frozenset(module for module, event in first.items() if isinstance(event, (ZeroGrad, unknown)))
 
     def may_be_there(self, step: Stepped, modules: frozenset[int], within: Scope | None = None) -> bool:
         """Whether a `backward()` may come before the step; with `within`, in that iteration."""

@@ -155,6 +155,30 @@ def test_one_cause_is_one_finding() -> None:
     assert [finding.code for finding in judge([], run(), [other]).new] == ["TDR402"]
 
 
+def test_findings_of_one_file_explain_none_of_another() -> None:
+    rule, other = Example(HERE), Other(THERE._replace(path="other.py"))
+    other.explained_by = frozenset(("TDR101",))  # type: ignore[misc]
+    assert [finding.code for finding in judge([], run(), [rule, other]).new] == ["TDR101", "TDR402"]
+    assert [finding.code for finding in judge(static(rule), run(), [rule, other]).new] == ["TDR402"]
+
+
+@pytest.mark.parametrize(("came", "verdict"), [(False, Verdict.NOT_REACHED), (True, Verdict.CONFIRMED)])
+def test_the_like_of_a_finding_elsewhere_is_no_witness_for_it_where_the_run_did_not_come(
+    came: bool, verdict: Verdict
+) -> None:
+    class Alike(Example):
+        def same(self, finding: Finding, seen: Finding) -> bool:  # noqa: ARG002 - as one loss that both lead to
+            return True
+
+    trace = Trace(
+        "train.py", run=Run(end=End(how="end"), marked={HERE, THERE}, passed={HERE, THERE} if came else {THERE})
+    )
+    rule = Alike(THERE)
+    other = replace(static(rule)[0], site=THERE)
+    first, second = judge([*static(rule), other], trace, [rule]).judged
+    assert (first.verdict, second.verdict) == (verdict, Verdict.CONFIRMED)
+
+
 def test_a_refuted_finding_explains_nothing() -> None:
     rule, other = Example(reached=True), Other(THERE)
     other.explained_by = frozenset(("TDR101",))  # type: ignore[misc]

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.trace import Backward, Forward, LoopEntered, SchedulerStepped, ScopeKind, Stepped, ZeroGrad
+from torch_doctor.trace import Backward, Forward, LoopEntered, ModeSet, SchedulerStepped, ScopeKind, Stepped, ZeroGrad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,6 +24,8 @@ EPOCHS = 2
 STEPS = 60
 PASS_SECONDS = 2.0
 """How long a loop that only evaluates may take, whose passes are not counted: who cuts predictions must cut targets."""
+OFTEN = 8
+"""A loop that evaluates every so many passes, or more often, makes two such periods."""
 AGAIN = frozenset({"device"})
 """Instruments that look at a run of their own, in which the script is told that there is a GPU."""
 ALONE = frozenset({"round_trip"})
@@ -155,11 +157,15 @@ def loops(traces: Iterable[Trace]) -> dict[Site, dict[str, Any]]:
 
 
 def _periods(traces: Iterable[Trace]) -> dict[Site, dict[str, int]]:
-    """The loops that change parameters, gradients or rates every so many passes, each with the longest such `period`."""
+    """The loops that change parameters, gradients, rates or modes every so many passes, each with the longest such `period`."""
     longest: dict[Site, int] = {}
     for trace in traces:
-        for event in (*trace.of(Backward), *trace.of(Stepped), *trace.of(ZeroGrad), *trace.of(SchedulerStepped)):
+        evaluating = [event for event in trace.of(ModeSet) if event.training is False]
+        training = (*trace.of(Backward), *trace.of(Stepped), *trace.of(ZeroGrad), *trace.of(SchedulerStepped))
+        for event in (*training, *evaluating):
             periods = [every.length for branch, _ in event.guards if (every := trace.branches[branch].every)]
+            if isinstance(event, ModeSet):
+                periods = [length for length in periods if length <= OFTEN]
             for site in _loops_around(event)[-1:]:
                 longest[site] = max([longest.get(site, 0), *periods])
     return {site: {"period": length} for site, length in longest.items() if length}

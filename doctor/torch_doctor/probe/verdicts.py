@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from torch_doctor.probe.ways import Ways, seen_at
-from torch_doctor.rule import Evidence, Verdict
+from torch_doctor.probe.ways import Ways, came_to, seen_at
+from torch_doctor.rule import Evidence, Verdict, same_place
 from torch_doctor.trace import Run
 
 if TYPE_CHECKING:
@@ -104,6 +105,9 @@ def _judged_by(
     judged = []
     for finding in findings:
         same = [number for number, other in enumerate(seen) if rule.same(finding, other)]
+        if not _ran(finding, [seen[number] for number in same], trace):
+            judged.append(_said(finding, Verdict.NOT_REACHED, _why_not(rule, finding, trace, ways)))
+            continue
         if not same:
             judged.append(_not_seen(rule, finding, trace, ways))
             continue
@@ -121,15 +125,27 @@ def _judged_by(
     return judged, new
 
 
+def _ran(finding: Finding, same: Sequence[Finding], trace: Trace) -> bool:
+    """Whether the run came to the place of a finding, and did not only see the like of it elsewhere (in another class)."""
+    sites = [each.site for each in (finding, *finding.members)]
+    return any(same_place(site, other.site) for site in sites for other in same) or any(
+        came_to(trace, site) for site in sites
+    )
+
+
 def _broke_off(trace: Trace) -> bool:
     """Whether the run did not come to its own end."""
     return trace.run is None or trace.run.end.how not in ("end", "exit")
 
 
 def _unexplained(new: Sequence[Finding], judged: Sequence[Finding], rules: Iterable[Rule]) -> Iterable[Finding]:
-    spoke = {finding.code for finding in (*new, *judged) if finding.verdict is not Verdict.REFUTED}
-    explained = {rule.code: bool(rule.explained_by & spoke) for rule in rules}
-    return (finding for finding in new if not explained[finding.code])
+    """The findings beside which none of the same file has their cause and says more."""
+    spoke = defaultdict(set)
+    for finding in (*new, *judged):
+        if finding.verdict is not Verdict.REFUTED:
+            spoke[finding.site.path].add(finding.code)
+    explained = {rule.code: rule.explained_by for rule in rules}
+    return (finding for finding in new if not explained[finding.code] & spoke[finding.site.path])
 
 
 def _not_seen(rule: Rule, finding: Finding, trace: Trace, ways: Ways) -> Finding:

@@ -35,7 +35,8 @@ class Ways:
 
     def places(self, findings: Iterable[Finding]) -> frozenset[Site]:
         """The lines of which a run has to tell whether it came there."""
-        return frozenset(site for finding in findings for site in self._needed(finding))
+        each = [one for finding in findings for one in (finding, *finding.members)]
+        return frozenset(site for finding in each for site in self._needed(finding))
 
     def left_out(self, finding: Finding, run: Trace) -> Site | None:
         """A place that the bug needs and the run did not come to; None where it went all ways to the finding.

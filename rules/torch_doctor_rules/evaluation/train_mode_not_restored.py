@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Forward, ModeSet, Trace
+from torch_doctor.trace import Forward, ModeSet, Run, Trace
 from torch_doctor_rules.judging.evaluation_edits import in_training_mode
 from torch_doctor_rules.judging.evaluation_updates import EvaluationUpdates
 from torch_doctor_rules.judging.evidence import at
@@ -121,10 +121,24 @@ class TrainModeNotRestored(Rule):
         """Whether training went on after the switch, in training mode again."""
         later = self._trained_after(trace, finding)
         if all(event.training for event in later):
-            return bool(later)
+            return bool(later) and not self._cut_short(trace, finding)
         if any(event.sensitive for event in later):
             return "training goes on in evaluation mode, but perhaps on purpose"
         return "in this run no part of the module cares about its mode"
+
+    def _cut_short(self, trace: Trace, finding: Finding) -> bool:
+        """Whether the probe ended each loop that trains and switches before it trained again."""
+        passes, run = trace.view(Passes), trace.run or Run()
+        last: dict[int, int] = {}
+        for event in trace.of(Forward):
+            last |= dict.fromkeys(
+                (scope.loop for scope in event.scope.iterations() if passes.trains(event)), event.index
+            )
+        for mode in at(trace, finding.site, ModeSet):
+            around = [scope for scope in mode.scope.iterations() if scope.loop in last]
+            if not around or around[-1].site not in run.capped or mode.index < last[around[-1].loop]:
+                return False
+        return True
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many training batches after the switch ran in which mode."""

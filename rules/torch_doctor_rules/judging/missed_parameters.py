@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
@@ -14,6 +14,7 @@ from torch_doctor.trace import (
     LossCalled,
     ModuleBuilt,
     OptimizerBuilt,
+    ParameterSeen,
     Registered,
     Stepped,
     WeightsDrawn,
@@ -35,6 +36,14 @@ class Missed(Struct, frozen=True):
     built: OptimizerBuilt
     site: Site
     part: str = ""
+
+
+class Fresh(NamedTuple):
+    """A part of which a run tells that it has the weights that it was built with."""
+
+    module: int
+    site: Site
+    class_name: str
 
 
 def missing(trace: Trace) -> Iterator[Missed]:
@@ -73,10 +82,12 @@ def _outermost(event: Event) -> Scope:
     return event.scope.chain()[0]
 
 
-def _forgotten(gradients: Gradients, built: OptimizerBuilt, left: frozenset[int], step: Stepped) -> WeightsDrawn | None:
+def _forgotten(
+    gradients: Gradients, built: OptimizerBuilt, left: frozenset[int], step: Stepped
+) -> WeightsDrawn | Fresh | None:
     """A part that is trained with what the optimizer has, was built after some of it, and stays as its constructor drew it.
 
-    What was built before is perhaps left as it is on purpose, under a new head.
+    What was built before is perhaps left as it is on purpose, under a new head: a run tells that nobody gave it weights.
     """
     trace = gradients.trace
     beside = [
@@ -92,14 +103,31 @@ def _forgotten(gradients: Gradients, built: OptimizerBuilt, left: frozenset[int]
         return None
     escaped = [event.modules for event in trace.of(Escaped) if event.index < last]
     taken = [other.modules for other in trace.of(OptimizerBuilt)]
-    excused = frozenset[int]().union(*(event.modules for event in given), *escaped, *taken)
-    for drawn in trace.of(WeightsDrawn):
-        part = drawn.module
-        if part in left - excused and any(
-            part in modules and part > min(modules & built.modules) for modules in beside
+    cleared = [event.modules for event in trace.of(ZeroGrad) if trace.observed and not event.modules & built.modules]
+    excused = frozenset[int]().union(*(event.modules for event in given), *escaped, *taken, *cleared)
+    for part in _drawn(trace):
+        number = part.module
+        if number in left - excused and any(
+            number in modules and (trace.observed or number > min(modules & built.modules)) for modules in beside
         ):
-            return drawn
+            return part
     return None
+
+
+def _drawn(trace: Trace) -> Iterator[WeightsDrawn | Fresh]:
+    """The parts that are trained with the weights that they were built with.
+
+    Of a model that an optimizer has a part of, those that are of another class than all of that are left out on purpose.
+    """
+    yield from trace.of(WeightsDrawn)
+    if trace.run is None or trace.run.voids("weights") is not None:
+        return
+    seen = trace.of(ParameterSeen)
+    taken = {(each.module, each.owner_class) for each in seen if each.optimizer}
+    parted = {module for module, _ in taken}
+    for each in seen:
+        if each.fresh and (each.module not in parted or (each.module, each.owner_class) in taken):
+            yield Fresh(each.owner, each.site, each.owner_class)
 
 
 def _outermost_loop(event: Event) -> int:

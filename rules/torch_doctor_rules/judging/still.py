@@ -28,11 +28,11 @@ def own(trace: Trace, optimizer: OptimizerBuilt) -> list[ParameterSeen]:
 def still_ones(trace: Trace, optimizer: OptimizerBuilt) -> list[ParameterSeen]:
     """The parameters of an optimizer that should have moved and did not."""
     found = [seen for seen in own(trace, optimizer) if seen.steps >= ENOUGH]
-    if found and not any(seen.moved for seen in found):
+    if found and all(seen.moved is False for seen in found):
         waits = any(seen.scheduled for seen in found) and not any(seen.live_steps for seen in found)
         waits |= any(seen.still == "waits" for seen in found)
         return [] if waits and not any(seen.still == "rate" for seen in found) else found
-    return [seen for seen in found if seen.visible_steps >= ENOUGH and not seen.moved]
+    return [seen for seen in found if seen.visible_steps >= ENOUGH and seen.moved is False]
 
 
 def dead_groups(trace: Trace, optimizer: OptimizerBuilt) -> Iterator[tuple[int, list[ParameterSeen]]]:
@@ -43,6 +43,6 @@ def dead_groups(trace: Trace, optimizer: OptimizerBuilt) -> Iterator[tuple[int, 
     for number, group in groups.items():
         if group[0].still == "frozen" and trace.of(Owned):
             continue  # a framework may unfreeze it
-        idle = not any(seen.moved for seen in group) and all(seen.steps >= ENOUGH for seen in group)
+        idle = all(seen.moved is False and seen.steps >= ENOUGH for seen in group)
         if len(groups) > 1 and idle and len({seen.still for seen in group}) == 1 and group[0].still in WHY:
             yield number, group

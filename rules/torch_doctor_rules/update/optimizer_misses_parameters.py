@@ -57,7 +57,8 @@ class OptimizerMissesParameters(Rule):
     ```
 
     ## How the probe confirms it
-    By identity: the parameters that get gradients against those that the optimizers have.
+    By identity: the parameters that get gradients against those that the optimizers have. A layer that still has the
+    weights that it was built with, gets gradients, and is in no optimizer is reported by the run alone.
 
     ## When it stays silent
     When an optimizer has some of the model on purpose (a new head on a body that was built before it), when another
@@ -73,6 +74,7 @@ class OptimizerMissesParameters(Rule):
     name = "optimizer-misses-parameters"
     level = Level.ERROR
     witness = "SP"
+    needs = frozenset({"parameters"})
     voided_by = frozenset({"inside"})
     shown_by = "step of this optimizer"
     explained_by = frozenset(("TDR113", "TDR115", "TDR304"))

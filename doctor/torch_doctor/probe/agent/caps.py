@@ -32,10 +32,11 @@ class Caps:
     """Decides, between two passes of a loop, whether it goes on; a loop that does not falls through.
 
     A loop with a backward pass or an update in it makes `batches` passes, and more until it has updated twice and made two
-    of the periods that the source shows, where a part of the time is enough for that; a loop around such a loop makes
-    `epochs` passes, and a loop that has none around it makes its own as often. A loop in which a model only runs makes at
-    least `batches` passes, and ends after `pass_seconds`: who collects predictions compares them with all targets. Other
-    loops run as they are, until time is short. What the static witness knows of a loop comes before all that.
+    of the periods that the source shows, where a part of the time is enough for that; if it evaluates in the last of them,
+    one more follows. A loop around such a loop makes `epochs` passes, and a loop that has none around it makes its own as
+    often. A loop in which a model only runs makes at least `batches` passes, and ends after `pass_seconds`: who collects
+    predictions compares them with all targets. Other loops run as they are, until time is short. What the static witness
+    knows of a loop comes before all that.
     """
 
     def __init__(self, plan: Mapping[str, Any]) -> None:
@@ -85,13 +86,19 @@ class Caps:
         passes = loop.number - loop.trained_since
         if not loop.trained:
             return passes >= self.batches and self._longer(loop, self.pass_seconds)
-        batches = self.batches * self.epochs if loop.alone else self.batches
-        cap = self._told(loop).get("cap", self.epochs if loop.nested else batches)
+        told, batches = self._told(loop), self.batches * self.epochs if loop.alone else self.batches
+        cap = told.get("cap", self.epochs if loop.nested else batches)
         if cap is None or passes < cap:
             return False
-        waits = loop.steps < ENOUGH and loop.node.key not in self._without_steps
-        most = max(MOST if waits else 0, self._periods(loop))
-        return loop.nested or passes >= most or self._longer(loop, PATIENCE * self.seconds)
+        if not loop.nested or told.get("kind") == "batch":  # it goes over batches, perhaps with an evaluation in it
+            waits = loop.steps < ENOUGH and loop.node.key not in self._without_steps
+            most = max(MOST if waits else 0, self._periods(loop))
+            if passes < most and not self._longer(loop, PATIENCE * self.seconds):
+                return False
+            if loop.evaluated == loop.number and not loop.extended:  # the next batch shows what that left behind
+                loop.extended = True
+                return False
+        return True
 
     def _periods(self, loop: Loop) -> int:
         """The passes of two of its periods; 0 where it has none, or would update too often in them."""
@@ -120,6 +127,7 @@ class Caps:
                 if not loop.trained:  # agents collect experience for thousands of passes before they learn
                     loop.trained, loop.trained_since = True, max(0, loop.number - 1)
                 loop.steps += step
+            loop.evaluated = 0 if trained else loop.number
             loop.alone &= loop is loops[0]
             loop.nested |= inner is not None and (inner.trained or inner.batches)
             inner = loop

@@ -17,7 +17,8 @@ class Loop:
     until something happens in it), `batches` tells that it goes through a data loader. `watched`, `trained` and `nested`
     tell what happened in it: anything, a backward pass or an update, another loop that trains or goes through a loader;
     `alone` that it lies in no other. `steps` counts the updates, `trained_since` the passes before the first in which
-    anything of training happened.
+    anything of training happened, `evaluated` the pass in which a module ran last that nothing of training followed;
+    `extended`: it made one more pass for that.
     """
 
     __slots__ = (
@@ -28,6 +29,8 @@ class Loop:
         "capped",
         "code",
         "computed",
+        "evaluated",
+        "extended",
         "nested",
         "next",
         "node",
@@ -51,7 +54,7 @@ class Loop:
         self.trained_since = 0
         self.nested = False
         self.watched = False
-        self.capped = False
-        self.steps = 0
+        self.capped = self.extended = False
+        self.steps = self.evaluated = 0
         self.alone = True
         self.began = self.computed = 0.0

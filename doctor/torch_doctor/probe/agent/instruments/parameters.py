@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..identities import IdentityMap, IdentitySet
 from ..watching.naming import class_name, is_project
 from .copies import elements
+from .fresh import Fresh
 from .instrument import Instrument as Base
 from .later import may_join
 from .members import out_of_reach
@@ -78,6 +79,7 @@ class Instrument(Base):
         self._roots: IdentitySet = IdentitySet()
         self._ran: IdentitySet = IdentitySet()
         self._unrecorded: IdentityMap[Unrecorded] = IdentityMap()
+        self._fresh = Fresh(watch)
         self._steps = 0
         self._muted = False
         self._rising: dict[tuple[int, int], bool] = {}
@@ -222,13 +224,14 @@ class Instrument(Base):
                 steps=fate.steps,
                 live_steps=fate.live_steps,
                 visible_steps=fate.visible_steps,
-                moved=fate.moved or fate.was is None,
+                moved=None if fate.was is None else fate.moved,
                 scheduled=optimizer is not None and any("initial_lr" in group for group in optimizer.param_groups),
                 group=fate.group,
                 still=self._still(fate, optimizer),
                 frozen_at=frozen_at,
                 frozen_late=late,
                 joins=fate.steps > 0 and not fate.nonzero and self._joins,
+                fresh=bool(fate.nonzero) and optimizer is None and self._fresh.is_forgotten(owner),
             )
 
     def _tell_unrecorded(self, here: Here) -> None:

@@ -225,11 +225,13 @@ class ParameterSeen(Event, frozen=True, kw_only=True):
     `gradients` those of them that left it one, and `nonzero` those that left it one that is not all zero. `optimizer`
     is the one that has it (0: none); `steps` counts that one's steps, `live_steps` those with a learning rate that is
     not 0, a gradient that is not zero and no scaler that skipped them, `visible_steps` those of them that are larger
-    than what its values are rounded to. `moved` tells whether its values were ever other than before the first.
+    than what its values are rounded to. `moved` tells whether its values were ever other than before the first, None
+    where they were not compared: no optimizer has it, or it is too large.
     `scheduled`: a scheduler sets its learning rate. `group` is the number of its parameter group. `still` says why it
     did not move: "rate" where its rate is 0 and neither a schedule nor the script raises it, "waits" where it is 0 so
     far, "frozen" where nothing lets it want gradients, else "". `frozen_at` is where the script said last that it wants
     none, and `frozen_late` tells that an optimizer had it then. `joins`: it may be part of the loss in a later pass.
+    `fresh`: it gets gradients, has the values that its layer was built with, and no line may give it to an optimizer later.
     Only the probe writes it.
     """
 
@@ -247,18 +249,19 @@ class ParameterSeen(Event, frozen=True, kw_only=True):
     steps: int
     live_steps: int
     visible_steps: int
-    moved: bool
+    moved: bool | None
     scheduled: bool
     group: int
     still: str
     frozen_at: Site | None = None
     frozen_late: bool = False
     joins: bool = False
+    fresh: bool = False
 
     def words(self, _: Names, /) -> str:
-        fate = "moved" if self.moved else "never moved"
+        fate = "" if self.moved is None else ", moved" if self.moved else ", never moved"
         owned = "" if self.optimizer else ", in no optimizer"
-        return f"parameter `{self.name}`: {self.nonzero} of {self.backwards} backward passes gave it a gradient, {fate}{owned}"
+        return f"parameter `{self.name}`: {self.nonzero} of {self.backwards} backward passes gave it a gradient{fate}{owned}"
 
 
 class NonFinite(Event, frozen=True, kw_only=True):

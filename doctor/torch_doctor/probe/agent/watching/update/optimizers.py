@@ -29,6 +29,7 @@ class Watcher:
         self._recorder = watch.recorder
         self._torch = watch.torch
         self._told: IdentitySet = IdentitySet()
+        self.built = 0
         self._stepping: list[Any] = []
         self._under_way: tuple[Any, int, Here, tuple[Any, ...], dict[str, Any]] | None = None
         self._clearing = False
@@ -111,6 +112,7 @@ class Watcher:
         if optimizer in self._told:
             return
         self._told.add(optimizer)
+        self.built += 1
         here = recorder.here()
         if here.frame is None:
             return

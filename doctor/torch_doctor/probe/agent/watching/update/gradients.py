@@ -6,6 +6,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from ... import hooks
+from ..averages import followed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,6 +48,7 @@ class Watcher:
         self._states: dict[int, State] = {}
         self._present: set[int] = set()
         self._unowned: set[int] = set()
+        self._parts: set[float] = set()
         self._backward: Here | None = None
         self._once: dict[str, set[int]] = {"gone": set(), "moved": set(), "assigned": set(), "changed": set()}
 
@@ -192,11 +194,24 @@ class Watcher:
         for key in list(self._unowned):
             state = self._states[key]
             tensor = state.ref()
-            if tensor is not None and not self._torch.equal(tensor.detach(), state.values):
-                moved.append(tensor)
-                self._unowned.discard(key)
-                state.values = None
+            if tensor is None or self._torch.equal(tensor.detach(), state.values):
+                continue
+            if self._is_given(tensor, state.values):
+                continue
+            moved.append(tensor)
+            self._unowned.discard(key)
+            state.values = None
         return gone, moved, changed
+
+    def _is_given(self, tensor: Any, before: Any) -> bool:
+        """Whether the values come from another module's, as those of a target network do: that is no update."""
+        if not self._watch.modules.is_owned(tensor):
+            return False
+        own = self._watch.optimizers.tensors()
+        others = (each for each in own if each.shape == tensor.shape and each is not tensor)
+        part = followed(self._torch, before, tensor.detach(), others, self._parts)
+        self._parts.add(part)
+        return part > 0
 
     def _is_cleared(self, gradient: Any, state: State, thoroughly: bool) -> bool:  # noqa: FBT001 - as `_changes` knows it
         looks = thoroughly or gradient._version != state.version

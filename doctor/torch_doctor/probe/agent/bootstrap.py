@@ -30,6 +30,7 @@ from .ranks import Ranks
 from .recorder import Recorder
 from .rehearsal import rehearsals
 from .rewriting import compiled
+from .rewriting.futures import without_futures
 from .rewriting.places import Places
 from .rewriting.trainers import TRAINERS, compiled_trainer
 from .sites import Sites
@@ -174,24 +175,26 @@ class Run:
             whole = self._package if name == "__main__" else f"{self._package}.{name}"
             self.recorder.note(f"it is part of a package, and was run as `python -m {whole}`")
             importlib.import_module(self._package)
+        flags = 0
         if self._plan.get("text") is not None:
-            source = self._of_cells(script, self._plan["text"], module)
+            source, flags = self._of_cells(script, self._plan["text"], module)
         else:
             with open(script, "rb") as file:
                 source = file.read()
         if self._plan.get("instrument", True):
-            code = compiled(source, script, self._index)
+            code = compiled(source, script, self._index, flags)
         else:
-            code = compile(source, script, "exec", dont_inherit=True)
+            code = compile(source, script, "exec", flags, dont_inherit=True)
         exec(code, vars(module))  # noqa: S102 - the user's script
 
-    def _of_cells(self, script: str, text: str, module: ModuleType) -> bytes:
-        """The source of a notebook, whose file is none; what IPython would show is not shown."""
+    def _of_cells(self, script: str, text: str, module: ModuleType) -> tuple[bytes, int]:
+        """The source of a notebook, whose file is none, and its flags; what IPython would show is not shown."""
         self._sites.read(script, text)
         linecache.cache[script] = (len(text), None, text.splitlines(keepends=True), script)
         silent: Any = importlib.import_module(".stand_ins.silent", __package__)
         vars(module).update(display=lambda *_, **__: None, get_ipython=lambda: silent.Silent("get_ipython()"))
-        return text.encode()
+        source, flags = without_futures(text)
+        return source.encode(), flags
 
     def _others(self) -> list[Callable[..., Any]]:
         """What guards the machine and stands in for what is not there."""

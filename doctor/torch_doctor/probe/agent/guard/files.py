@@ -208,12 +208,14 @@ class Files:
     def _text(self, path: Any, dir_fd: int | None = None) -> str:
         """A path as the script means it; a folder that is open may be that of the mirror."""
         spelled = os.fsdecode(path)
+        if not spelled:  # the empty path is no folder, and nothing is there
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         if dir_fd is not None and not os.path.isabs(spelled):
             spelled = os.path.join(self.overlay.original(real.call("readlink", f"/proc/self/fd/{dir_fd}")), spelled)
         return spelled
 
     def _read(self, name: str, path: Any, *arguments: Any, dir_fd: int | None = None, **keywords: Any) -> Any:
-        if isinstance(path, int):
+        if isinstance(path, int) or not os.fspath(path):
             return real.functions[name](path, *arguments, **keywords)
         return real.functions[name](_like(path, self.overlay.seen(self._text(path, dir_fd))), *arguments, **keywords)
 

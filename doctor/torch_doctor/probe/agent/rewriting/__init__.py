@@ -32,8 +32,10 @@ class FileRewriter(LoopRewriter, StatementRewriter, ExpressionRewriter):
         return node if any(compiles(each) for each in node.decorator_list) else self.generic_visit(node)
 
 
-def compiled(source: bytes | str, path: str, index: Index) -> Any:
+def compiled(source: bytes | str, path: str, index: Index, flags: int = 0) -> Any:
     """The code of a file of the user's, rewritten; plain where the rewritten tree cannot be compiled.
+
+    `flags` are those of `from __future__ import` that hold without being written there.
 
     Raises:
         SyntaxError, ValueError: the source is not valid Python, as `compile` raises them.
@@ -49,6 +51,6 @@ def compiled(source: bytes | str, path: str, index: Index) -> Any:
         changed = FileRewriter(index, file).visit(tree)
         guard(changed)
         ast.fix_missing_locations(changed)
-        return compile(changed, path, "exec", dont_inherit=True)
+        return compile(changed, path, "exec", flags, dont_inherit=True)
     except (SyntaxError, RecursionError, ValueError, TypeError):  # too deeply nested with what was added
-        return compile(source, path, "exec", dont_inherit=True)
+        return compile(source, path, "exec", flags, dont_inherit=True)

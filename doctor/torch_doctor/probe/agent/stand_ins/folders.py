@@ -26,6 +26,7 @@ SIDE = 256
 READABLE = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".ppm", ".tif", ".tiff")
 WHY = "data that is not there"
 DATA = frozenset({"train", "training", "val", "valid", "test"})
+OF_PICTURES = ("image", "img", "pic", "photo")
 MASKS = frozenset({"gt", "groundtruth", "seg"})
 READERS = frozenset({"imread", "read_image", "default_loader", "pil_loader"})
 LIBRARIES = frozenset({"torchvision", "PIL", "cv2", "skimage", "imageio", "albumentations", "kornia"})
@@ -55,7 +56,7 @@ class PictureFolders(StandIn):
         @functools.wraps(found)
         def globbed(pathname: Any, *arguments: Any, **keywords: Any) -> Any:
             names = list(found(pathname, *arguments, **keywords))
-            if not names and isinstance(pathname, str) and self._asks() and self._filled(pathname):
+            if not names and isinstance(pathname, str) and self._asks(pathname) and self._filled(pathname):
                 names = list(found(pathname, *arguments, **keywords))
             return form(names)
 
@@ -71,7 +72,7 @@ class PictureFolders(StandIn):
             except FileNotFoundError as error:
                 names, missing = [], error
             whole = os.path.join(str(path), before, *map(str, pattern or ("*",)))
-            if not names and self._asks() and self._filled(whole):
+            if not names and self._asks(whole) and self._filled(whole):
                 names, missing = list(found(path, *pattern, **keywords)), None
             if missing is not None:
                 raise missing
@@ -82,16 +83,16 @@ class PictureFolders(StandIn):
     def _descending(self, walk: Callable[..., Iterable[Any]]) -> Any:
         @functools.wraps(walk)
         def walked(top: Any, *arguments: Any, **keywords: Any) -> Any:
-            there = isinstance(top, (str, os.PathLike)) and os.path.isdir(top)
-            if not there and isinstance(top, (str, os.PathLike)) and self._asks():
-                make(os.fspath(top), None, self.teller, "folder")
+            path = os.fspath(top) if isinstance(top, (str, os.PathLike)) else None
+            if isinstance(path, str) and self._asks(path) and (not os.path.isdir(path) or is_data(path)):
+                make(path, None, self.teller, "folder")  # which fills none that has anything in it
             return walk(top, *arguments, **keywords)
 
         return walked
 
-    def _asks(self) -> bool:
-        """Whether code of the user's asks that reads pictures."""
-        return self.sources.called_by_user(3) and _reads_pictures(self)
+    def _asks(self, path: str) -> bool:
+        """Whether code of the user's asks that reads pictures, or for a folder that is called after them."""
+        return self.sources.called_by_user(3) and _reads_pictures(self, path)
 
     def _filled(self, pattern: str) -> bool:
         """Whether pictures were put where a pattern looks for them."""
@@ -116,13 +117,14 @@ def _listing(listed: Callable[..., list[str]], stand_in: StandIn) -> Any:
             names = listed(path)
             if any(not str(name).startswith(".") for name in names) or not isinstance(path, (str, os.PathLike)):
                 return names
-            if not stand_in.sources.called_by_user() or not _reads_pictures(stand_in) or not is_data(os.fspath(path)):
-                return names
-            return listed(path) if flat(os.fspath(path), stand_in.teller) else names
-        except FileNotFoundError:
-            if not stand_in.sources.called_by_user() or not _reads_pictures(stand_in):
-                raise
             root = os.fspath(path)
+            if not stand_in.sources.called_by_user() or not _reads_pictures(stand_in, root) or not is_data(root):
+                return names
+            return listed(path) if flat(root, stand_in.teller) else names
+        except FileNotFoundError:
+            root = os.fspath(path)
+            if not stand_in.sources.called_by_user() or not _reads_pictures(stand_in, root):
+                raise
             made = (
                 make(root, None, stand_in.teller, "folder") if _goes_deeper(stand_in) else flat(root, stand_in.teller)
             )
@@ -148,8 +150,10 @@ def _goes_deeper(stand_in: StandIn) -> bool:
     return "isdir" in calls or sum(name in LISTING for name in calls) > 1
 
 
-def _reads_pictures(stand_in: StandIn) -> bool:
-    """Whether the user's code opens pictures, or uses packages for them."""
+def _reads_pictures(stand_in: StandIn, path: str) -> bool:
+    """Whether the user's code opens pictures, or uses packages for them, or calls a folder after them."""
+    if any(word.startswith(OF_PICTURES) for word in re.split(r"[^a-z]+", path.lower())):
+        return True
     return any(_is_reader(node) or _imports_one(node) for tree in stand_in.sources.trees() for node in ast.walk(tree))
 
 
@@ -196,8 +200,7 @@ def _beside(folder: str, stem: str, teller: Teller) -> bool:
 
 def _is_made(root: str, ending: str) -> bool:
     """Whether all in a folder was made up, and nothing of it has this ending."""
-    names = os.listdir(root)
-    return os.path.realpath(root) in MADE and not any(name.endswith(ending) for name in names)
+    return os.path.realpath(root) in MADE and not any(entry.name.endswith(ending) for entry in os.scandir(root))
 
 
 def _fill_masks(root: str) -> None:
@@ -212,7 +215,7 @@ def _fill_masks(root: str) -> None:
 def is_data(path: str) -> bool:
     """Whether an empty folder is one for data, by its name or by the one around it."""
     words = re.split(r"[^a-z]+", path.lower())
-    return any(word in DATA or word.startswith(("data", "image", "img", "pic")) for word in words) or is_mask(path)
+    return any(word in DATA or word.startswith(("data", *OF_PICTURES)) for word in words) or is_mask(path)
 
 
 def make(root: str, extensions: Any, teller: Teller, what: str) -> bool:

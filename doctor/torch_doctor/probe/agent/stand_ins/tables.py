@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import datetime as dt
 import functools
 import os
 import random
@@ -51,6 +52,11 @@ WHOLE = (
 ).split()
 """Words in the names of columns of whole numbers."""
 PICTURES = ("image", "img", "file", "path", "filename", "picture", "photo")
+DATES = frozenset({"date", "dates", "datetime"})
+NAMING = frozenset("drop pop get set_index sort_values groupby dropna drop_duplicates rename astype".split())
+"""Methods of a table whose arguments name columns."""
+GROWING = ("drop", "set_index", "sort_values", "groupby")
+KEYWORDS = frozenset({"columns", "labels", "by", "keys", "subset", "dtype"})
 WORDS = "the a good bad small big film story is was never always ends begins well badly".split()
 
 
@@ -84,9 +90,13 @@ class Tables:
             columns = self._columns(pandas, keywords)
             table = growing(pandas)({name: _values(str(name)) for name in columns}, index=range(ROWS))
             table = _of_type(table, keywords.get("dtype"))
-            index = keywords.get("index_col")
-            if index is not None and index is not False:
-                table = table.set_index(table.columns[index] if isinstance(index, int) else index)
+            dates = keywords.get("parse_dates")
+            for name in _listed(dates) if dates is not True else ():
+                if (column := _place(table, name)) is not None:
+                    table[column] = pandas.to_datetime(_dates())
+            table = _indexed(table, keywords.get("index_col"), keywords.get("names"))
+            if dates is True:
+                table.index = pandas.to_datetime(_dates())
             how = f"{ROWS} made-up rows of the columns that are read ({', '.join(map(str, columns[:6]))}{'…' * (len(columns) > 6)})"  # noqa: PLR2004
             self._teller.stand_in(os.fspath(path), "a table that is not there", how, [told.FILES, told.VALUES])
             return table
@@ -104,10 +114,12 @@ class Tables:
         return "\n".join(lines) + "\n", f"{ROWS} made-up rows of the columns that are read ({shown})"
 
     def _columns(self, pandas: Any, keywords: dict[str, Any]) -> list[Any]:
-        """The columns that the user's code names of what is being read."""
-        for given in (keywords.get("names"), keywords.get("usecols")):
-            if isinstance(given, (list, tuple)):
-                return list(given)
+        """The columns that the user's code names of what is being read, or only some of them where it asks for these."""
+        asked, all_of = keywords.get("usecols"), keywords.get("names")
+        if all_of is not None and not isinstance(asked, (list, tuple)):
+            return list(all_of)
+        if isinstance(asked, (list, tuple)) and all(isinstance(each, str) for each in asked):
+            return list(asked)
         frame = self._sources.innermost()
         statements = self._sources.statements(frame) if frame is not None else []
         names = set(targets(statements[0])) if statements else set()
@@ -120,7 +132,12 @@ class Tables:
                 width = max(width, _furthest(node))
         if keywords.get("header", "infer") is None:
             return list(range(max(width, 10)))
+        for each in ("dtype", "converters", "parse_dates", "na_values", "index_col"):
+            if each in ("parse_dates", "index_col") or isinstance(keywords.get(each), dict):
+                found.update(dict.fromkeys(name for name in _listed(keywords.get(each)) if isinstance(name, str)))
         columns = list(found)
+        if isinstance(asked, (list, tuple)):  # by their places
+            width = len(asked)
         features = [f"feature {number}" for number in range(max(0, width - len(columns)))] if width else []
         return [*features, *columns]
 
@@ -135,14 +152,69 @@ def growing(pandas: Any) -> Any:
             return Table
 
         def __getitem__(self, key: Any) -> Any:
-            wanted = [key] if isinstance(key, str) else key if isinstance(key, list) else []
-            for name in wanted:
-                if isinstance(name, str) and name not in self.columns:
-                    self[name] = _values(name)[: len(self)]
+            _grow(self, key)
             return super().__getitem__(key)
 
+    for name in GROWING:
+        setattr(Table, name, _growing_first(getattr(pandas.DataFrame, name)))
     Table.__name__ = Table.__qualname__ = "DataFrame"
     return Table
+
+
+def _grow(table: Any, wanted: Any) -> None:
+    """Makes up the columns of these names that a table does not have."""
+    for name in _listed(wanted):
+        if isinstance(name, str) and name not in table.columns:
+            table[name] = _values(name)[: len(table)]
+
+
+def _growing_first(method: Any) -> Any:
+    """A method of tables that names columns; what `drop` names are rows unless it says otherwise."""
+
+    @functools.wraps(method)
+    def asked(table: Any, *arguments: Any, **keywords: Any) -> Any:
+        named = [value for key, value in keywords.items() if key in KEYWORDS]
+        if method.__name__ != "drop" or "columns" in keywords or keywords.get("axis") in (1, "columns"):
+            named += arguments[:1]
+        for each in named:
+            _grow(table, each)
+        return method(table, *arguments, **keywords)
+
+    return asked
+
+
+def _listed(given: Any) -> list[Any]:
+    """The columns that an argument names: one, several, or the keys of a dictionary, whose values `parse_dates` joins."""
+    if given is None or isinstance(given, bool):
+        return []
+    return list(given) if isinstance(given, (list, tuple, dict, set)) else [given]
+
+
+def _place(table: Any, name: Any) -> Any:
+    """The column with this name, or at this place; None where there is none."""
+    if name in table.columns:
+        return name
+    return table.columns[name] if isinstance(name, int) and -len(table.columns) <= name < len(table.columns) else None
+
+
+def _indexed(table: Any, wanted: Any, names: Any) -> Any:
+    """The table with these columns as its index; of those that are named by their place nothing else is known."""
+    index = []
+    for each in _listed(wanted):
+        name = each if isinstance(each, str) or names is None else _place(table, each)
+        if name not in table.columns:
+            table[name] = range(len(table)) if isinstance(name, int) else _values(str(name))
+        index.append(name)
+    if not index:
+        return table
+    table = table.set_index(index)
+    return table.rename_axis(None) if isinstance(wanted, int) and names is None else table
+
+
+def _dates() -> list[str]:
+    """One day after the other."""
+    first = dt.date(2020, 1, 1)
+    return [(first + dt.timedelta(days=number)).isoformat() for number in range(ROWS)]
 
 
 def _of_type(table: Any, wanted: Any) -> Any:
@@ -170,9 +242,12 @@ def _named(node: ast.AST, tables: set[str], pandas: Any) -> list[str]:
             for each in ast.walk(node.slice)
             if isinstance(each, ast.Constant) and isinstance(each.value, str)
         ]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("drop", "pop", "get"):
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in NAMING:
         if spelled(node.func.value) in tables:
-            values = [*node.args, *(each.value for each in node.keywords if each.arg in ("columns", "labels"))]
+            values = [*node.args, *(each.value for each in node.keywords if each.arg in KEYWORDS)]
+            values = [
+                key for value in values for key in (value.keys if isinstance(value, ast.Dict) else [value]) if key
+            ]
             parts = [each for value in values for each in ast.walk(value)]
             return [each.value for each in parts if isinstance(each, ast.Constant) and isinstance(each.value, str)]
     elif isinstance(node, ast.Attribute) and spelled(node.value) in tables and pandas is not None:
@@ -194,6 +269,8 @@ def _values(name: str) -> list[Any]:
     """Values for a column of this name."""
     draw = random.Random(name)  # noqa: S311 - made-up values
     words = name.lower().replace("-", "_").split("_")
+    if any(word in DATES for word in words):
+        return _dates()
     if any(word in PICTURES for word in words):
         return [f"{number:04}.jpg" for number in range(ROWS)]
     if any(word in TEXTS for word in words):

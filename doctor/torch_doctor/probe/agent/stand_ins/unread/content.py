@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import functools
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +18,12 @@ EACH, SOME, CALLED = "each", "some", "called"  # parts that are no fields: an el
 MOST_ENTRIES = 8  # of a dictionary whose keys nobody names
 PATH = "made-up"
 SAME = frozenset(
-    "cuda cpu to float double half long int bool type astype numpy clone detach contiguous copy squeeze unsqueeze view reshape "
+    "to float double half long int bool type astype numpy clone detach contiguous copy squeeze unsqueeze view reshape "
     "permute transpose flatten pin_memory requires_grad_ strip lower upper rstrip lstrip replace encode decode".split()
 )
-"""Methods whose result is the same for what is asked of it here."""
+"""Methods whose result is the same for what is asked of it here; `to` where it gives another type."""
+MOVING = frozenset({"to", "cuda", "cpu"})
+"""Methods whose result may be on another device."""
 TRAINING = frozenset({"backward", "step", "zero_grad", "parameters"})
 """Methods of models, losses and optimizers, none of which are made up."""
 RAW = frozenset({"peek", "readinto", "fileno"})
@@ -35,17 +38,19 @@ class Unread:
     """A value of which only the use is known.
 
     `node` is what is known of it: its parts, and its tensor where it was found what the loop wants. What is computed of it
-    is it again; elements that come from the same place are one.
+    is it again; elements that come from the same place are one. `moved` is what it is the copy of, on another device, and the
+    move.
     """
 
-    __slots__ = ("_node", "_tensor")
+    __slots__ = ("_moved", "_node", "_tensor")
     found: Callable[[Unread], Any]
     """Gives the tensor of one, where it is known."""
     meet: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
     """Called where one comes to a function of torch."""
 
-    def __init__(self, node: Part) -> None:
+    def __init__(self, node: Part, moved: tuple[Unread, Callable[[Any], Any]] | None = None) -> None:
         self._node = node
+        self._moved = moved
         self._tensor: Any = None
 
     @classmethod
@@ -76,24 +81,41 @@ class Unread:
         if name in TRAINING:
             message = f"what was never read has no `{name}`"
             raise UnknownFormError(message)
+        if name in MOVING:
+            return functools.partial(self._to, name)
         if name in SAME:
             return lambda *_, **__: self
         given = {"shape": Shape(self), "size": self._size, "items": self._items, "keys": self._keys, "get": self._get}
-        return given[name] if name in given else Unread(self._node.part(name, MAPPING))
+        return given[name] if name in given else self._part(name, MAPPING)
+
+    def _to(self, name: str, *arguments: Any, **keywords: Any) -> Unread:
+        """The same on another device."""
+        given = [*arguments, *(value for key, value in keywords.items() if key == "device")][:1]
+        if name == "to" and not (given and (isinstance(given[0], (str, int)) or type(given[0]).__name__ == "device")):
+            return self
+        return Unread(self._node, (self, lambda tensor: getattr(tensor, name)(*given)))
+
+    def _part(self, key: Any, form: str) -> Unread:
+        """A part of it, which is where it is."""
+        part = self._node.part(key, form)
+        if self._moved is None:
+            return Unread(part)
+        whole, move = self._moved
+        return Unread(part, (whole._part(key, form), move))
 
     def __call__(self, *_: Any, **__: Any) -> Any:
         """What it gives, if it is a function."""
-        return Unread(self._node.part(CALLED, MAPPING))
+        return self._part(CALLED, MAPPING)
 
     def __getitem__(self, key: Any) -> Any:
         tensor = Unread.found(self)
         if tensor is not None:
             return tensor[key]
         if isinstance(key, str):
-            return Unread(self._node.part(key, MAPPING))
+            return self._part(key, MAPPING)
         if isinstance(key, int) and _is_constant(sys._getframe(1)):
-            return Unread(self._node.part(key, SEQUENCE))
-        return Unread(self._node.part(SOME if isinstance(key, slice) else EACH, SEQUENCE))
+            return self._part(key, SEQUENCE)
+        return self._part(SOME if isinstance(key, slice) else EACH, SEQUENCE)
 
     def __setitem__(self, _: Any, __: Any) -> None: ...
 
@@ -105,10 +127,10 @@ class Unread:
             return iter(tensor)
         count = unpacked(sys._getframe(1))
         if count:
-            return iter([Unread(self._node.part(place, SEQUENCE)) for place in range(count)])
+            return iter([self._part(place, SEQUENCE) for place in range(count)])
         if self._node.form == MAPPING:
             return iter(self._keys())
-        return iter([Unread(self._node.part(EACH, SEQUENCE)) for _ in range(ROWS)])
+        return iter([self._part(EACH, SEQUENCE) for _ in range(ROWS)])
 
     def __contains__(self, _: Any) -> bool:
         return True

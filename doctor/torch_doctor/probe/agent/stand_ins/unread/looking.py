@@ -15,22 +15,27 @@ if TYPE_CHECKING:
 
 
 class Looking:
-    """Notes, in `in_vain`, that the user's code asked for a file or a folder and there was none."""
+    """Notes, in `in_vain`, that the user's code asked for a file or a folder and there was none, or nothing in it."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
         self.in_vain = False
         owners: tuple[tuple[Any, tuple[str, ...]], ...] = (
+            (os, ("listdir", "walk")),
             (os.path, ("exists", "isfile", "isdir")),
             (glob, ("glob",)),
-            (pathlib.Path, ("exists", "is_file", "is_dir", "glob", "rglob")),
+            (pathlib.Path, ("exists", "is_file", "is_dir", "glob", "rglob", "iterdir")),
         )
         for owner, names in owners:
             for name in names:
-                setattr(owner, name, self._noting(getattr(owner, name), gives_all="glob" in name))
+                setattr(
+                    owner,
+                    name,
+                    self._noting(getattr(owner, name), gives_all="glob" in name or name in ("walk", "iterdir")),
+                )
 
     def _noting(self, function: Callable[..., Any], *, gives_all: bool) -> Any:
-        listed = glob.glob
+        listed, walked = glob.glob, os.walk
 
         @functools.wraps(function)
         def asked(*arguments: Any, **keywords: Any) -> Any:
@@ -39,7 +44,7 @@ class Looking:
                 return answer
             if gives_all:
                 answer = list(answer)
-            self.in_vain = not answer
+            self.in_vain = not any(row[1:] != ([], []) for row in answer) if function is walked else not answer
             return answer if function is listed or not gives_all else iter(answer)
 
         return asked

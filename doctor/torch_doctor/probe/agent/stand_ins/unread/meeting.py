@@ -9,6 +9,7 @@ from ..batches.finding import Finder
 from ..batches.parts import LEAF, MAPPING, Part, Spec
 from ..batches.rehearsing import Pass
 from ..batches.wanted import Wanted
+from ..cuda.places import places
 from .content import UnknownFormError, Unread
 
 if TYPE_CHECKING:
@@ -64,8 +65,12 @@ class Meeting:
         spec = unread._node.spec
         if spec is None or rehearsals.under_way:
             return None
-        if unread._tensor is None:
-            unread._tensor = spec.made(self._torch, self._generator)
+        if unread._tensor is None and unread._moved is not None:
+            whole, move = unread._moved
+            unread._tensor = move(self._found(whole))
+        elif unread._tensor is None:
+            with places.sleeping():  # where what it stands for would be nobody knows
+                unread._tensor = spec.made(self._torch, self._generator)
         return unread._tensor
 
     def _meet(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -77,7 +82,8 @@ class Meeting:
             return function(*plain, **named)
         given = list(_unread((arguments, keywords)))
         if not tensors and not rehearsals.under_way and all(self._found(each) is None for each in given):
-            return given[0]
+            device = keywords.get("device")
+            return given[0] if device is None else given[0].to(device)
         plain, named = self._settled((arguments, keywords))
         return function(*plain, **named)
 

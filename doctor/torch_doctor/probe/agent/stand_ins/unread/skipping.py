@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import functools
+import importlib
 import io
 import os
 import sys
@@ -114,7 +116,7 @@ class SkippedStatements(StandIn):
     def _goes_on_after(self, error: Exception, frame: FrameType) -> bool:
         place = (frame.f_code.co_filename, frame.f_lineno)
         times = self._times.get(place, 0)
-        if self._torch is None or isinstance(error, OWN) or times >= MOST:
+        if isinstance(error, OWN) or times >= MOST or not self._has_torch():
             return False
         if rehearsals.under_way or (self._training and not times):
             return False
@@ -128,6 +130,15 @@ class SkippedStatements(StandIn):
         if not times:
             self._say(frame, error)
         return True
+
+    def _has_torch(self) -> bool:
+        """Whether there is torch; a script that reads data first imports it later."""
+        if self._torch is None and any(
+            _imports_torch(node) for tree in self.sources.trees() for node in ast.walk(tree)
+        ):
+            with contextlib.suppress(Exception):
+                importlib.import_module("torch")
+        return self._torch is not None
 
     def _is_of_data(self, frame: FrameType, error: Exception) -> bool:
         if isinstance(error, AttributeError) and type(getattr(error, "obj", None)).__name__ in ("module", "type"):
@@ -179,3 +190,9 @@ class SkippedStatements(StandIn):
         where = f"line {frame.f_lineno}" + (f" in {name}" if name != "<module>" else "")
         why = f"data that cannot be read ({type(error).__name__}: {error})".replace("\n", " ")[:200]
         self.tell(where, "values that are known by their use alone", why=why)
+
+
+def _imports_torch(node: ast.AST) -> bool:
+    names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+    names += [each.name for each in node.names] if isinstance(node, ast.Import) else []
+    return any(name.partition(".")[0] == "torch" for name in names)

@@ -434,3 +434,49 @@ def test_silenced_findings_stay_silent(run: Run, write: Callable[..., Path]) -> 
 def test_rules_that_are_ignored_stay_silent(run: Run, write: Callable[..., Path]) -> None:
     write("train.py", BAD)
     assert run("scan", "train.py", "--probe", "--ignore", "TDR101").status == 0
+
+
+NO_ROWS = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+net = nn.Linear(4, 3)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for x, y in DataLoader(TensorDataset(torch.randn(0, 4), torch.zeros(0, dtype=torch.long))):
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(net(x), y).backward()
+    optimizer.step()
+"""
+SLEEPING = """
+import itertools
+import torch
+
+net = torch.nn.Linear(4, 3)
+all(map(lambda number: number >= 0, itertools.count()))
+"""
+NO_TRAINING = """
+import torch
+
+net = torch.nn.Linear(4, 3)
+x = torch.randn(2, 4, requires_grad=True)
+net(x).sum().backward()
+print(x.grad)
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "unseen"),
+    [(NO_ROWS, "train.py came to no update"), (SLEEPING, "train.py was stopped before its end"), (NO_TRAINING, "")],
+    ids=["no rows", "sleeping", "no training"],
+)
+def test_a_run_that_shows_no_training_says_so_at_the_end(
+    script: str, unseen: str, run: Run, write: Callable[..., Path]
+) -> None:
+    write("train.py", script)
+    options = ("scan", "train.py", "--isolated", "--probe-timeout", "8", "--select", "TDR101")
+    last = run(*options, "--probe").err.splitlines()[-1]
+    assert (last == f"Not all was seen: {unseen}") is bool(unseen)
+    required = run(*options, "--probe=require")
+    assert required.status == (2 if unseen else 0)
+    assert ("error: " in required.err) is bool(unseen)

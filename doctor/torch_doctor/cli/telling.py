@@ -54,6 +54,8 @@ def _summary(report: Report, hints: Sequence[str]) -> str:
         missed = ", but its training loop was not followed"
     next_step = "; ".join([*_of_fixes(report), *hints])
     next_step = f"\n{next_step}" if next_step else ""
+    if report.unseen:
+        next_step += f"\nNot all was seen: {', '.join(report.unseen)}"
     if not report.findings:
         return f"No {'new ' * bool(report.left_out)}findings in {looked}{missed}.{next_step}"
     levels = [

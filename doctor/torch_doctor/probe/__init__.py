@@ -60,12 +60,14 @@ class Outcome:
     """What came of a probe.
 
     `trace` holds what was seen; it is None where the probe could not run, and `ending` says why. Else `ending` tells how
-    the script ended, where that was not its end. `remarks` are lines on what ran it, how far it came and what stood in
-    for what. `output` is what the script printed, `seconds` how long it took, and `peak` the most memory, in bytes.
+    the script ended, where that was not its end, and `stopped` that it was ended before. `remarks` are lines on what ran
+    it, how far it came and what stood in for what. `output` is what the script printed, `seconds` how long it took, and
+    `peak` the most memory, in bytes.
     """
 
     trace: Trace | None = None
     ending: str = ""
+    stopped: bool = False
     remarks: tuple[str, ...] = ()
     output: str = ""
     seconds: float = 0.0
@@ -222,6 +224,7 @@ def _outcome(name: str, readers: Sequence[Reader], launched: Launched, limits: L
     return Outcome(
         trace=reader.trace if reader.trace.events or not ending else None,
         ending=ending,
+        stopped=bool(launched.ended_for) or run.end.how in ("stopped", "killed"),
         remarks=tuple(remarks.differences(name, run)),
         output=launched.output.text(),
         seconds=launched.seconds,

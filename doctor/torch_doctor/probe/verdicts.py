@@ -105,7 +105,7 @@ def _judged_by(
     judged = []
     for finding in findings:
         same = [number for number, other in enumerate(seen) if rule.same(finding, other)]
-        if not _ran(finding, [seen[number] for number in same], trace):
+        if same and not _ran(finding, [seen[number] for number in same], trace):
             judged.append(_said(finding, Verdict.NOT_REACHED, _why_not(rule, finding, trace, ways)))
             continue
         if not same:

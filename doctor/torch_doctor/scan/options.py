@@ -99,13 +99,15 @@ class Told(Struct):
 class Report(Told, kw_only=True):
     """The findings in order, and what else there is to say.
 
-    `remarks` are what the probe has to say of its runs, and `outputs` what each script printed, by its name. `interrupted`:
-    somebody ended the runs with Ctrl-C. `left_out`: what was found and, as the options want it, is not reported.
+    `remarks` are what the probe has to say of its runs, and `outputs` what each script printed, by its name; `unseen` says of
+    runs that they showed no training, or not all of it. `interrupted`: somebody ended the runs with Ctrl-C. `left_out`: what
+    was found and, as the options want it, is not reported.
     """
 
     findings: list[Finding] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     outputs: dict[str, str] = field(default_factory=dict)
+    unseen: list[str] = field(default_factory=list)
     files: int = 0
     interrupted: bool = False
     sources: dict[str, SourceFile] = field(default_factory=dict)

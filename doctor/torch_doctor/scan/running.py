@@ -14,6 +14,7 @@ from torch_doctor.rule import Verdict
 from torch_doctor.scan.starting import of_a_folder, started
 from torch_doctor.sources.discovery import display
 from torch_doctor.static.tables.sinks import BY_PACKAGE
+from torch_doctor.trace import OptimizerBuilt, Stepped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -111,7 +112,7 @@ def observed(
         start = time.perf_counter()
         for (script, part), outcome in zip(each, side_by_side(runs, how.jobs, stop), strict=True):
             scan.report.seconds["probe"] += time.perf_counter() - start
-            _hear(scan, outcome, script, how)
+            _hear(scan, outcome, script, part, how)
             if outcome.trace is not None:
                 yield outcome.trace, part.project
             start = time.perf_counter()
@@ -134,18 +135,30 @@ def _started(scan: Scanning, runnable: Sequence[Runnable]) -> list[tuple[Path, R
     return chosen.scripts
 
 
-def _hear(scan: Scanning, outcome: Outcome, script: Path, how: Probing) -> None:
+def _hear(scan: Scanning, outcome: Outcome, script: Path, part: Runnable, how: Probing) -> None:
     report = scan.report
     name = scan.options.names.get(script) or display(script)
     report.remarks += outcome.remarks
     report.outputs[name] = outcome.output
+    unseen = _unseen(name, outcome, part)
+    report.unseen += unseen
     if outcome.trace is not None:
-        told = report.errors if how.required and outcome.failed else report.warnings
-        told += [outcome.ending] if outcome.ending else []
+        told = report.errors if how.required and (outcome.failed or unseen) else report.warnings
+        told += [outcome.ending] if outcome.ending else unseen if how.required else []
     elif how.required:
         report.errors.append(f"the probe could not run {name}: {outcome.ending}")
     else:
         report.warnings.append(f"the probe could not run {name}, what the source says stands: {outcome.ending}")
+
+
+def _unseen(name: str, outcome: Outcome, part: Runnable) -> list[str]:
+    """That a run was ended early, or came to no update although there is an optimizer."""
+    if outcome.stopped:
+        return [f"{name} was stopped before its end"]
+    traces = part.traces if outcome.trace is None else (*part.traces, outcome.trace)
+    if outcome.trace is not None and outcome.trace.of(Stepped):
+        return []
+    return [f"{name} came to no update"] if any(trace.of(OptimizerBuilt) for trace in traces) else []
 
 
 def _for_more_processes(options: Options, trace: Trace, judged: Sequence[Finding]) -> Iterator[str]:

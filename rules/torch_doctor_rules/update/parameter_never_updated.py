@@ -172,10 +172,7 @@ class ParameterNeverUpdated(Rule):
         """How many of its parameters moved in how many steps."""
         for optimizer in trace.of(OptimizerBuilt):
             if any(same_place(site, optimizer.site) for site in finding.places()):
-                tensors = [seen for seen in own(trace, optimizer) if seen.moved is not None]
-                moved, steps = (
-                    sum(seen.moved is True for seen in tensors),
-                    max((seen.steps for seen in tensors), default=0),
-                )
-                text = f"{moved} of {count(len(tensors), 'parameter tensor')} moved in {count(steps, 'step')}"
+                fates = [(bool(seen.moved), seen.steps) for seen in own(trace, optimizer) if seen.moved is not None]
+                moved, steps = sum(moved for moved, _ in fates), max((steps for _, steps in fates), default=0)
+                text = f"{moved} of {count(len(fates), 'parameter tensor')} moved in {count(steps, 'step')}"
                 yield fact(text, moved, "parameter tensors", optimizer)

@@ -49,7 +49,7 @@ class Fresh:
             name for name, each in vars(optim).items() if isinstance(each, type) and issubclass(each, optim.Optimizer)
         }
         called = [last_name(node.func) for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        return "add_param_group" in called or sum(name in kinds for name in called) > self._watch.optimizers.built
+        return "add_param_group" in called or sum(name in kinds for name in called) > len(self._watch.optimizers.told)
 
     def _numbers(self, layer: Any) -> list[list[float]]:
         lazy = self._watch.torch.nn.parameter.is_lazy

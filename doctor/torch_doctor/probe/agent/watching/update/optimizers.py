@@ -28,8 +28,7 @@ class Watcher:
         self._watch = watch
         self._recorder = watch.recorder
         self._torch = watch.torch
-        self._told: IdentitySet = IdentitySet()
-        self.built = 0
+        self.told: IdentitySet = IdentitySet()
         self._stepping: list[Any] = []
         self._under_way: tuple[Any, int, Here, tuple[Any, ...], dict[str, Any]] | None = None
         self._clearing = False
@@ -109,10 +108,9 @@ class Watcher:
 
     def _built(self, optimizer: Any) -> None:
         recorder = self._recorder
-        if optimizer in self._told:
+        if optimizer in self.told:
             return
-        self._told.add(optimizer)
-        self.built += 1
+        self.told.add(optimizer)
         here = recorder.here()
         if here.frame is None:
             return

@@ -82,6 +82,15 @@ FABRIC = Framework(
     },
 )
 
+BEFORE_TRAINING = words("prepare_data setup configure_model on_fit_start on_train_start on_train_epoch_start")
+"""What is called before the first batch, in the mode in which each part was left: `fit` calls no `train()`."""
+_EVALUATION = """
+    on_{0}_start on_{0}_epoch_start on_{0}_batch_start {0}_step {0}_step_end on_{0}_batch_end {0}_epoch_end
+    on_{0}_epoch_end on_{0}_end
+    """
+EVALUATION = tuple(words(_EVALUATION.format(stage)) for stage in ("validation", "test", "predict"))
+"""What is called in evaluation mode and without autograd, in this order; each part has its own mode again behind it."""
+
 _PUBLIC = ("Trainer", "LightningModule", "LightningDataModule", "Callback", "seed_everything", "Fabric")
 
 

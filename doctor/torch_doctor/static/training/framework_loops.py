@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import Flow
@@ -33,7 +34,7 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import BatchTaken, LoopKind, Owned, Source, ZeroGrad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
@@ -98,7 +99,8 @@ def drive_lightning(run: Run, module: Module, node: p.Node) -> None:
         run.heap.set(module.facts, Fact.OPTIMIZERS, only)
     automatic = module.fields.get("automatic_optimization")
     manual = automatic is not None and not (isinstance(automatic, Const) and automatic.value)
-    modes.set_mode(run, module, training_=True, node=node, name=module.class_name)
+    for name in lightning.BEFORE_TRAINING:
+        _hook(run, module, name, Call((), {}, node))
 
     def train(batch: Value) -> Value:
         loss = _hook(run, module, "training_step", Call((batch, Plain(("turn", "batch_idx"))), {}, node)) or NOTHING
@@ -124,21 +126,32 @@ def drive_lightning(run: Run, module: Module, node: p.Node) -> None:
 
     if _has_hook(run, module, "training_step"):
         every_batch(run, node, train)
-    before = run.grad
+    for hooks in lightning.EVALUATION:
+        if any(_has_hook(run, module, name) for name in hooks):
+            _evaluate(run, module, node, hooks)
+    done = {*lightning.BEFORE_TRAINING, "configure_optimizers"}.union(*lightning.EVALUATION)
+    for name in sorted(lightning.LIGHTNING.hooks - done):
+        _hook(run, module, name, Call((), {}, node))
+
+
+def _evaluate(run: Run, module: Module, node: p.Node, hooks: Iterable[str]) -> None:
+    """What Lightning's trainer does where it evaluates; behind it, each part has the mode that it had."""
+    grad, mode, own = run.grad, module.fact(Fact.MODE), modes.own_mode(run, module).training
     run.heap.set(run.state.fields, "grad", value=False)
     modes.set_mode(run, module, training_=False, node=node, name=module.class_name)
-    for name in sorted(lightning.LIGHTNING.evaluation_hooks):
-        if _has_hook(run, module, name):
-
-            def evaluate(batch: Value, name: str = name) -> Value:
-                return _hook(run, module, name, Call((batch, Plain()), {}, node)) or NOTHING
-
-            every_batch(run, node, evaluate)
-    run.heap.set(run.state.fields, "grad", before)
-    modes.set_mode(run, module, training_=True, node=node, name=module.class_name)
-    for name in sorted(lightning.LIGHTNING.hooks):
-        if _has_hook(run, module, name):
+    for name in hooks:
+        if not name.endswith("_step"):
             _hook(run, module, name, Call((), {}, node))
+        elif _has_hook(run, module, name):
+            every_batch(run, node, partial(_step, run, module, name, node))
+    run.heap.set(run.state.fields, "grad", grad)
+    modes.set_mode(run, module, training_=own, node=node, name=module.class_name)
+    run.heap.set(module.facts, Fact.MODE, mode)
+
+
+def _step(run: Run, module: Module, name: str, node: p.Node, batch: Value) -> Value:
+    """What a hook makes of a batch that is evaluated."""
+    return _hook(run, module, name, Call((batch, Plain()), {}, node)) or NOTHING
 
 
 def _has_hook(run: Run, module: Module, name: str) -> bool:

@@ -1,0 +1,139 @@
+"""What is said of Lightning's hooks, and, where it is installed, what it does."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from torch_doctor.static.libraries.lightning import BEFORE_TRAINING, EVALUATION, LIGHTNING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+HOOKS = """
+import json, sys, torch
+import lightning.pytorch as pl
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+seen = {}
+
+
+class Net(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.kept = nn.Dropout().eval()
+        self.net = nn.Linear(4, 2)
+
+
+def watched(name):
+    original = getattr(pl.LightningModule, name)
+
+    def hook(self, *given, **named):
+        seen.setdefault(name, []).append([self.training, self.kept.training, torch.is_grad_enabled()])
+        if name == "training_step":
+            return nn.functional.cross_entropy(self.net(given[0][0]), given[0][1])
+        if name == "configure_optimizers":
+            return torch.optim.SGD(self.parameters(), lr=0.1)
+        if name in ("validation_step", "test_step", "predict_step"):
+            return self.net(given[0][0])
+        return original(self, *given, **named)
+
+    return hook
+
+
+for name in json.loads(sys.argv[1]):
+    if hasattr(pl.LightningModule, name) and not name.endswith(("_dataloader", "_model_eval", "_model_train")):
+        setattr(Net, name, watched(name))
+rows = DataLoader(TensorDataset(torch.randn(16, 4), torch.randint(0, 2, (16,))), batch_size=8)
+quiet = dict(logger=False, enable_progress_bar=False, enable_model_summary=False, enable_checkpointing=False)
+trainer, net = pl.Trainer(max_epochs=2, accelerator="cpu", num_sanity_val_steps=0, **quiet), Net()
+trainer.fit(net, rows, rows)
+trainer.test(net, rows, verbose=False)
+trainer.predict(net, rows)
+print("SEEN", json.dumps(seen))
+"""
+BANK = """
+import lightning.pytorch as pl
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Near(pl.LightningModule):
+    def __init__(self, bank):
+        super().__init__()
+        self.bank, self.rows = bank, []
+        self.old = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)).requires_grad_(False){mode}
+        self.net = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Dropout(0.5), nn.Linear(8, 2))
+
+    def training_step(self, batch, number):
+        return nn.functional.cross_entropy(self.net(self.old(batch[0])), batch[1])
+
+    def {hook}(self):
+        self.rows = []
+        for x, _ in self.bank:
+            self.rows.append(self.net(x))
+
+    def {step}(self, batch, number):
+        self.log("near", (self.net(batch[0]) @ torch.cat(self.rows).t()).mean())
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.net.parameters(), lr=0.1)
+
+
+rows = TensorDataset(torch.randn(64, 4), torch.randint(0, 2, (64,)))
+net = Near(DataLoader(rows, batch_size=16))
+trainer = pl.Trainer(max_epochs=1, logger=False, enable_checkpointing=False, enable_progress_bar=False)
+trainer.fit(net, DataLoader(rows, batch_size=16, shuffle=True), DataLoader(rows, batch_size=16))
+"""
+CODES = "TDR125,TDR401,TDR402,TDR502"
+
+
+@pytest.mark.framework
+@pytest.mark.skipif(importlib.util.find_spec("lightning") is None, reason="lightning is not installed")
+def test_each_hook_is_called_in_the_mode_that_the_table_says(write: Callable[..., Path]) -> None:
+    script = write("hooks.py", HOOKS)
+    names = json.dumps(sorted({*LIGHTNING.hooks, *LIGHTNING.training_hooks, *BEFORE_TRAINING}.union(*EVALUATION)))
+    out = subprocess.run([sys.executable, script, names], capture_output=True, text=True, check=True).stdout
+    seen = json.loads(next(line for line in out.splitlines() if line.startswith("SEEN"))[5:])
+    evaluated = set[str]().union(*EVALUATION)
+    assert {"validation_step", "on_validation_epoch_start", "test_step", "predict_step"} <= seen.keys() & evaluated
+    for name, modes in seen.items():
+        for training, kept, grad in modes:
+            if name.endswith("_to_device"):
+                continue  # it is called for both
+            assert kept is False, name
+            assert (training, grad) == ((False, False) if name in evaluated else (True, True)), name
+
+
+@pytest.mark.parametrize(
+    ("hook", "step"),
+    [
+        ("on_validation_epoch_start", "validation_step"),
+        ("on_validation_start", "validation_step"),
+        ("on_test_epoch_start", "test_step"),
+        ("on_predict_start", "predict_step"),
+    ],
+)
+def test_what_runs_in_an_evaluation_hook_is_evaluated(run: Any, write: Any, hook: str, step: str) -> None:
+    write("train.py", BANK.format(hook=hook, step=step, mode=".eval()"))
+    assert run("scan", "train.py", "--isolated", "--select", CODES, "--output-format", "json").json == []
+
+
+def test_a_part_whose_mode_nobody_set_is_still_reported(run: Any, write: Any) -> None:
+    write("train.py", BANK.format(hook="on_validation_start", step="validation_step", mode=""))
+    found = run("scan", "train.py", "--isolated", "--select", CODES, "--output-format", "json").json
+    assert [each["code"] for each in found] == ["TDR125"]
+
+
+def test_what_runs_in_a_hook_of_the_training_is_not_evaluated(run: Any, write: Any) -> None:
+    write("train.py", BANK.format(hook="on_train_epoch_end", step="validation_step", mode=".eval()"))
+    found = run("scan", "train.py", "--isolated", "--select", CODES, "--output-format", "json").json
+    assert {each["code"] for each in found} >= {"TDR401", "TDR402"}

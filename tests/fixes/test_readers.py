@@ -111,7 +111,6 @@ ANY = [
     "hits += mystery.score(out, yb)",
     "mystery.serve(model)",
     'torch.onnx.export(model, xb, "model.onnx")',
-    'torch.save(model, "model.pt")',
     'torch.save(out, "outputs.pt")',
     'np.savetxt("outputs.txt", out.numpy())',
     "buffer[: len(out)] = out",
@@ -151,6 +150,7 @@ OF_A_SOFTMAX = [
 ]
 HARMLESS = [
     "pass",
+    'torch.save(model, "model.pt")',
     'torch.save(model.state_dict(), "model.pt")',
     "hits += criterion(out, yb).item()",
     "hits += len(out) + out.shape[0] + out.size(1)",

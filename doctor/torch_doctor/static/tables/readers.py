@@ -36,9 +36,10 @@ MIXING: Final = frozenset(
 STORING: Final = frozenset(("add", "append", "appendleft", "extend", "insert", "put", "setdefault", "update"))
 """Methods that put something into a container."""
 EXPORTS: Final = frozenset(
-    ("torch.export.export", "torch.jit.script", "torch.jit.trace", "torch.onnx.dynamo_export", "torch.onnx.export",
-     "torch.save")
-)  # fmt: skip
-"""They write a model to a file, for others to call."""
+    ("torch.export.export", "torch.jit.script", "torch.jit.trace", "torch.onnx.dynamo_export", "torch.onnx.export")
+)
+"""They turn a model, with what its code computes, into something that others call."""
+PICKLES: Final = "torch.save"
+"""It does so for layers of torch; of a class of the project it writes the name, not the code."""
 PREDICTS: Final = "predict"
 """The method of trainers that returns what a model gives."""

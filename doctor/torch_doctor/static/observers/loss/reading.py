@@ -185,11 +185,14 @@ class Reading(Observer):
             or isinstance(func, Unknown)
             or (
                 isinstance(func, Lib)
-                and (name in readers.EXPORTS or not (libraries.harmless(name) or libraries.heard_of(name)))
+                and (
+                    name in (*readers.EXPORTS, readers.PICKLES)
+                    or not (libraries.harmless(name) or libraries.heard_of(name))
+                )
             )
         )
         for value in call.values if unseen else ():
-            if isinstance(value, Module):
+            if isinstance(value, Module) and (name != readers.PICKLES or value.cls is None):
                 self._exported[value.id] = name, call.node
                 self._hand_out(run, value.id)
 

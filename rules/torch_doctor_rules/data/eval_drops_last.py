@@ -94,7 +94,8 @@ class EvalDropsLast(Rule):
             self.finding(
                 loader.site,
                 message(
-                    "`{name}` evaluates without its last rows: `drop_last` leaves them out", name=loaders.name(loader)
+                    "`{name}` evaluates without its last rows: `drop_last` leaves them out",
+                    name=loaders.name_where_built(loader),
                 ),
                 help="leave `drop_last` to training: evaluation can do with a shorter batch",
                 trail=[Step(forward.site, "its batches are evaluated here, and no `backward()` follows")],

@@ -87,7 +87,7 @@ class EvalLoaderShuffled(Rule):
                     loader.site,
                     message(
                         "`{name}` evaluates in random order: predictions lose the order of the rows",
-                        name=loaders.name(loader),
+                        name=loaders.name_where_built(loader),
                     ),
                     help="leave `shuffle` out",
                     trail=[Step(forward.site, "its batches are evaluated here, and no `backward()` follows")],

@@ -121,7 +121,7 @@ class LoaderStarvesDevice(Rule):
             text, remedy = SAID[how]
             yield self.finding(
                 loader.site,
-                message(text, name=feeding.loaders.name(loader)),
+                message(text, name=feeding.loaders.name_where_built(loader)),
                 help=remedy,
                 trail=[Step(use.site, "its batches go to a GPU")],
                 edits=_settings(feeding, loader, how),

@@ -175,7 +175,7 @@ class TrainDataEvaluated(Rule):
     ) -> Finding:
         return self.finding(
             site,
-            message(_SAME, name=loaders.name(loader)),
+            message(_SAME, name=loaders.name_where_built(loader) if site == loader.site else loaders.name(loader)),
             help=KEPT_OUT,
             trail=[
                 Step(other.site, "these rows are trained on"),

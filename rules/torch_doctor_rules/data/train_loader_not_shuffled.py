@@ -100,7 +100,7 @@ class TrainLoaderNotShuffled(Rule):
                     loader.site,
                     message(
                         "`{name}` trains in the stored order: every epoch repeats the same batches",
-                        name=loaders.name(loader),
+                        name=loaders.name_where_built(loader),
                     ),
                     help="pass `shuffle=True`",
                     trail=[Step(backward.site, "gradients are computed from its batches here")],

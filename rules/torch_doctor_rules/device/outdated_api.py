@@ -80,10 +80,12 @@ class OutdatedApi(Rule):
             gone = is_gone(trace, used)
             since = spelled(used.gone if gone else used.warns)
             does = "does nothing" if used.idle else "is gone" if gone else "warns"
-            text = "`{name}` " + does + " since torch {since}"
+            text = (
+                "`{name}` " + does + " since torch {since}: " + ("leave it out" if used.dropped else "use `{instead}`")
+            )
             yield self.finding(
                 used.site,
-                message(text + ": use `{instead}`", name=used.name, since=since, instead=used.instead),
+                message(text, name=used.name, since=since, instead=used.instead),
                 help=_help(used),
                 cause=cause(used),
                 wide=not gone,
@@ -100,6 +102,8 @@ def _help(used: OutdatedUsed) -> str:
     """What to write instead."""
     if used.idle:
         return f"use `{used.instead}`: without it autograd records a graph, as if nothing had been said"
+    if used.dropped:
+        return f"leave it out, and print `{used.instead}` where you want to see it"
     if used.instead in RENAMES:
         return f"use `{used.instead}`, and change what reads {RENAMES[used.instead]} by name, checkpoints included"
     return f"use `{used.instead}`, which is there since torch {spelled(used.since)}"

@@ -113,7 +113,8 @@ class GraphKeptInContainer(Rule):
                 holder=kept.holder,
                 value=kept.value.name,
             ),
-            help="keep the number (`.item()`)" if kept.value.scalar else "keep the detached value (`.detach()`)",
+            help=f"keep the value without its graph: `{kept.value.name or 'value'}.detach()`"
+            + ", or its number: `.item()`" * kept.value.scalar,
             trail=growth(trace, kept),
             cause=in_one_loop(kept),
             edits=[Wrap(kept.site, number, expected=kept.value.name)] if kept.value.name else [],

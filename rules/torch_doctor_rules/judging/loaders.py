@@ -135,6 +135,10 @@ class Loaders:
                 return str(names[0])
         return "DataLoader"
 
+    def name_where_built(self, loader: LoaderBuilt) -> str:
+        """Return what the user calls the loader in the line that builds it."""
+        return loader.called or self.name(loader)
+
     def used(self, loader: LoaderBuilt, event: Event) -> Site:
         """Where the event's pass takes its batches of the loader."""
         around = event.scope.iterations()

@@ -105,14 +105,14 @@ class SoftmaxOverOneOutput(Rule):
                 text = "`{loss}` gets a softmax over one output: it is always 1, and its gradient 0"
                 trail = (Step(made.site, f"the softmax goes over one number of {shown(made.input)} here"),)
                 yield self.finding(
-                    loss.site, message(text, loss=loss.name), help=HELP, trail=trail, cause=one_loss(trace, loss)
+                    loss.site, message(text, loss=loss.name), help=_help(made), trail=trail, cause=one_loss(trace, loss)
                 )
         answers = {forward.output.operation_at for forward in trace.of(Forward)}
         for event in constant.values():
             asked = event.site in answers or (event.input.forwards and not event.in_model)
             if event.site not in reported and asked:
                 text = "the softmax goes over one output: it is always 1, and its gradient 0"
-                yield self.finding(event.site, text, help=HELP)
+                yield self.finding(event.site, text, help=_help(event))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loss, or the softmax, was computed of more."""
@@ -124,6 +124,14 @@ class SoftmaxOverOneOutput(Rule):
             yield fact(f"the loss is given {shown(loss.input)}", classes(loss.input), "classes", loss)
         for event in at(trace, finding.site, Normalised)[:1]:
             yield fact(f"the softmax goes over {event.size} of {shown(event.input)}", event.size, "numbers", event)
+
+
+def _help(softmax: Normalised) -> str:
+    """What to do about a softmax over one number."""
+    shape = softmax.input.shape
+    if softmax.dim_given is False and shape and shape[-1] != 1:
+        return "name the dimension that holds the classes: `dim=-1` for the last; here torch chooses another"
+    return HELP
 
 
 def _always(trace: Trace, loss: LossCalled) -> bool:

@@ -137,7 +137,16 @@ class MissingSuperInit(Rule):
         return self.finding(
             init,
             message(text, name=built.init_class or built.class_name, method=built.misspelt),
-            help=NAMES[built.meant] if built.misspelt else "call `super().__init__()` first",
+            help=_help(built),
             trail=trail,
             edits=[Attribute(init, built.meant) if built.misspelt else Initialise(init)],
         )
+
+
+def _help(built: ModuleBuilt) -> str:
+    """What to write instead."""
+    if built.misspelt:
+        return NAMES[built.meant]
+    if built.calls_super:
+        return "write `super().__init__()` before the first layer: the `super` call in `__init__` does not get there"
+    return "call `super().__init__()` first"

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Site
 
+NO_PARAMETERS = "pass parameters that require gradients, such as `model.parameters()`"
+"""What to do about tensors that nothing has frozen: they never required gradients, as data does not."""
 HELP = {
     "rate": "give the group the learning rate that was meant, or leave its parameters out of the optimizer",
-    "frozen": "let the parameters want gradients before training, or leave them out of the optimizer",
+    "frozen": "let the parameters require gradients before training, or leave them out of the optimizer",
 }
 
 _ALL_FROZEN = "all that `{name}` has is frozen: it steps, and moves nothing"
@@ -121,8 +123,9 @@ class ParameterNeverUpdated(Rule):
         for optimizer in trace.of(OptimizerBuilt):
             still = still_ones(trace, optimizer)
             if still and all(seen.still == "frozen" for seen in own(trace, optimizer)):
+                since = still[0].frozen_at
                 yield self._report(
-                    optimizer, _ALL_FROZEN, HELP["frozen"], still[0].frozen_at, late=still[0].frozen_late
+                    optimizer, _ALL_FROZEN, HELP["frozen"] if since else NO_PARAMETERS, since, late=still[0].frozen_late
                 )
             elif still:
                 text = "`{name}` steps and moves nothing: the parameters it was given stay what they were"

@@ -26,6 +26,7 @@ from torch_doctor.static.values import (
     Call,
     Const,
     Content,
+    Loader,
     Number,
     Optimizer,
     ParameterValue,
@@ -57,7 +58,7 @@ def _assign(run: Run, node: p.Assign) -> bool:
     for observe in run.observers.assigned:
         observe(run, node, value)
     for target in node.targets:
-        if isinstance(value, Optimizer) and isinstance(target, (p.Name, p.Attribute)):
+        if isinstance(value, (Loader, Optimizer)) and isinstance(target, (p.Name, p.Attribute)):
             construction.called(run, value, run.text(target))
         named = _named(run, value, target, node.value) if isinstance(value, Unknown) else value
         named = _counted_on(run, target, node.value, named, node)

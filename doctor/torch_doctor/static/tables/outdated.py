@@ -19,7 +19,8 @@ class Outdated(Struct, frozen=True):
     """The successor as a user writes it, the version that has it, and its dotted names, for which torch is asked.
 
     `warns` is the first version that warns when the old name runs, None where it works in silence; `gone` the first version
-    that does not have it any more, or in which it does nothing (`idle`).
+    that does not have it any more, or in which it does nothing (`idle`). `dropped`: an argument that is left out, and whose
+    purpose the successor serves elsewhere.
     """
 
     instead: str
@@ -28,6 +29,7 @@ class Outdated(Struct, frozen=True):
     warns: Version | None = None
     gone: Version | None = None
     idle: bool = False
+    dropped: bool = False
 
 
 def _called(name: str, since: Version, warns: Version | None = None, gone: Version | None = None) -> Outdated:
@@ -46,7 +48,7 @@ _CUDA_AUTOCAST = Outdated('torch.autocast("cuda")', (1, 10), _AUTOCAST, (2, 4))
 _CPU_AUTOCAST = Outdated('torch.autocast("cpu")', (1, 10), _AUTOCAST, (2, 4))
 _CUDA_SCALER = Outdated('torch.amp.GradScaler("cuda")', (2, 3), _SCALER, (2, 4))
 _CPU_SCALER = Outdated('torch.amp.GradScaler("cpu")', (2, 3), _SCALER, (2, 4))
-_COMPILED = Outdated("torch.compile or torch.export", (2, 1), ("torch.compile", "torch.export.export"), (2, 10))
+_COMPILED = Outdated("torch.export or torch.compile", (2, 1), ("torch.export.export", "torch.compile"), (2, 10))
 _INIT = (
     *("uniform", "normal", "constant", "eye", "dirac", "orthogonal", "sparse"),
     *("xavier_uniform", "xavier_normal", "kaiming_uniform", "kaiming_normal"),
@@ -150,7 +152,11 @@ OF_VARIABLES: dict[str, Outdated] = {"volatile": _VOLATILE}
 """Arguments of `Variable`."""
 
 OF_SCHEDULERS: dict[str, Outdated] = {
-    "verbose": Outdated("get_last_lr()", (1, 4), ("torch.optim.lr_scheduler.LRScheduler.get_last_lr",), (2, 2), (2, 7)),
+    "verbose": replace(
+        _called("torch.optim.lr_scheduler.LRScheduler.get_last_lr", (1, 4), (2, 2), (2, 7)),
+        instead="get_last_lr()",
+        dropped=True,
+    ),
 }
 """Arguments of torch's learning-rate schedulers."""
 

@@ -132,6 +132,7 @@ def _report_built(run: Run, module: Module, cls: ClassValue, node: p.Node) -> No
         base_initialised=initialised,
         early_member=None if early is None else early[0],
         init_class="" if mistaken is None or mistaken is misspelt or mistaken.owner is None else mistaken.owner.name,
+        calls_super=mistaken is not None and initialised is False and "super" in mistaken.node.calls,
         misspelt="" if misspelt is None else misspelt.node.name,
         meant="__init__" if forward is None else "forward",
     )

@@ -92,11 +92,12 @@ class LoaderBuilt(Event, frozen=True, kw_only=True):
     `beside` are the loaders that a `zip` goes through together with it; 0 is one out of sight, perhaps. `unseen`: its dataset, the
     tensors in it or the size of its batches come from code out of sight, so that there may be any number of rows. `chosen`:
     that size is what an option is by default, and the user may choose another. `orders` are the `Reordered` events that have
-    chosen its rows.
+    chosen its rows. `called` is the variable or attribute that it is assigned to first, "" where it goes elsewhere.
     """
 
     loader: int
     name: str = ""
+    called: str = ""
     dataset: int = 0
     shuffle: Tri = None
     explicit: bool = False

@@ -277,7 +277,7 @@ class OutdatedUsed(Event, frozen=True, kw_only=True):
 
     `api` is its torch name, `name` the user's expression, `instead` what takes its place since version `since` of torch.
     `warns` is the first version that warns when it runs, `gone` the first that does not have it any more (None: there is none).
-    `idle`: that version still takes it, and it does nothing.
+    `idle`: that version still takes it, and it does nothing. `dropped`: it is an argument to leave out.
     """
 
     api: str
@@ -287,6 +287,7 @@ class OutdatedUsed(Event, frozen=True, kw_only=True):
     warns: Version | None = None
     gone: Version | None = None
     idle: bool = False
+    dropped: bool = False
 
     def words(self, _: Names, /) -> str:
         return f"use {quoted(self.name)}, which `{self.instead}` replaces since torch {'.'.join(map(str, self.since))}"

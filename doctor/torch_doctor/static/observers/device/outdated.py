@@ -99,7 +99,12 @@ class OutdatedNames(Observer, read=(*_TENSORS, Grads), invoked=(Method,)):
         if (id(run.trace), site, api) not in self._reported:
             self._reported.add((id(run.trace), site, api))
             versions = {"since": known.since, "warns": known.warns, "gone": known.gone}
-            given = {"name": name or run.text(node), "instead": known.instead, "idle": known.idle}
+            given = {
+                "name": name or run.text(node),
+                "instead": known.instead,
+                "idle": known.idle,
+                "dropped": known.dropped,
+            }
             run.emit(OutdatedUsed, site, api=api, **given, **versions)
 
 

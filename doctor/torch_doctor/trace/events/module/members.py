@@ -21,6 +21,7 @@ class ModuleBuilt(Event, frozen=True, kw_only=True):
     `base_initialised`: `nn.Module.__init__` ran; `early_member` is the first submodule or parameter that was assigned
     before it did. `misspelt` is the name of the method that was `meant` as `__init__` or `forward` and that nobody calls;
     `init_site` is then its `def`, and `init_class` has it: the class that makes the mistake, where another inherits it.
+    `calls_super`: that `__init__` calls `super`, which does not lead to `nn.Module.__init__`.
     `recurrent`: a layer in it goes through a sequence step by step (RNN, LSTM, GRU).
     """
 
@@ -36,6 +37,7 @@ class ModuleBuilt(Event, frozen=True, kw_only=True):
     misspelt: str = ""
     meant: str = "__init__"
     init_class: str = ""
+    calls_super: bool = False
 
     def introduce(self, names: Names) -> None:
         names.built(self.module, self.class_name)

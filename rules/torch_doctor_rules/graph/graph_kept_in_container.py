@@ -8,7 +8,7 @@ from torch_doctor.edits import Figure, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Retained, Retention, Trace
 from torch_doctor_rules.judging.retained_graphs import alive, growth, in_one_loop, reached, retained
-from torch_doctor_rules.judging.wording import message
+from torch_doctor_rules.judging.wording import message, with_method
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,8 +113,8 @@ class GraphKeptInContainer(Rule):
                 holder=kept.holder,
                 value=kept.value.name,
             ),
-            help=f"keep the value without its graph: `{kept.value.name or 'value'}.detach()`"
-            + ", or its number: `.item()`" * kept.value.scalar,
+            help=with_method("keep the value without its graph", kept.value.name, "detach")
+            + ", or keep its number (`.item()`)" * (kept.value.scalar is True),
             trail=growth(trace, kept),
             cause=in_one_loop(kept),
             edits=[Wrap(kept.site, number, expected=kept.value.name)] if kept.value.name else [],

@@ -13,7 +13,7 @@ from torch_doctor_rules.judging.modes import Modes
 from torch_doctor_rules.judging.passes import Passes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from torch_doctor.rule import Finding
     from torch_doctor.trace import Scope, Trace
@@ -80,6 +80,18 @@ class EvaluationUpdates:
                 other.training is not False and other.module in parts
                 for other in self.trace.between(mode, forward, ModeSet)
             )
+            and not self._was_for_another(mode, forward, parts)
+        )
+
+    def _was_for_another(self, mode: ModeSet, forward: Forward, parts: Container[int]) -> bool:
+        """Return whether a pass over other batches lies between, which evaluates: the mode was left on after it."""
+        batch = batch_of(forward)
+        return any(
+            other.module in parts
+            and (passed := batch_of(other)) is not None
+            and (batch is None or passed.loop != batch.loop)
+            and not self._passes.trains(other)
+            for other in self.trace.between(mode, forward, Forward)
         )
 
     def _steps(self, forward: Forward, batch: Scope) -> Iterator[Stepped]:

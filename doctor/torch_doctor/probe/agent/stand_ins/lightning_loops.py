@@ -1,0 +1,70 @@
+"""The loops of Lightning's trainer: they end as the script's own loops do, with the evaluation that belongs to them."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING, Any
+
+from ..imports import after
+from .stand_in import StandIn
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+BATCHES, EPOCHS = 3, 2
+"""Batches of an epoch and epochs, as `caps` has them for loops."""
+MOST = 64
+"""Batches of an epoch that evaluates, or steps, so seldom."""
+EVALUATED = 16
+"""Batches of an evaluation."""
+TRAINERS = ("lightning.pytorch.trainer.trainer", "pytorch_lightning.trainer.trainer")
+
+
+class LightningLoops(StandIn):
+    """Ends the training and the evaluations of a `Trainer` early, by the limits that it has for that."""
+
+    replaces = "the rest of the training"
+
+    def prepare(self) -> None:
+        """Patches the trainer when it is imported; a checkup repeats its steps by itself."""
+        for name in TRAINERS if not self.plan.get("checkup") else ():
+            after(name, functools.partial(_patch, self))
+
+
+def _patch(stand_in: StandIn, module: ModuleType) -> None:
+    trainer: Any = module.Trainer
+    for name in ("fit", "validate", "test", "predict"):
+        setattr(trainer, name, _limited(stand_in, getattr(trainer, name)))
+
+
+def _limited(stand_in: StandIn, original: Any) -> Any:
+    @functools.wraps(original)
+    def limited(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        stand_in.teller.note(_limit(self))
+        return original(self, *arguments, **keywords)
+
+    return limited
+
+
+def _limit(trainer: Any) -> str:
+    """Sets the limits of a trainer, none above its own, and says which."""
+    batches = BATCHES * max(1, getattr(trainer, "accumulate_grad_batches", 1))
+    interval = getattr(trainer, "val_check_interval", None)
+    if isinstance(interval, float):
+        batches = max(batches, math.ceil(1 / interval) if interval else 0)
+    batches = min(batches, MOST)
+    if isinstance(interval, int) and interval > batches:
+        batches = min(interval, MOST)
+        trainer.val_check_interval = batches
+    for name in ("limit_train_batches", "limit_val_batches", "limit_test_batches", "limit_predict_batches"):
+        most, now = batches if "train" in name else EVALUATED, getattr(trainer, name, None)
+        if now and (isinstance(now, float) or now > most):
+            setattr(trainer, name, most)
+    loop = trainer.fit_loop
+    last = getattr(trainer, "current_epoch", 0) + EPOCHS
+    if loop.max_epochs is None or not 0 <= loop.max_epochs <= last:
+        loop.max_epochs = last
+    if loop.min_epochs is not None:
+        loop.min_epochs = min(loop.min_epochs, loop.max_epochs)
+    return f"Lightning's Trainer ends after {batches} batches of an epoch and {EPOCHS} epochs"

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from torch_doctor.trace import Forward, FrozenMoved, FrozenNormsRan, WeightsGiven
+from torch_doctor.trace import Forward, FrozenMoved, FrozenNormsRan, GaveUp, WeightsGiven
 from torch_doctor_rules.update.frozen_part_changes import FrozenPartChanges
 
 if TYPE_CHECKING:
@@ -59,3 +59,10 @@ def test_a_gradient_of_zeros_moves_nothing_without_momentum(script: Script, *, z
     optimizer = script.optimizer(script.model())
     script.add(FrozenMoved, "optimizer.step()", optimizer=optimizer, zeroed=zeroed)
     assert script.found(FrozenPartChanges) == found
+
+
+def test_what_may_thaw_behind_the_end_of_a_run_that_was_cut_short_is_not_reported(script: Script) -> None:
+    epoch(script)
+    assert script.found(FrozenPartChanges)
+    script.add(GaveUp, FORWARD, reason="the file takes too many steps")
+    assert script.found(FrozenPartChanges) == []

@@ -10,6 +10,7 @@ from torch_doctor.trace import (
     Forward,
     FrozenMoved,
     FrozenNormsRan,
+    GaveUp,
     ModeSet,
     OptimizerBuilt,
     Stepped,
@@ -33,11 +34,22 @@ def changed_norms(trace: Trace) -> Iterator[tuple[FrozenNormsRan, Forward, ModeS
     for event in trace.of(FrozenNormsRan):
         forward = next((each for each in trace.at(event.forward) if isinstance(each, Forward)), None)
         changes = event.changed or not trace.observed
-        if event.thawed or not changes or forward is None or not _trains(trace, forward) or _given(trace, event):
+        if (
+            _thaws(trace, event)
+            or not changes
+            or forward is None
+            or not _trains(trace, forward)
+            or _given(trace, event)
+        ):
             continue
         mode = modes.last(forward)
         if trace.observed or not _parts_evaluate(trace, forward, mode):
             yield event, forward, mode
+
+
+def _thaws(trace: Trace, event: FrozenNormsRan | FrozenMoved) -> bool:
+    """Return whether what is frozen is thawed later, or may be where the static run was cut short."""
+    return event.thawed or any(cut.index > event.index for cut in trace.of(GaveUp))
 
 
 def _trains(trace: Trace, forward: Forward) -> bool:
@@ -76,7 +88,7 @@ def moving(trace: Trace) -> Iterator[tuple[FrozenMoved, OptimizerBuilt]]:
     built = {event.optimizer: event for event in trace.of(OptimizerBuilt)}
     for event in trace.of(FrozenMoved):
         optimizer = built.get(event.optimizer)
-        if optimizer is None or event.thawed or _unseen(trace, event, optimizer):
+        if optimizer is None or _thaws(trace, event) or _unseen(trace, event, optimizer):
             continue
         moves = event.moved if trace.observed else not event.zeroed or optimizer.remembers is True
         if moves:

@@ -28,6 +28,10 @@ TOGETHER = frozenset(
     )
 )
 """Operations that take tensors of one device only."""
+OF_NUMBERS = frozenset(
+    ["+", "-", "*", "/", "//", "%", "add", "sub", "subtract", "mul", "multiply", "div", "divide", "pow"]
+)
+"""Those of which one side is often a plain number: a batch has counts, too."""
 
 
 class Meetings(Knowledge):
@@ -80,7 +84,12 @@ def together(run: Run, name: str, values: Iterable[Value], node: p.Node, *, loss
     found = [places.of(value) for value in given]
     if sum(place is not NOWHERE for place in found) < 2:  # noqa: PLR2004 - a pair
         return
-    several = [place for value, place in zip(given, found, strict=True) if getattr(value, "scalar", None) is not True]
+    numbers = not loss and name.rpartition(".")[2] in OF_NUMBERS
+    several = [
+        place
+        for value, place in zip(given, found, strict=True)
+        if getattr(value, "scalar", None) is not True and not (numbers and isinstance(value, Unknown))
+    ]
     for place in found:
         for facts, away in places.options(run, place):
             if away.device not in places.AWAY:

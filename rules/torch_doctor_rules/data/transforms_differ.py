@@ -93,9 +93,10 @@ class TransformsDiffer(Rule):
     scikit-image reads, and of what slices, conversions and known transforms make of them; where something else changes
     them, or the training has both orders, it is silent. So it is for what is fitted in a loop, which may be meant for one fold
     or one recording, for what encodes classes, for statistics that are computed by hand, and where the model is trained on
-    rows of both fits; and for tokenizers that are not loaded under one of the well-known names, or have the same words. Of
-    pixels from 0 to 255 that nothing has scaled TDR711 speaks. Pictures of other sizes may be right: more is seen at a higher
-    resolution. Vocabularies that a script collects by itself are not compared.
+    rows of both fits, or both are fitted on all rows of one file, which the same function reads twice in the same way; and
+    for tokenizers that are not loaded under one of the well-known names, or have the same words. Of pixels from 0 to 255
+    that nothing has scaled TDR711 speaks. Pictures of other sizes may be right: more is seen at a higher resolution.
+    Vocabularies that a script collects by itself are not compared.
 
     ## References
     - https://docs.pytorch.org/vision/stable/transforms.html

@@ -22,6 +22,7 @@ from torch_doctor.static.training import (
     loading,
     methods,
     pixels,
+    splitting,
     tokenizing,
     unknown_methods,
 )
@@ -160,7 +161,8 @@ def _library(run: Run, func: Lib, call: Call) -> Value:
     name = canonical(func.name)
     if name in AUTOCASTS:
         return autocasting.context(func.name, call, run.site(call.node))
-    return library.called(run, name, call) or opaque_calls.opaque(run, Lib(name), call)
+    result = library.called(run, name, call) or opaque_calls.opaque(run, Lib(name), call)
+    return splitting.read(run, name, call, result)
 
 
 def _partial(run: Run, func: Partial, call: Call) -> Value:

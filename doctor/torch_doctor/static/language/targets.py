@@ -130,7 +130,7 @@ def _bind_item(run: Run, target: p.Index, value: Value, node: p.Node) -> None:
         observe(run, holder, Call((key, value), {}, node, f"{run.text(target.value)}.__setitem__"))
     if not isinstance(holder, (Sequence, Mapping)):
         keeping.stored(run, value, node)
-    if isinstance(holder, Plain) and value.flow.rows:
+    if isinstance(holder, Plain) and (value.flow.rows or holder.flow.rows):
         changed = splitting.stored(run, holder, value, target)
         if changed is not None and isinstance(changed[0], (p.Name, p.Attribute)):
             bind(run, *changed, node)

@@ -70,7 +70,7 @@ def _estimated(run: Run, of: Symbol, name: str, call: Call) -> Value | None:
     state = run.state.fields
     if name in ("fit", "fit_transform"):
         fit = _fitted(run, of[2], rows, call.node)
-        by = preparers.fitted(run, of[2], rows, call.node)
+        by = preparers.fitted(run, of[2], rows, call.node, whole=fit is not None)
         run.heap.set(state, ("fitted", of), fit)
         run.heap.set(state, ("prepares", of), by)
         if name == "fit":

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import NONE, PART
-from torch_doctor.static.training import splitting
+from torch_doctor.static.training import readings, splitting
 from torch_doctor.trace import FITTED, PreparerBuilt
 
 if TYPE_CHECKING:
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Site
 
 
-def fitted(run: Run, function: str, rows: Value, node: p.Node | Site) -> frozenset[int]:
+def fitted(run: Run, function: str, rows: Value, node: p.Node | Site, *, whole: bool) -> frozenset[int]:
     """Say that something was fitted on these rows, whole or in part; nothing where it may be one fit of many."""
     if run.modules_called or run.of(splitting.Rows).samples or any(run.scope.iterations()):
         return NONE
-    how = repr(splitting.root_of(run, rows))
+    read = readings.among(run, splitting.rows_in(rows)) if whole else NONE
+    how = repr(sorted(read) or splitting.root_of(run, rows))
     return built(run, FITTED, function.rpartition(".")[2], f"{function} {how}", node)
 
 

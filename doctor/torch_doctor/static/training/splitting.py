@@ -15,7 +15,7 @@ from torch_doctor.static.flow import NONE, PART
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import data, fitting
-from torch_doctor.static.training import arrays, drawing
+from torch_doctor.static.training import arrays, drawing, readings
 from torch_doctor.static.values import (
     Args,
     Call,
@@ -99,6 +99,15 @@ def with_rows(value: Value, rows: frozenset[int]) -> Value:
     if isinstance(value, Unknown):
         return Unknown(replace(value.flow, rows=rows), value.holds, value.symbol, origin=value.origin)
     return value
+
+
+def read(run: Run, name: str, call: Call, result: Value) -> Value:
+    """What a function of a library returns, with what is known of the rows in it where it reads them."""
+    found = readings.of_call(run, name, call)
+    if found and isinstance(result, Sequence):
+        items = tuple(with_rows(item, item.flow.rows | found) for item in result.content.items)
+        return run.own(Sequence(result.kind, Content(items, result.content.rest), result.born))
+    return with_rows(result, result.flow.rows | found) if found else result
 
 
 def root_of(run: Run, value: Value) -> Symbol:
@@ -186,11 +195,13 @@ def taken(run: Run, value: Value, key: Value, node: p.Index, item: Value) -> Val
         return _sliced(run, value, place, node, item)
     if isinstance(key, Const):
         whole = isinstance(key.value, str) or key.value in (None, ...)
-        return item if whole else with_rows(item, value.flow.rows | {PART})
+        if not whole:
+            return with_rows(item, value.flow.rows | {PART})
+        return with_rows(item, item.flow.rows | readings.under(run, value, key.value, node))
     if isinstance(key, Sequence) and place is node.key and not any(map(_is_number, key.content.items)):
         return item  # names of columns
     indexed(run, value, key)
-    split = key.flow.rows - drawing.among(run, key.flow.rows)
+    split = key.flow.rows - drawing.among(run, key.flow.rows) - readings.among(run, key.flow.rows)
     return with_rows(item, value.flow.rows | key.flow.rows | (NONE if split else {PART}))
 
 
@@ -237,7 +248,7 @@ def _is_share(symbol: Symbol, depth: int) -> bool:
 
 def stored(run: Run, holder: Plain, new: Value, target: p.Index) -> tuple[p.Expr, Value] | None:
     """A column of a table, or some of its numbers, were set: what is known of them is known of the table."""
-    rows = new.flow.rows - {PART}
+    rows = (new.flow.rows - {PART}) | readings.changed(run, holder, target)
     where = target.value
     if isinstance(where, p.Attribute) and where.name in fitting.PLACES:
         where = where.value

@@ -25,6 +25,13 @@ class RowsTaken(Event, frozen=True, kw_only=True):
         return f"take the rows [{start}:{stop}]"
 
 
+class RowsRead(Event, frozen=True, kw_only=True):
+    """Rows were read, found in what was read, or changed: two values of which all the same is known are the same rows."""
+
+    def words(self, _: Names, /) -> str:
+        return "rows are read, found in what was read, or changed"
+
+
 class DatasetBuilt(Event, frozen=True, kw_only=True):
     """A dataset that a loader reads, told when its first loader is built; `site` is where it was made.
 

@@ -1,0 +1,86 @@
+"""What rows were read from: a file that the same function reads again in the same way gives the same rows.
+
+A value remembers it in the rows of its flow, with the key under which it lay in what was read, and where it was changed in place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import NONE, PART
+from torch_doctor.static.knowledge import Lasting
+from torch_doctor.static.library import Stage, library_family
+from torch_doctor.static.tables import fitting
+from torch_doctor.static.values import Const, Lib, Mapping, Sequence, Symbol, Value, symbol_of
+from torch_doctor.trace import RowsRead
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Call
+    from torch_doctor.trace import Site
+
+
+class Readings(Lasting):
+    """The events by what they read, and where files were surely written, by their paths."""
+
+    def __init__(self) -> None:
+        self.events: dict[str, int] = {}
+        self.written: dict[Symbol, set[Site]] = {}
+
+
+def reads(name: str, call: Call) -> bool:
+    """Whether a function gives the same each time that it is given the same."""
+    if name.startswith("sklearn.datasets.make_"):
+        return isinstance(call.keywords.get("random_state"), Const)
+    return name in fitting.READING or name.startswith(("sklearn.datasets.load_", "sklearn.datasets.fetch_"))
+
+
+def of_call(run: Run, name: str, call: Call) -> frozenset[int]:
+    """What is known of the rows that a call of a library reads."""
+    if run.modules_called or not reads(name, call):
+        return NONE
+    path = call.argument(0)
+    written = run.of(Readings).written.get(symbol_of(path), set()) if path is not None else set()
+    given = [_told(value) for value in call.args], {key: _told(value) for key, value in sorted(call.keywords.items())}
+    return _event(run, f"{name} {given} {sorted(map(str, written))}", call.node)
+
+
+@library_family(fitting.WRITING, stage=Stage.NOTE)
+def writes(run: Run, _: str, call: Call) -> None:
+    """Note that a file is written, where that surely happens."""
+    for value in call.values if not run.assumed else ():
+        if isinstance(value, Const) and isinstance(value.value, str):
+            run.of(Readings).written.setdefault(symbol_of(value), set()).add(run.site(call.node))
+
+
+def under(run: Run, value: Value, key: object, node: p.Node) -> frozenset[int]:
+    """What is known of the rows that lie under a key of what was read."""
+    return _event(run, f"[{key!r}]", node) if isinstance(key, str) and among(run, value.flow.rows) else NONE
+
+
+def changed(run: Run, value: Value, node: p.Node) -> frozenset[int]:
+    """What is known of rows that were read and are changed here."""
+    return _event(run, f"changed {run.site(node)}", node) if among(run, value.flow.rows) else NONE
+
+
+def among(run: Run, rows: frozenset[int]) -> frozenset[int]:
+    """The readings among what is known of rows."""
+    events = run.trace.at(*sorted(rows - {PART})) if rows else ()
+    return frozenset(event.index for event in events if isinstance(event, RowsRead))
+
+
+def _event(run: Run, how: str, node: p.Node) -> frozenset[int]:
+    events = run.of(Readings).events
+    if how not in events:
+        events[how] = run.emit(RowsRead, node).index
+    return frozenset((events[how],))
+
+
+def _told(value: Value) -> object:
+    """What tells an argument from others."""
+    if isinstance(value, Sequence) and value.content.rest is None:
+        return [_told(item) for item in value.content.items]
+    if isinstance(value, Mapping):
+        return {str(key): _told(item) for key, item in value.fields.items() if isinstance(item, Value)}
+    return value.name if isinstance(value, Lib) else symbol_of(value)

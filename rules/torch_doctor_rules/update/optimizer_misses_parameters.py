@@ -93,9 +93,11 @@ class OptimizerMissesParameters(Rule):
         built = {event.optimizer for event in at(trace, finding.site, OptimizerBuilt)}
         steps = [step for step in trace.of(Stepped) if step.optimizer in built]
         trained = frozenset[int]().union(*(event.modules for event in trace.of(Backward)))
-        if not steps or trained <= frozenset[int]().union(*(step.modules for step in trace.of(Stepped))):
-            return bool(steps)
-        return "gradients reach parameters that no optimizer has, but perhaps on purpose"
+        if steps and not trained <= frozenset[int]().union(*(step.modules for step in trace.of(Stepped))):
+            return "gradients reach parameters that no optimizer has, but perhaps on purpose"
+        if len(steps) == 1:
+            return "what a forward replaces is missed from the second step on, and there was one"
+        return bool(steps)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many modules that got gradients no optimizer has."""

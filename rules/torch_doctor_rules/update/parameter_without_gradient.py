@@ -82,9 +82,9 @@ class ParameterWithoutGradient(Rule):
     ## When it stays silent
     For frozen parameters, those of no optimizer, other layers that did not run or ran under `no_grad` (teachers, averaged
     copies), parts of a library's model, where a test that later passes decide may bring more into the loss (`if epoch >= 5:
-    loss = loss + extra`), what gets its first gradient a step later (a gate that begins at zero), layers of
-    fewer than 16 units whose gradient is there and zero (all of them may be dead by chance), and where another finding
-    explains it.
+    loss = loss + extra`), what gets its first gradient a step later (a gate that begins at zero), what the script renews
+    itself (a codebook of averages, replaced or written in place), layers of fewer than 16 units whose gradient is there
+    and zero (all of them may be dead by chance), and where another finding explains it.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation
@@ -139,7 +139,7 @@ def _barren(trace: Trace) -> dict[int, list[ParameterSeen]]:
         widest[seen.owner] = max(widest[seen.owner], seen.units)
     found: dict[int, list[ParameterSeen]] = defaultdict(list)
     for seen in trace.of(ParameterSeen):
-        nothing = seen.backwards >= ENOUGH and seen.gradients == 0
+        nothing = seen.backwards >= ENOUGH and seen.gradients == 0 and not seen.moved
         zeros = (
             seen.backwards >= SURE and seen.nonzero == 0 and live[seen.module] >= ENOUGH and widest[seen.owner] >= UNITS
         )

@@ -71,3 +71,8 @@ def _number(node: ast.expr) -> int | None:
         number = _number(node.operand)
         return None if number is None else -number
     return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
+
+
+def is_replaced(owner: Any, name: str, parameter: Any) -> bool:
+    """Whether a module has something else under the name of a parameter now: what came of the old one says nothing of it."""
+    return bool(name) and owner is not None and owner._parameters.get(name.rpartition(".")[2]) is not parameter

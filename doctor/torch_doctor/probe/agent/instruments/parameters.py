@@ -13,7 +13,7 @@ from .copies import elements
 from .fresh import Fresh
 from .instrument import Instrument as Base
 from .later import may_join
-from .members import out_of_reach
+from .members import is_replaced, out_of_reach
 from .rates import may_rise, may_thaw
 from .weightless import has_weight_zero
 
@@ -197,7 +197,7 @@ class Instrument(Base):
         self._tell_unrecorded(here)
         for fate in self._fates.values():
             parameter, root, owner = fate.ref(), fate.root(), fate.owner()
-            if parameter is None or root is None or owner is None:
+            if parameter is None or root is None or owner is None or is_replaced(owner, fate.name, parameter):
                 continue
             self._note_move(parameter)
             optimizer = fate.optimizer() if fate.optimizer is not None else None
@@ -240,7 +240,8 @@ class Instrument(Base):
         steps: dict[Any, int] = {}
         for fate in self._fates.values():
             parameter, owner = fate.ref(), fate.owner()
-            if parameter is not None and fate.steps and fate.trained and parameter.grad is None:
+            unreached = parameter is not None and fate.steps and fate.trained and parameter.grad is None
+            if unreached and not is_replaced(owner, fate.name, parameter):
                 steps[owner] = max(steps.get(owner, 0), fate.steps)
         for module, seen in self._unrecorded.items():
             if module in steps and module not in self._ran:

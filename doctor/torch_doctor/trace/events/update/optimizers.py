@@ -215,7 +215,7 @@ class LoopCounted(Event, frozen=True, kw_only=True):
 
 
 class ParameterSeen(Event, frozen=True, kw_only=True):
-    """What became of one trainable parameter; written when the run ends.
+    """What became of one trainable parameter; written when the run ends, unless another object took its place.
 
     `site` is where the module that owns it was built (the parameter itself, where it has a site of its own). `module`
     is the whole module it belongs to (0: none that ran), `name` its name there, `owner_class` the class of its owner

@@ -57,7 +57,7 @@ class Watcher:
         self._told: set[int] = set()
         self._recurrent = (watch.torch.nn.RNNBase, watch.torch.nn.RNNCellBase)
         self._parts: set[tuple[int, int, str]] = set()
-        self._owners: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._owners: dict[int, tuple[weakref.ref[Any], int, weakref.ref[Any], str]] = {}
         self._groups: dict[tuple[int, ...], frozenset[int]] = {}
         self._parents: dict[int, set[int]] = {}
         self._below: dict[int, frozenset[int]] = {}
@@ -205,9 +205,9 @@ class Watcher:
                     self._parts.add(part)
                     self._recorder.event("Registered", here, owner=number, child=part[1], name=name)
         self._watch.sharing.tell(owner, here)
-        for parameter in owner._parameters.values():
+        for name, parameter in owner._parameters.items():
             if parameter is not None:
-                self._owners[id(parameter)] = (weakref.ref(parameter), number)
+                self._owners[id(parameter)] = (weakref.ref(parameter), number, weakref.ref(owner), name)
 
     # --- who owns what ---
 
@@ -241,8 +241,12 @@ class Watcher:
         return found
 
     def _owner(self, parameter: Any) -> int | None:
+        """The module that has a parameter; none, where another object took its place."""
         known = self._owners.get(id(parameter))
-        return known[1] if known is not None and known[0]() is parameter else None
+        if known is None or known[0]() is not parameter:
+            return None
+        owner = known[2]()
+        return known[1] if owner is None or owner._parameters.get(known[3]) is parameter else None
 
     def is_owned(self, parameter: Any) -> bool:
         """Whether some module that is known owns the tensor."""
@@ -253,6 +257,7 @@ class Watcher:
         wanted = {id(each) for each in parameters if self._owner(each) is None}
         for module in self.alive():
             if not self.is_part(module) and any(id(each) in wanted for each in module.parameters()):
+                self.version += self._walked.get(module) == self.version  # a parameter took another one's place since
                 self.tell(module, here)
 
     def _whole(self, parameters: set[int], direct: set[int]) -> frozenset[int]:

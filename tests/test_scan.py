@@ -306,7 +306,7 @@ def test_progress_is_told(write: Callable[..., Path], rules: tuple[Rule, ...], f
 
 def test_traces_come_with_what_is_not_valid(write: Callable[..., Path], rules: tuple[Rule, ...], folder: Path) -> None:
     write("a.py", BAD)
-    write("b.py", "import torch\nprint 'x'\n")
+    write("b.py", "import torch\nclass = 1\n")
     found, report = traces(Options(paths=(folder,), rules=rules))
     assert [[type(event).__name__ for event in trace.events] for trace in found] == [["Backward"], ["Unreadable"]]
     assert report.errors == []

@@ -46,7 +46,12 @@ FREQUENT = (
     _bug("TDR701", "train-loader", swap("train-loader", r", shuffle=True", "")),
     _bug("TDR110", "schedule", move("schedule", before="epoch")),
     _bug("TDR502", "history", swap("history", r"\.item\(\)", "")),
-    _bug("TDR305", "forward", swap("forward", r"model\(", "model.forward(")),
+    _bug(
+        "TDR305",
+        "forward",
+        add("self.register_forward_hook(lambda *_: None)", name="hook", before="head"),
+        swap("forward", r"model\(", "model.forward("),
+    ),
     _bug("TDR201", "output", swap("output", r"return (.+)", r"return F.softmax(\1, dim=1)")),
     _bug("TDR401", "scored", drop("eval-mode")),
     _bug(

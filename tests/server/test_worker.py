@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-LOADED = b"import torch\nmodel = torch.load('model.pt', weights_only=False)\n"
+LOADED = b"import sys\n\nimport torch\n\nmodel = torch.load(sys.argv[1], weights_only=False)\n"
 
 
 def settings(path: Path, raw: bytes) -> Options:

@@ -32,12 +32,10 @@ class Program:
     """The text of a file or of a notebook's cells, as a tree with positions; `beside` gives the other files of the project.
 
     Raises:
-        CannotEditError: libcst cannot read it, or it is valid for an older Python only.
+        CannotEditError: libcst cannot read it.
     """
 
     def __init__(self, source: SourceFile, beside: Callable[[str], Program]) -> None:
-        if source.older:  # its text is not what stands in the file, and what is not valid cannot be proved to stay so
-            raise CannotEditError
         self.source = source
         self.beside = beside
         self.rows = NEWLINE.split(source.text)

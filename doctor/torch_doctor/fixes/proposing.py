@@ -73,6 +73,8 @@ def propose(findings: Iterable[Finding], sources: Mapping[str, SourceFile], rule
             for path, several in made.items()
             for start, end, text in dict.fromkeys((*several, *without_use(program(path), several)))
         ]
+        if any(sources[path].is_older(change.site) for path in made for change in changes if change.site.path == path):
+            return finding  # what is changed there would not be what stands in the file
         return replace(finding, fix=Proposal(tuple(changes), kind is Fix.SAFE))
 
     return [proposed(finding) for finding in findings]

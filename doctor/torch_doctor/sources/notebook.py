@@ -52,12 +52,12 @@ def read_notebook(path: Path, display: str, raw: bytes) -> tuple[SourceFile, lis
             problems.append(Problem(site, problem.reason, older=text is not None))
         elif problem is not None:
             problems.append(Problem(Site(display, 1, 1, 1, 1, number), problem.reason, wrong=False))
-        cells.append(Cell(number, row, len(lines), blanked=text is None, indent=len(indent)))
+        older = text is not None and problem is not None
+        cells.append(Cell(number, row, len(lines), blanked=text is None, indent=len(indent), older=older))
         texts.append("\n" * (len(lines) - 1) if text is None else text)
         originals.append("\n".join(lines))
         row += len(lines)
-    older = any(problem.older for problem in problems)
-    return SourceFile(path, display, "\n".join(texts), tuple(cells), "\n".join(originals), older=older), problems
+    return SourceFile(path, display, "\n".join(texts), tuple(cells), "\n".join(originals)), problems
 
 
 def code_of(raw: bytes) -> bytes:

@@ -21,7 +21,8 @@ class Cell(Struct, frozen=True):
     """A code cell: its `number` among all cells of the notebook (from 1) and the rows it fills in the joined text.
 
     `blanked` tells that none of its code is in the joined text: it is not Python, or no valid Python. `indent`: so many
-    code points stand before each of its rows that the joined text leaves out.
+    code points stand before each of its rows that the joined text leaves out. `older`: it is valid for an older Python only,
+    and the joined text has other characters in some places of it.
     """
 
     number: int
@@ -29,6 +30,7 @@ class Cell(Struct, frozen=True):
     rows: int
     blanked: bool = False
     indent: int = 0
+    older: bool = False
 
 
 class SourceFile(Struct, frozen=True, dict=True):
@@ -36,7 +38,7 @@ class SourceFile(Struct, frozen=True, dict=True):
 
     `text` is decoded, without a byte order mark; of a notebook it is all code cells, one below the other, with what is
     not Python blanked in place. `original` is what stands in the file, row for row; of a notebook that is none, its JSON.
-    `older`: it is valid for an older Python, and `text` has other characters in some places of its rows.
+    `older`: it is no notebook, is valid for an older Python only, and `text` has other characters in some places.
     """
 
     path: Path
@@ -81,6 +83,10 @@ class SourceFile(Struct, frozen=True, dict=True):
             return rows_in(self.path.read_text(encoding="utf-8-sig"), NEWLINE.split)
         except (OSError, ValueError, TypeError, RecursionError):
             return {}
+
+    def is_older(self, site: Site) -> bool:
+        """Return whether a site lies in source for an older Python, of which `text` is not what stands in the file."""
+        return self.older or any(cell.older for cell in self.cells or () if cell.number == site.cell)
 
     def row_range(self, site: Site) -> range:
         """The rows of `text` that are shown with a site: those of its cell, or of the whole file."""

@@ -123,7 +123,9 @@ def _drawn(trace: Trace) -> Iterator[WeightsDrawn | Fresh]:
     if trace.run is None or trace.run.voids("weights") is not None:
         return
     seen = trace.of(ParameterSeen)
-    taken = {(each.module, each.owner_class) for each in seen if each.optimizer}
+    taken = {(each.module, each.owner_class) for each in seen if each.optimizer and each.owner_class}
+    if not taken:  # it fits inputs, as for the transfer of a style: no layer is meant to learn
+        return
     parted = {module for module, _ in taken}
     for each in seen:
         if each.fresh and (each.module not in parted or (each.module, each.owner_class) in taken):

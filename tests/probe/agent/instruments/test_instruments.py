@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 (ROOT,) = torch_doctor.__path__
 PARTS = {
+    "fresh",
     *(
         "births",
         "copies",
@@ -36,7 +37,7 @@ PARTS = {
         "row_norms",
         "weightless",
         "written_inputs",
-    )
+    ),
 }
 NEEDS = sorted({module.name for module in pkgutil.iter_modules([f"{ROOT}/probe/agent/instruments"])} - PARTS)
 SCRIPT = """

@@ -14,7 +14,7 @@ from torch_doctor.rule import Verdict
 from torch_doctor.scan.starting import of_a_folder, started
 from torch_doctor.sources.discovery import display
 from torch_doctor.static.tables.sinks import BY_PACKAGE
-from torch_doctor.trace import OptimizerBuilt, Stepped
+from torch_doctor.trace import EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -156,9 +156,9 @@ def _unseen(name: str, outcome: Outcome, part: Runnable) -> list[str]:
     if outcome.stopped:
         return [f"{name} was stopped before its end"]
     traces = part.traces if outcome.trace is None else (*part.traces, outcome.trace)
-    if outcome.trace is not None and outcome.trace.of(Stepped):
+    if outcome.trace is not None and outcome.trace.of(EVENTS["Stepped"]):
         return []
-    return [f"{name} came to no update"] if any(trace.of(OptimizerBuilt) for trace in traces) else []
+    return [f"{name} came to no update"] if any(trace.of(EVENTS["OptimizerBuilt"]) for trace in traces) else []
 
 
 def _for_more_processes(options: Options, trace: Trace, judged: Sequence[Finding]) -> Iterator[str]:

@@ -123,13 +123,16 @@ class Gradients:
 
         Where a run ends before either, nobody knows.
         """
-        unknown = type(None) if self.trace.observed else ZeroGrad
         path: list[Stepped | ZeroGrad] = [*self.trace.of(ZeroGrad), *self.trace.of(Stepped)]
-        later = sorted(
-            (event for event in path if event.index > again.index and self.on_path(event, again)), key=_INDEX
-        )
-        first = {module: next((each for each in later if self.may_concern(each, (module,))), None) for module in stale}
-        return frozenset(module for module, event in first.items() if isinstance(event, (ZeroGrad, unknown)))
+        later = [event for event in path if event.index > again.index and self.on_path(event, again)]
+        harmless = set()
+        for module in stale:
+            step = next((e for e in later if isinstance(e, Stepped) and self.may_concern(e, (module,))), None)
+            clears = [e for e in later if isinstance(e, ZeroGrad) and self.may_concern(e, (module,))]
+            before = [each for each in clears if step and each.index < step.index and self.on_path(each, step)]
+            if before or (step is None and (clears or self.trace.observed)):
+                harmless.add(module)
+        return frozenset(harmless)
 
     def may_be_there(self, step: Stepped, modules: frozenset[int], within: Scope | None = None) -> bool:
         """Whether a `backward()` may come before the step; with `within`, in that iteration."""

@@ -95,7 +95,10 @@ def _forgotten(
         for event in gradients.filling
         if event.whole and event.modules & built.modules and trace.common_loop(event, step) is not None
     ]
-    if not beside or not all(other.whole for other in trace.of(OptimizerBuilt)):
+    seen = [each for each in trace.of(ParameterSeen) if each.optimizer == built.optimizer and each.owner_class]
+    if not beside or (trace.observed and not seen):  # it fits inputs, as for the transfer of a style
+        return None
+    if not all(other.whole for other in trace.of(OptimizerBuilt)):
         return None
     last = max(event.index for event in gradients.filling)
     given = [event for event in trace.of(WeightsGiven) if event.index < last and not event.anew]
@@ -123,9 +126,7 @@ def _drawn(trace: Trace) -> Iterator[WeightsDrawn | Fresh]:
     if trace.run is None or trace.run.voids("weights") is not None:
         return
     seen = trace.of(ParameterSeen)
-    taken = {(each.module, each.owner_class) for each in seen if each.optimizer and each.owner_class}
-    if not taken:  # it fits inputs, as for the transfer of a style: no layer is meant to learn
-        return
+    taken = {(each.module, each.owner_class) for each in seen if each.optimizer}
     parted = {module for module, _ in taken}
     for each in seen:
         if each.fresh and (each.module not in parted or (each.module, each.owner_class) in taken):

@@ -102,19 +102,20 @@ class MissingZeroGrad(Rule):
         again = self._after_steps(trace, finding)
         if any(numbers(trace, OLD, *again)):
             return "gradients of earlier steps were still there, but not those of the parameters that were updated"
-        return bool(again)
+        return any(step.index > again[0].index for step in trace.of(Stepped)) if again else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How large the old gradients made the new ones."""
         passes = at(trace, finding.site, Backward)
-        old = list(numbers(trace, OLD, *self._after_steps(trace, finding))) or list(numbers(trace, OLD, *passes))
+        old = [*numbers(trace, OLD, *self._after_steps(trace, finding))] or [*numbers(trace, OLD, *passes)]
         for event, value in old[:MOST_LINES]:
             done = sum(step.index < event.index and bool(step.modules & event.modules) for step in trace.of(Stepped))
-            text = f"the gradient at step {done + 1} is {_times(value)} this batch's own gradient"
-            yield fact(text, value, "×", event)
+            yield fact(
+                f"the gradient at step {done + 1} is {_times(value)} this batch's own gradient", value, "×", event
+            )
         if not old:
-            text = f"{count(len(passes), 'backward pass', 'backward passes')} found no old gradient"
-            yield fact(text, len(passes), "backward passes")
+            often = count(len(passes), "backward pass", "backward passes")
+            yield fact(f"{often} found no old gradient", len(passes), "backward passes")
 
     def _after_steps(self, trace: Trace, finding: Finding) -> list[Backward]:
         """The backward passes at the finding's place that are the first after an update of what they fill."""
@@ -138,8 +139,7 @@ class MissingZeroGrad(Rule):
                     yield step, stale
 
     def _report(self, steps: Sequence[Stepped], again: Backward) -> Finding:
-        step = steps[0]
-        optimizer = owner(step.name, "step", "the optimizer")
+        step, optimizer = steps[0], owner(steps[0].name, "step", "the optimizer")
         clear = sentence("call `{name}.zero_grad()` before the backward pass of every step", name=optimizer)
         return self.finding(
             again.site,

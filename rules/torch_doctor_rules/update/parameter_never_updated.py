@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Site
 
-NO_PARAMETERS = "pass parameters that require gradients, such as `model.parameters()`"
-"""What to do about tensors that nothing has frozen: they never required gradients, as data does not."""
 HELP = {
     "rate": "give the group the learning rate that was meant, or leave its parameters out of the optimizer",
+    "data": "pass parameters that require gradients, such as `model.parameters()`",
     "frozen": "let the parameters require gradients before training, or leave them out of the optimizer",
 }
 
@@ -123,10 +122,8 @@ class ParameterNeverUpdated(Rule):
         for optimizer in trace.of(OptimizerBuilt):
             still = still_ones(trace, optimizer)
             if still and all(seen.still == "frozen" for seen in own(trace, optimizer)):
-                since = still[0].frozen_at
-                yield self._report(
-                    optimizer, _ALL_FROZEN, HELP["frozen"] if since else NO_PARAMETERS, since, late=still[0].frozen_late
-                )
+                since, late = still[0].frozen_at, still[0].frozen_late
+                yield self._report(optimizer, _ALL_FROZEN, HELP["frozen" if since else "data"], since, late=late)
             elif still:
                 text = "`{name}` steps and moves nothing: the parameters it was given stay what they were"
                 if len(still) < len(own(trace, optimizer)):

@@ -14,6 +14,7 @@ from torch_doctor.static.training import (
     escaping,
     given_gradients,
     keeping,
+    loaders,
     loading,
     parameters,
     roles,
@@ -58,8 +59,11 @@ def _assign(run: Run, node: p.Assign) -> bool:
     for observe in run.observers.assigned:
         observe(run, node, value)
     for target in node.targets:
-        if isinstance(value, (Loader, Optimizer)) and isinstance(target, (p.Name, p.Attribute)):
-            construction.called(run, value, run.text(target))
+        if isinstance(target, (p.Name, p.Attribute)):
+            if isinstance(value, Optimizer):
+                construction.called(run, value, run.text(target))
+            elif isinstance(value, Loader):
+                loaders.called(run, value, run.text(target))
         named = _named(run, value, target, node.value) if isinstance(value, Unknown) else value
         named = _counted_on(run, target, node.value, named, node)
         named = running_sums.carried_on(run, target, node.value, named, node)

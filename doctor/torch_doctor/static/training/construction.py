@@ -19,7 +19,6 @@ from torch_doctor.static.values import (
     Either,
     Fact,
     Lib,
-    Loader,
     Mode,
     Module,
     Optimizer,
@@ -35,7 +34,6 @@ from torch_doctor.static.values import (
 )
 from torch_doctor.trace import (
     Loaded,
-    LoaderBuilt,
     ModuleBuilt,
     OptimizerBuilt,
     ScalerBuilt,
@@ -87,16 +85,11 @@ def make_optimizer(
     return made
 
 
-def called(run: Run, made: Optimizer | Loader, name: str) -> None:
-    """Write the first name that an optimizer or a data loader gets to the event of its construction."""
-    if isinstance(made, Optimizer):
-        for built in run.trace.of(OptimizerBuilt):
-            if built.optimizer == made.id and not built.name:
-                run.trace.replace(built, name=name)
-        return
-    for loader in run.trace.of(LoaderBuilt):
-        if loader.loader == made.id and not loader.called:
-            run.trace.replace(loader, called=name)
+def called(run: Run, optimizer: Optimizer, name: str) -> None:
+    """An optimizer gets a name: the event of its construction tells the first."""
+    for built in run.trace.of(OptimizerBuilt):
+        if built.optimizer == optimizer.id and not built.name:
+            run.trace.replace(built, name=name)
 
 
 @library_family({*training.OPTIMIZER_FACTORIES, *wrappers.AVERAGED}, stage=Stage.ADAPTER)

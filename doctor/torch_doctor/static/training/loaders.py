@@ -91,6 +91,13 @@ def loader_built(run: Run, name: str, call: Call) -> Value:
     return loader
 
 
+def called(run: Run, loader: Loader, name: str) -> None:
+    """Write the first name that a data loader gets to the event of its construction."""
+    for built in run.trace.of(LoaderBuilt):
+        if built.loader == loader.id and not built.called:
+            run.trace.replace(built, called=name)
+
+
 def _moves(run: Run, loader: Loader, dataset: Value | None, node: p.Node) -> None:
     """Write the moves to the GPU that the dataset makes for each row, and in how many worker processes."""
     dataset = None if dataset is None else run.resolve(dataset)

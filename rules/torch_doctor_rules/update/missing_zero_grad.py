@@ -109,10 +109,10 @@ class MissingZeroGrad(Rule):
         passes = at(trace, finding.site, Backward)
         old = [*numbers(trace, OLD, *self._after_steps(trace, finding))] or [*numbers(trace, OLD, *passes)]
         for event, value in old[:MOST_LINES]:
-            done = sum(step.index < event.index and bool(step.modules & event.modules) for step in trace.of(Stepped))
-            yield fact(
-                f"the gradient at step {done + 1} is {_times(value)} this batch's own gradient", value, "×", event
+            turn = 1 + sum(
+                each.index < event.index and bool(each.modules & event.modules) for each in trace.of(Stepped)
             )
+            yield fact(f"the gradient at step {turn} is {_times(value)} this batch's own gradient", value, "×", event)
         if not old:
             often = count(len(passes), "backward pass", "backward passes")
             yield fact(f"{often} found no old gradient", len(passes), "backward passes")

@@ -92,8 +92,7 @@ class MissingZeroGrad(Rule):
         gradients = trace.view(Gradients)
         reported: set[int] = set()
         for again in gradients.adding:
-            found = [(step, stale) for step, stale in self._stale(gradients, again) if not stale <= reported]
-            if found:
+            if found := [pair for pair in self._stale(gradients, again) if not pair[1] <= reported]:
                 reported.update(*(stale for _, stale in found))
                 yield self._report([step for step, _ in found], again)
 
@@ -109,10 +108,9 @@ class MissingZeroGrad(Rule):
         passes = at(trace, finding.site, Backward)
         old = [*numbers(trace, OLD, *self._after_steps(trace, finding))] or [*numbers(trace, OLD, *passes)]
         for event, value in old[:MOST_LINES]:
-            turn = 1 + sum(
-                each.index < event.index and bool(each.modules & event.modules) for each in trace.of(Stepped)
-            )
-            yield fact(f"the gradient at step {turn} is {_times(value)} this batch's own gradient", value, "×", event)
+            before = [each for each in trace.of(Stepped) if each.index < event.index and each.modules & event.modules]
+            text = f"the gradient at step {len(before) + 1} is {_times(value)} this batch's own gradient"
+            yield fact(text, value, "×", event)
         if not old:
             often = count(len(passes), "backward pass", "backward passes")
             yield fact(f"{often} found no old gradient", len(passes), "backward passes")

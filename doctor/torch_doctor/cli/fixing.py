@@ -1,4 +1,4 @@
-"""The options of `scan` that mend what was found."""
+"""The options of `scan` that fix what was found."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 WITH_FIXES = frozenset({"full", "json", "json-lines", "rdjson", "sarif"})
-"""The formats that show what would mend a finding."""
+"""The formats that show the fix of a finding."""
 
 _OPTIONS = (
-    click.option("--fix", is_flag=True, help="Mend what can be mended safely; with --probe each fix is proved by a run, "
-                 "or withdrawn."),
-    click.option("--unsafe-fixes", is_flag=True, help="Let --fix and --diff mend also where behaviour changes on purpose."),
+    click.option("--fix", is_flag=True, help="Apply safe fixes. With --probe, run the scripts again and revert "
+                 "each fix that does not remove the evidence."),
+    click.option("--unsafe-fixes", is_flag=True, help="Let --fix and --diff also apply fixes that change behaviour on purpose."),
     click.option("--diff", is_flag=True, help="Show what --fix would change, and write nothing."),
-    click.option("--fix-only", is_flag=True, help="Mend as --fix does, and report none of what is left."),
-    click.option("--show-fixes", is_flag=True, help="List what was mended."),
-    click.option("--exit-non-zero-on-fix", is_flag=True, help="Leave with status 1 when something was mended, "
-                 "even if nothing is left."),
+    click.option("--fix-only", is_flag=True, help="Apply fixes as --fix does, and do not report the findings that are left."),
+    click.option("--show-fixes", is_flag=True, help="List the findings that were fixed."),
+    click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with status 1 if something was fixed, "
+                 "even if no finding is left."),
 )  # fmt: skip
 
 
 def fix_options(function: Function) -> Function:
-    """The options of a command that mends."""
+    """Add the options of a command that fixes."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
 
 
 class Fixing(Struct, frozen=True):
-    """What of the findings is mended, and how that is shown."""
+    """Which findings are fixed, and how that is shown."""
 
     unsafe: bool = False
     diff: bool = False
@@ -46,7 +46,7 @@ class Fixing(Struct, frozen=True):
 
 
 def fixing(given: dict[str, Any]) -> Fixing | None:
-    """What the options ask for; None: nothing is mended.
+    """Return what the options ask for; None: nothing is fixed.
 
     Raises:
         UsageError: two of them contradict each other.
@@ -68,7 +68,7 @@ def fixing(given: dict[str, Any]) -> Fixing | None:
 
 
 def with_proposals(report: Report, options: Options) -> Report:
-    """The report whose findings say what would mend them; an error of ours costs that alone."""
+    """Return the report with the fix of each finding; an internal error costs that alone."""
     if any(finding.edits for finding in report.findings):
         from torch_doctor.mending import with_proposals as proposed  # noqa: PLC0415 - libcst is slow to import
 

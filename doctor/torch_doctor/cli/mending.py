@@ -1,4 +1,4 @@
-"""Mends what was found: in rounds, until nothing is left to do; a second run of the scripts proves it."""
+"""Applies fixes in rounds until none is left; a second run of the scripts proves them."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 def mend(report: Report, options: Options, wanted: Fixing) -> tuple[Report, Mended]:
-    """Mend what the report names; what is left afterwards, and what was done.
+    """Fix what the report names; return what is left afterwards, and what was done.
 
     A scan with the changes follows each round, in memory; files are written at the end, and with `--diff` not at all.
-    With a probe the scripts are run once more, and what the run still shows is taken back.
+    With a probe the scripts run once more, and the fix of what the run still shows is reverted.
     """
     writes = not (wanted.diff or options.overlay)
     if options.probe is None or not writes:
@@ -39,7 +39,7 @@ def mend(report: Report, options: Options, wanted: Fixing) -> tuple[Report, Mend
 
 
 def _mended(report: Report, options: Options, *, unsafe: bool) -> tuple[Report, Mended]:
-    """Mend what the report names, and prove it by runs; what one refutes, or what changes too much, is taken back."""
+    """Fix what the report names, and prove it by runs; a fix that one refutes, or that changes too much, is reverted."""
     withdrawn: dict[Key, str] = {}
     told: list[str] = []
     comparison = Comparison(options)
@@ -64,7 +64,7 @@ def _mended(report: Report, options: Options, *, unsafe: bool) -> tuple[Report, 
 def _without(
     report: Report, options: Options, withdrawn: Mapping[Key, str], more: Mapping[Key, str], *, unsafe: bool
 ) -> Mended:
-    """Return what is mended without some more fixes."""
+    """Return what is fixed when some more fixes are left out."""
     return without_harm(report, options, {**withdrawn, **more}, unsafe=unsafe)[1]
 
 

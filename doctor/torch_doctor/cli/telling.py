@@ -1,4 +1,4 @@
-"""What a scan says besides its findings: warnings, errors, the last line, what was mended."""
+"""What a scan says besides its findings: warnings, errors, the last line, what was fixed."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _summary(report: Report, hints: Sequence[str]) -> str:
 
 
 def _of_fixes(report: Report) -> Iterator[str]:
-    """How many findings can be mended, and by which options."""
+    """Yield how many findings can be fixed, and by which options."""
     safe = sum(finding.fix is not None and finding.fix.safe for finding in report.findings)
     more = sum(finding.fix is not None and not finding.fix.safe for finding in report.findings)
     if safe:
@@ -94,7 +94,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def tell_mended(mended: Mended, wanted: Fixing, *, errors: bool = True) -> None:
-    """Print what was mended, what was taken back and why, and with `errors` what could not be written."""
+    """Print what was fixed, what was reverted and why, and with `errors` what could not be written."""
     if wanted.shows:
         for finding in mended.findings:
             click.echo(f"{finding.site}: {finding.code} {finding.name}", err=True)

@@ -53,7 +53,7 @@ def with_proposals(report: Report, options: Options) -> Report:
         try:
             report.findings[:] = propose(report.findings, report.sources, options.rules)
         except Exception as error:  # noqa: BLE001 - as everywhere: the findings stand
-            report.failed("findings, to mend them", error)
+            report.failed("findings, to fix them", error)
     return report
 
 

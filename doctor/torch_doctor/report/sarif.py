@@ -103,7 +103,7 @@ def _fix(finding: Finding, fix: Proposal) -> dict[str, Any]:
     for change in fix.changes:
         files[change.site.path].append(change)
     return {
-        "description": {"text": finding.help or f"mend {finding.name}"},
+        "description": {"text": finding.help or f"fix {finding.name}"},
         "artifactChanges": [
             {
                 "artifactLocation": _artifact(path),

@@ -223,3 +223,37 @@ def test_what_begins_a_cell_stays_in_its_cell(folder: Path, run: Callable[..., O
     moved = "".join(f"    {row}\n" for row in validation.splitlines()).rstrip()
     sources = [cell["source"] for cell in json.loads(book.read_text())["cells"]]
     assert sources == [HEAD + EPOCH.rstrip(), f"net.eval()\nwith torch.no_grad():\n{moved}"]
+
+
+HANDED_ON = """\
+import torch
+from elsewhere import saliency
+from torch import nn
+
+model = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+rows = torch.utils.data.TensorDataset(torch.randn(64, 4), torch.randint(0, 2, (64,)))
+for x, y in torch.utils.data.DataLoader(rows, batch_size=8, shuffle=True):
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+correct = 0
+held_out = torch.utils.data.TensorDataset(torch.randn(64, 4), torch.randint(0, 2, (64,)))
+for x, y in torch.utils.data.DataLoader(held_out, batch_size=8):
+    correct += (model(x).argmax(1) == y).sum().item()
+    {then}
+print(correct)
+"""
+
+
+def test_a_pass_whose_model_goes_to_unresolved_code_keeps_its_gradients(mended: Callable[[str, str], str]) -> None:
+    handed_on, alone = HANDED_ON.format(then="saliency(model, x)"), HANDED_ON.format(then="print(correct)")
+    assert mended(handed_on, "TDR402") == handed_on
+    assert "torch.no_grad()" in mended(alone, "TDR402")
+
+
+def test_a_file_that_is_not_loaded_into_a_model_keeps_its_limits(mended: Callable[[str, str], str]) -> None:
+    load = "import sys\n\nimport torch\n\n{} = torch.load(sys.argv[1], weights_only=False)\n"
+    rows, state = load.format("rows, name"), load.format("state") + "torch.nn.Linear(4, 2).load_state_dict(state)\n"
+    assert mended(rows, "TDR603") == rows
+    assert "weights_only=True" in mended(state, "TDR603")

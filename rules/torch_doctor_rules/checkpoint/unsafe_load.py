@@ -120,7 +120,7 @@ class UnsafeLoad(Rule):
                     cause=loaded.path or here,
                     wide=bool(loaded.path),
                     edits=[Keyword(loaded.site, "weights_only", "True")]
-                    if known and not (loaded.whole or saved)
+                    if known and loaded.state and not (loaded.whole or saved)
                     else [],
                 )
 

@@ -88,9 +88,15 @@ def _place(forward: Forward, depth: int, training: Sequence[Event]) -> Place | N
 
 
 def without_gradients(passes: Passes, forward: Forward) -> list[Within]:
-    """The function that evaluates under `no_grad`; where it also trains or builds models, the pass."""
+    """The function that evaluates under `no_grad`; where it also trains or builds models, the pass.
+
+    Nothing where the pass hands the model to unresolved code, which may need gradients, as saliency maps do.
+    """
     place = place_of(passes, forward)
     if place is None:
+        return []
+    model = passes.family.within((forward.module,))
+    if any(event.modules & model and _runs_at(event, place.site) for event in passes.trace.of(Escaped)):
         return []
     if place.whole and not any(_runs_in(event, place.frame) for event in _building(passes)):
         return [Within(place.frame.site, "$torch.no_grad()", unless="backward")]

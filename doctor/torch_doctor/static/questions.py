@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from torch_doctor.static import saves, whole_reads
+from torch_doctor.static import own_reads, saves, whole_reads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -92,6 +92,7 @@ KINDS.update(
     {
         "mentioned": Kind(lambda *identifiers: identifiers, _mentioned),
         "homes": Kind(lambda _: (LISTING,), _homes),
+        "own reads": Kind(lambda: (own_reads.LOAD, own_reads.SAVE), own_reads.own_reads),
         "read whole": Kind(lambda: (whole_reads.LOAD,), lambda project: sorted(whole_reads.read_whole(project))),
         "saved": Kind(lambda: tuple(sorted(saves.NAMES)), lambda project: sorted(saves.saved(project))),
     }

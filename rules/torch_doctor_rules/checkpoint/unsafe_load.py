@@ -78,7 +78,8 @@ class UnsafeLoad(Rule):
     1.13); when the argument is a variable; for names that the script makes itself, unless they lead out of its folder or it
     downloads the file; for files that the script wrote, or may have written where a name is not known, or another of the
     project under such a name; for a checkpoint of its own that is passed back to it (an optimizer whose state is saved gets it
-    from there); for copies through memory; where code out of sight got a model that it may have saved, unless the user says the
+    from there, or all keys that are taken of it are keys of something that the project saves);
+    for copies through memory; where code out of sight got a model that it may have saved, unless the user says the
     whole path; in tests; after a load with limits that failed; and after the first call for one path, or one option of the
     command line, in a project.
 

@@ -27,7 +27,9 @@ def read(trace: Trace) -> Iterator[Loaded]:
 
 
 def is_own(trace: Trace, loaded: Loaded) -> bool:
-    """Whether a script of the project saves files of this name: then the file is its work, and nobody else's."""
+    """Whether a script of the project saves files of this name, or what is taken of it: then the file is its own work."""
+    if loaded.own:
+        return True
     path = _UNKNOWN.sub("*", loaded.file)
     name, folder = posixpath.basename(path), posixpath.basename(posixpath.dirname(path))
     if not name.partition(".")[0].strip("*"):

@@ -68,7 +68,8 @@ class Loaded(Event, frozen=True, kw_only=True):
     that it was told nothing; `mapped` whether it was told where the tensors go; `file` is as in `Saved`, `told` whether the
     user says the whole path: an option, a setting, an argument. `outside`: its name comes from somewhere else than the script
     alone, or something is downloaded there. `path` is equal where two scripts of a project read one file, or what one option
-    says ("": that is not known). `resumes`: an optimizer gets its state from it, which the same code takes of it (None: only
+    says ("": that is not known). `own`: each key that is taken of it is one of something that the project saves.
+    `resumes`: an optimizer gets its state from it, which the same code takes of it (None: only
     the first). `states` are the `StateTaken` events whose tensors may be what is loaded; `only` tells that it is nothing else.
     `whole`: what the file holds is used as a module or an optimizer; `state`: it is loaded into one.
     `allowed`: the project says which classes may be read, or lifts the limits for all files. `refused` is what torch said, where
@@ -86,6 +87,7 @@ class Loaded(Event, frozen=True, kw_only=True):
     told: bool = False
     outside: bool = True
     path: str = ""
+    own: bool = False
     resumes: Tri = False
     states: frozenset[int] = NO_EVENTS
     only: bool = False

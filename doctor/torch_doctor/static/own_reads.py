@@ -1,0 +1,199 @@
+"""The reads of files of which the project takes just what it saves, as its source spells it: they are its own checkpoints."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+from torch_doctor.static.saves import ANY, last, texts
+from torch_doctor.static.whole_reads import LOAD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from torch_doctor.sources.project import Project
+
+SAVE = "save"
+_FETCHED = re.compile(r"download|url|http|hub|cached_path", re.IGNORECASE)
+"""Words of a path that somebody else has put something at."""
+_PUBLISHED = re.compile(r"pre_?train|fine_?tune", re.IGNORECASE)
+"""Words of a path at which weights of others may lie."""
+_PLAIN = frozenset(("model", "state_dict", "model_state_dict", "weights", "net", "state"))
+"""Keys that published checkpoints have as well."""
+_ASKS = frozenset(("get", "pop"))
+_SHOWS = frozenset(("print", "isinstance", "type", "len"))
+
+_Kept: TypeAlias = "tuple[str, list[str]]"
+"""By what something is saved, and its keys; `*` where there may be more."""
+
+
+def own_reads(project: Project) -> list[str]:
+    """Where files are read that hold what the project saves: each key that is taken is one of one thing that is saved."""
+    found = [_known(project, path) for path in project.mentions((LOAD, SAVE), _saving(project))]
+    calls = {(name, callee) for _, _, passed in found for name, callee in passed}
+    savers = {SAVE}
+    while more := {name for name, callee in calls if callee in savers} - savers:
+        savers |= more
+    kept = [set(keys) for _, saved, _ in found for callee, keys in saved if callee in savers]
+    return sorted(
+        {place for reads, _, _ in found for place, keys, narrow in reads if _is_kept(set(keys), kept, narrow=narrow)}
+    )
+
+
+def _is_kept(keys: set[str], kept: list[set[str]], *, narrow: bool) -> bool:
+    return any(
+        keys & each and (keys <= each or ANY in each) and (not narrow or keys == each or not keys <= _PLAIN)
+        for each in kept
+    )
+
+
+def _saving(project: Project) -> list[Path]:
+    return [path for path in project.python_files() if path.suffix == ".py"]
+
+
+def _known(
+    project: Project, path: Path
+) -> tuple[list[tuple[str, list[str], bool]], list[_Kept], list[tuple[str, str]]]:
+    """What one file reads, what it saves, and which of its functions give what they get to which others."""
+    kind = "own reads", path
+    if kind not in project.worked_out:
+        tree = project.tree(path)
+        scopes = [] if tree is None else list(_scopes(tree))
+        shown = project.shown_as(path)
+        reads = [(f"{shown}:{row}", keys, narrow) for scope in scopes for row, keys, narrow in _reads(scope)]
+        saved = [each for scope in scopes for each in _saves(scope)]
+        passed = [] if tree is None else sorted(set(_passing(tree)))
+        project.worked_out[kind] = [json.dumps((reads, saved, passed))]
+    reads, saved, passed = json.loads(project.worked_out[kind][0])
+    return reads, saved, passed
+
+
+def _scopes(tree: ast.Module) -> Iterator[list[ast.AST]]:
+    """The nodes of each function, with those in it, and of the top level."""
+    top: list[ast.AST] = []
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield list(ast.walk(node))
+        else:
+            top.append(node)
+            waiting += ast.iter_child_nodes(node)
+    yield top
+
+
+def _assigned(scope: list[ast.AST]) -> dict[str, list[ast.expr]]:
+    names: dict[str, list[ast.expr]] = {}
+    for node in scope:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                names.setdefault(ast.unparse(target), []).append(node.value)
+    return names
+
+
+def _passing(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Functions that give a parameter to something, and what that is."""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            of = function.args
+            given = (*of.posonlyargs, *of.args, *of.kwonlyargs, *([of.vararg] if of.vararg else []))
+            names = {each.arg for each in given} - {"self", "cls"}
+            for call in ast.walk(function):
+                first = _given(call) if isinstance(call, ast.Call) else None
+                if isinstance(call, ast.Call) and isinstance(first, ast.Name) and first.id in names:
+                    yield function.name, last(call.func)
+
+
+def _given(call: ast.Call) -> ast.expr | None:
+    """The first argument of a call."""
+    first = next(iter((*call.args, *(each.value for each in call.keywords))), None)
+    return first.value if isinstance(first, ast.Starred) else first
+
+
+def _saves(scope: list[ast.AST]) -> Iterator[_Kept]:
+    names = _assigned(scope)
+    for call in scope:
+        if not isinstance(call, ast.Call):
+            continue
+        for given in (*call.args, *(each.value for each in call.keywords)):
+            keys = [] if last(call.func) == "dict" else _keys(given)
+            if isinstance(given, ast.Name):
+                keys = [key for value in names.get(given.id, []) for key in _keys(value)]
+                keys += _added(scope, given.id) if given.id in names else []
+            if keys:
+                yield last(call.func), sorted(set(keys))
+
+
+def _keys(value: ast.expr) -> list[str]:
+    """The keys of a dictionary that is written out, and how many a tuple has."""
+    if isinstance(value, ast.Dict):
+        return [str(key.value) if isinstance(key, ast.Constant) else ANY for key in value.keys]
+    if isinstance(value, ast.Call) and last(value.func) == "dict":
+        return [ANY] * bool(value.args) + [each.arg or ANY for each in value.keywords]
+    return [f"#{len(value.elts)}"] if isinstance(value, ast.Tuple) else []
+
+
+def _added(scope: list[ast.AST], name: str) -> Iterator[str]:
+    """Keys that a dictionary gets later."""
+    for node in scope:
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == name:
+            yield str(node.slice.value) if isinstance(node.slice, ast.Constant) else ANY
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == f"{name}.update":
+            yield from (key for each in node.args for key in _keys(each) or [ANY])
+            yield from (each.arg or ANY for each in node.keywords)
+
+
+def _reads(scope: list[ast.AST]) -> Iterator[tuple[str, list[str], bool]]:
+    names = _assigned(scope)
+    for node in scope:
+        if isinstance(node, ast.Assign) and _is_load(node.value) and len(node.targets) == 1:
+            target, keys = node.targets[0], set[str]()
+            if isinstance(target, ast.Name):
+                keys = _taken(scope, target.id)
+            elif isinstance(target, ast.Tuple):
+                keys = {f"#{len(target.elts)}"}
+            call = node.value
+        elif isinstance(node, ast.Subscript) and _is_load(node.value) and isinstance(node.slice, ast.Constant):
+            call, keys = node.value, {str(node.slice.value)}
+        else:
+            continue
+        given = _given(call) if isinstance(call, ast.Call) else None
+        if keys and given is not None and any(ANY in text for text in texts(given, names)):
+            parts = [given, *names.get(ast.unparse(given), [])]
+            spelled = " ".join(map(ast.unparse, parts))
+            if not _FETCHED.search(spelled):
+                yield f"{call.lineno}", sorted(keys), bool(_PUBLISHED.search(spelled))
+
+
+def _is_load(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and ast.unparse(value.func) in (LOAD, f"torch.{LOAD}")
+
+
+def _taken(scope: list[ast.AST], name: str) -> set[str]:
+    """The keys that are taken of what was read; none where it may be used as it is."""
+    keys, seen = set[str](), set[int]()
+    for node in scope:
+        key: ast.expr | None = None
+        of: list[ast.expr] = []
+        if isinstance(node, ast.Subscript):
+            key, of = node.slice, [node.value]
+        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+            key, of = node.left, node.comparators
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ASKS:
+            key, of = _given(node), [node.func.value]
+        elif isinstance(node, ast.Call) and last(node.func) in _SHOWS:
+            of = node.args
+        elif isinstance(node, ast.Return) and node.value is not None:
+            of = [node.value]
+        own = {id(each) for each in of if isinstance(each, ast.Name) and each.id == name}
+        seen |= own
+        if own and isinstance(key, ast.Constant):
+            keys.add(str(key.value))
+    whole = any(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load) and id(node) not in seen
+        for node in scope
+    )
+    return set() if whole else keys

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -66,8 +65,8 @@ def _known(
         reads = [(f"{shown}:{row}", keys, narrow) for scope in scopes for row, keys, narrow in _reads(scope)]
         saved = [each for scope in scopes for each in _saves(scope)]
         passed = [] if tree is None else sorted(set(_passing(tree)))
-        project.worked_out[kind] = [json.dumps((reads, saved, passed))]
-    reads, saved, passed = json.loads(project.worked_out[kind][0])
+        project.worked_out[kind] = [repr((reads, saved, passed))]
+    reads, saved, passed = ast.literal_eval(project.worked_out[kind][0])
     return reads, saved, passed
 
 

@@ -92,7 +92,7 @@ KINDS.update(
     {
         "mentioned": Kind(lambda *identifiers: identifiers, _mentioned),
         "homes": Kind(lambda _: (LISTING,), _homes),
-        "own reads": Kind(lambda: (own_reads.LOAD, own_reads.SAVE), own_reads.own_reads),
+        "own reads": Kind(lambda: (whole_reads.LOAD, own_reads.SAVE), own_reads.own_reads),
         "read whole": Kind(lambda: (whole_reads.LOAD,), lambda project: sorted(whole_reads.read_whole(project))),
         "saved": Kind(lambda: tuple(sorted(saves.NAMES)), lambda project: sorted(saves.saved(project))),
     }

@@ -92,8 +92,12 @@ def reduced(run: Run, name: str, call: Call) -> Value:
     else:
         stream = streams.stream_of(run, call.args[0]) if call.args else Stream(Plain())
         values = stream.content.all() if stream.content is not None else (stream.item,)
-    if name != "sum" and values and all(type(value) is Const and type(value.value) is int for value in values):
-        known = [value.value for value in values if isinstance(value, Const)]
+    known = [
+        value.value
+        for value in values
+        if type(value) is Const and isinstance(value.value, int) and not isinstance(value.value, bool)
+    ]
+    if name != "sum" and values and len(known) == len(values):
         return Const(max(known) if name == "max" else min(known))
     if not values or all(isinstance(value, (Const, Plain)) for value in values):
         made = plain_from(values, None if name == "sum" else compound(name, *map(symbol_of, values)))

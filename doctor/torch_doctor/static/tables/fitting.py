@@ -34,22 +34,5 @@ CHOOSING: frozenset[str] = frozenset(
 )
 """Methods of tables and arrays that leave rows out."""
 
-READING: frozenset[str] = frozenset(
-    (
-        *(f"numpy.{name}" for name in words("load loadtxt genfromtxt")),
-        *(
-            f"pandas.{name}"
-            for name in words("read_csv read_table read_excel read_parquet read_feather read_pickle read_json")
-        ),
-        *words("torch.load joblib.load scipy.io.loadmat"),
-    )
-)
-"""Functions that read rows from a file."""
-
-WRITING: frozenset[str] = frozenset(
-    (*(f"numpy.{name}" for name in words("save savez savez_compressed savetxt")), "torch.save", "joblib.dump")
-)
-"""Functions that write a file of that sort."""
-
 PLACES: frozenset[str] = frozenset(words("loc iloc at iat values"))
 """Attributes of a table through which its items are set."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import NONE, PART
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import Stage, library_family
-from torch_doctor.static.tables import fitting
+from torch_doctor.static.tables import words
 from torch_doctor.static.values import Const, Lib, Mapping, Sequence, Symbol, Value, symbol_of
 from torch_doctor.trace import RowsRead
 
@@ -19,6 +19,24 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call
     from torch_doctor.trace import Site
+
+
+READING: frozenset[str] = frozenset(
+    (
+        *(f"numpy.{name}" for name in words("load loadtxt genfromtxt")),
+        *(
+            f"pandas.{name}"
+            for name in words("read_csv read_table read_excel read_parquet read_feather read_pickle read_json")
+        ),
+        *words("torch.load joblib.load scipy.io.loadmat"),
+    )
+)
+"""Functions that read rows from a file."""
+
+WRITING: frozenset[str] = frozenset(
+    (*(f"numpy.{name}" for name in words("save savez savez_compressed savetxt")), "torch.save", "joblib.dump")
+)
+"""Functions that write a file of that sort."""
 
 
 class Readings(Lasting):
@@ -33,7 +51,7 @@ def reads(name: str, call: Call) -> bool:
     """Whether a function gives the same each time that it is given the same."""
     if name.startswith("sklearn.datasets.make_"):
         return isinstance(call.keywords.get("random_state"), Const)
-    return name in fitting.READING or name.startswith(("sklearn.datasets.load_", "sklearn.datasets.fetch_"))
+    return name in READING or name.startswith(("sklearn.datasets.load_", "sklearn.datasets.fetch_"))
 
 
 def of_call(run: Run, name: str, call: Call) -> frozenset[int]:
@@ -46,7 +64,7 @@ def of_call(run: Run, name: str, call: Call) -> frozenset[int]:
     return _event(run, f"{name} {given} {sorted(map(str, written))}", call.node)
 
 
-@library_family(fitting.WRITING, stage=Stage.NOTE)
+@library_family(WRITING, stage=Stage.NOTE)
 def writes(run: Run, _: str, call: Call) -> None:
     """Note that a file is written, where that surely happens."""
     for value in call.values if not run.assumed else ():

@@ -75,4 +75,5 @@ def _number(node: ast.expr) -> int | None:
 
 def is_replaced(owner: Any, name: str, parameter: Any) -> bool:
     """Whether a module has something else under the name of a parameter now: what came of the old one says nothing of it."""
-    return bool(name) and owner is not None and owner._parameters.get(name.rpartition(".")[2]) is not parameter
+    kept = getattr(owner, "_parameters", None)
+    return bool(name) and isinstance(kept, dict) and kept.get(name.rpartition(".")[2]) is not parameter

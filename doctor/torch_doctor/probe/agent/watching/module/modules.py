@@ -245,8 +245,10 @@ class Watcher:
         known = self._owners.get(id(parameter))
         if known is None or known[0]() is not parameter:
             return None
-        owner = known[2]()
-        return known[1] if owner is None or owner._parameters.get(known[3]) is parameter else None
+        kept = getattr(known[2](), "_parameters", None)
+        if not isinstance(kept, dict):  # a scripted module makes a new object for each look
+            return known[1]
+        return known[1] if kept.get(known[3]) is parameter else None
 
     def is_owned(self, parameter: Any) -> bool:
         """Whether some module that is known owns the tensor."""
@@ -257,7 +259,8 @@ class Watcher:
         wanted = {id(each) for each in parameters if self._owner(each) is None}
         for module in self.alive():
             if not self.is_part(module) and any(id(each) in wanted for each in module.parameters()):
-                self.version += self._walked.get(module) == self.version  # a parameter took another one's place since
+                if isinstance(getattr(module, "_parameters", None), dict):  # else each look at it gives new objects
+                    self.version += self._walked.get(module) == self.version  # one took another one's place since
                 self.tell(module, here)
 
     def _whole(self, parameters: set[int], direct: set[int]) -> frozenset[int]:

@@ -24,12 +24,12 @@ from torch import nn
 from sklearn.metrics import f1_score
 
 parser = argparse.ArgumentParser()
-parser.add_argument("--resume", default="")
+parser.add_argument("--teacher", default="")
 args = parser.parse_args()
 model = nn.Linear(4, 2)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-if args.resume:
-    model.load_state_dict(torch.load(args.resume{limits})["model"])
+if args.teacher:
+    model.load_state_dict(torch.load(args.teacher{limits})["teacher"])
 losses = []
 for epoch in range(3):
     optimizer.zero_grad()
@@ -68,7 +68,7 @@ def test_what_is_refused_keeps_the_limits_away(folder: Path, extra: str) -> None
     assert "Python numbers in line 22" in finding.help
 
 
-@pytest.mark.parametrize("extra", ["float(np.mean(losses))", "losses", "loss.item()", "sum(losses) / 3", "args.resume"])
+@pytest.mark.parametrize("extra", ["float(np.mean(losses))", "losses", "loss.item()", "sum(losses) / 3", "args.teacher"])
 def test_plain_numbers_and_texts_are_read_with_limits(folder: Path, extra: str) -> None:
     assert found(folder, extra).fix is not None
 

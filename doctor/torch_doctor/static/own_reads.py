@@ -127,12 +127,12 @@ def _saves(scope: list[ast.AST]) -> Iterator[_Kept]:
 
 
 def _keys(value: ast.expr) -> list[str]:
-    """The keys of a dictionary that is written out, and how many a tuple has."""
+    """The keys of a dictionary that is written out."""
     if isinstance(value, ast.Dict):
         return [str(key.value) if isinstance(key, ast.Constant) else ANY for key in value.keys]
     if isinstance(value, ast.Call) and last(value.func) == "dict":
         return [ANY] * bool(value.args) + [each.arg or ANY for each in value.keywords]
-    return [f"#{len(value.elts)}"] if isinstance(value, ast.Tuple) else []
+    return []
 
 
 def _added(scope: list[ast.AST], name: str) -> Iterator[str]:
@@ -149,12 +149,8 @@ def _reads(scope: list[ast.AST]) -> Iterator[tuple[str, list[str], bool]]:
     names = _assigned(scope)
     for node in scope:
         if isinstance(node, ast.Assign) and _is_load(node.value) and len(node.targets) == 1:
-            target, keys = node.targets[0], set[str]()
-            if isinstance(target, ast.Name):
-                keys = _taken(scope, target.id)
-            elif isinstance(target, ast.Tuple):
-                keys = {f"#{len(target.elts)}"}
-            call = node.value
+            target, call = node.targets[0], node.value
+            keys = _taken(scope, target.id) if isinstance(target, ast.Name) else set()
         elif isinstance(node, ast.Subscript) and _is_load(node.value) and isinstance(node.slice, ast.Constant):
             call, keys = node.value, {str(node.slice.value)}
         else:

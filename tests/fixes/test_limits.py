@@ -68,7 +68,9 @@ def test_what_is_refused_keeps_the_limits_away(folder: Path, extra: str) -> None
     assert "Python numbers in line 22" in finding.help
 
 
-@pytest.mark.parametrize("extra", ["float(np.mean(losses))", "losses", "loss.item()", "sum(losses) / 3", "args.teacher"])
+@pytest.mark.parametrize(
+    "extra", ["float(np.mean(losses))", "losses", "loss.item()", "sum(losses) / 3", "args.teacher"]
+)
 def test_plain_numbers_and_texts_are_read_with_limits(folder: Path, extra: str) -> None:
     assert found(folder, extra).fix is not None
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.language import containers, defaults, settings
+from torch_doctor.static.language import containers, defaults, operators, settings
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import models
 from torch_doctor.static.tables.functions import LOG_OF
@@ -37,6 +37,7 @@ from torch_doctor.static.values import (
     Module,
     Number,
     OneOfTexts,
+    ParameterValue,
     Plain,
     Sequence,
     Settings,
@@ -75,6 +76,11 @@ def item_at(run: Run, value: Value, key: Value, node: p.Index) -> Value:
 
 def _of_value(_: Run, value: Value, __: Value, ___: p.Index) -> Value:
     return Unknown(value.flow, held((value,)))
+
+
+def _of_parameter(run: Run, value: Value, _: Value, __: p.Index) -> Value:
+    """Some rows of a parameter: a computation, which has no graph under `no_grad`."""
+    return Unknown(operators.recorded(run, value.flow), held((value,)))
 
 
 def _of_any(run: Run, value: Either, key: Value, node: p.Index) -> Value:
@@ -131,7 +137,7 @@ def _of_tensor(run: Run, value: Tensor, key: Value, node: p.Index) -> Value:
     origin = plain_tensors.of_item(value, key, node)
     if masked and value.kind in LOG_OF:
         origin = origin.by("torch.masked_select", origin.site)
-    item = value.altered(scalar=None, meta=meta, origin=origin)
+    item = value.altered(scalar=None, meta=meta, origin=origin, flow=operators.recorded(run, value.flow))
     for observe in run.observers.made:
         observe(run, "[]", Call((value, key), {}, node), item)
     taken = splitting.taken(run, value, key, node, item) if splitting.are_rows(run, value) else item
@@ -190,6 +196,7 @@ ITEMS: Final[dict[type[Value], Callable[[Run, Any, Value, p.Index], Value]]] = {
     Module: _of_module,
     Mapping: _of_mapping,
     Tensor: _of_tensor,
+    ParameterValue: _of_parameter,
     Plain: _of_plain,
     OneOfTexts: _of_plain,
     Number: _of_plain,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.flow import blend
 from torch_doctor.static.language import containers, streams
 from torch_doctor.static.library import library
-from torch_doctor.static.training import parameters, stretches
+from torch_doctor.static.training import escaping, parameters, stretches
 from torch_doctor.static.values import (
     Args,
     Call,
@@ -20,6 +21,7 @@ from torch_doctor.static.values import (
     Sequence,
     Unknown,
     Value,
+    held,
     leaves,
 )
 
@@ -55,10 +57,13 @@ def mapping(run: Run, _: str, call: Call) -> Value:
 
 
 @library("itertools.chain", "itertools.chain.from_iterable")
-def chained(run: Run, _: str, call: Call) -> Value | None:
-    """The items of several, one after the other; None where these are no parameters."""
+def chained(run: Run, name: str, call: Call) -> Value | None:
+    """The items of several, one after the other: parameters, or a stream that is none of them; None for a single one."""
     if not any(isinstance(value, Params) for value in leaves(*call.args, decided=run.resolve, more=parameters.GIVING)):
-        return None
+        if len(call.args) < 2 or all(isinstance(value, Sequence) for value in call.args):  # noqa: PLR2004 - several
+            return None
+        escaping.hand_over(run, name, call.args, (), call.node)  # which of them an item comes from is not followed
+        return Unknown(blend(value.flow for value in call.args), held(call.args))
     modules, whole = parameters.parameters_in(run, call.args)
     return Params(modules, whole=whole)
 

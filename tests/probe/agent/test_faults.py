@@ -101,6 +101,20 @@ def test_a_failure_that_ends_the_run_is_not_called_the_scripts(sabotaged: Callab
     assert "TDR101" in outcome.out
 
 
+CLEARED_ELSEWHERE = SCRIPT.replace(
+    "        optimizer.step()\n",
+    "        optimizer.step()\n        other = threading.Thread(target=clear)\n        other.start()\n        other.join()\n",
+).replace("def train", "def clear():\n    for p in model.parameters():\n        p.grad = None\n\n\ndef train")
+
+
+def test_gradients_that_several_threads_change_leave_all_undecided(run: Run, write: Write) -> None:
+    write("train.py", CLEARED_ELSEWHERE)
+    outcome = run("scan", "train.py", "--probe", "--isolated")
+    assert "train.py: several threads change gradients, and which of them did is unknown" in outcome.err
+    assert "confirmed" not in outcome.out
+    assert "refuted" not in outcome.out
+
+
 class Sites:
     """The user's files are those of no package."""
 

@@ -181,9 +181,13 @@ class Recorder:
         self.failures += 1
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{os.path.basename(place.filename)}:{place.lineno}"
-        if where not in self._failed:
-            self._failed.add(where)
-            self.channel.write(t="doubt", text=f"an instrument failed: {type(error).__name__}: {error} (in {where})")
+        self.doubt(f"an instrument failed: {type(error).__name__}: {error} (in {where})", where)
+
+    def doubt(self, text: str, about: str = "") -> None:
+        """Report, once for each `about`, that the trace is incomplete or out of order from here on, which leaves all undecided."""
+        if (about or text) not in self._failed:
+            self._failed.add(about or text)
+            self.channel.write(t="doubt", text=text)
 
     def event(self, kind: str, here: Here, /, *, site: int | None = None, **fields: Any) -> int:
         """Writes an event; returns its number, or 0 where somebody else than the agent asks for it."""

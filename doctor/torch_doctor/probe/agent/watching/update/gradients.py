@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from ... import hooks
@@ -50,6 +51,7 @@ class Watcher:
         self._unowned: set[int] = set()
         self._parts: set[float] = set()
         self._backward: Here | None = None
+        self._threads: set[int] = set()  # that change gradients
         self._once: dict[str, set[int]] = {"gone": set(), "moved": set(), "assigned": set(), "changed": set()}
 
     def install(self) -> None:
@@ -103,6 +105,7 @@ class Watcher:
     def filled(self, tensors: list[Any], here: Here) -> None:
         """These tensors got gradients."""
         self._backward = here
+        self._threads.add(get_ident())
         optimized, moved = self._watch.optimizers.optimized, self._watch.optimizers.moved
         for tensor in tensors:
             number = id(tensor)
@@ -133,6 +136,7 @@ class Watcher:
     def cleared(self, tensors: Iterable[Any]) -> list[Any]:
         """The gradients of these tensors were cleared by a call; returns those that are gone."""
         gone = []
+        self._threads.add(get_ident())
         for tensor in tensors:
             gradient = tensor.grad
             key = id(tensor)
@@ -157,6 +161,8 @@ class Watcher:
                 self._recorder.safely(self._look_after, key, named)
 
     def _look_after(self, key: int, named: bool) -> None:  # noqa: FBT001 - as `touched` knows it
+        if named:
+            self._threads.add(get_ident())
         gone, moved, changed = self._changes(thoroughly=True)
         assigned = self._assigned(self._watch.optimizers.tensors()) if named else []
         if gone or moved or assigned or (changed and named):
@@ -234,6 +240,8 @@ class Watcher:
 
     def _write(self, gone: list[Any], moved: list[Any], here: Here, site: int, text: str) -> None:
         """Modules of which everything is gone are cleared; modules of which anything moved were stepped; each once."""
+        if self._threads - {get_ident()}:
+            self._recorder.doubt("several threads change gradients, and which of them did is unknown")
         owners, recorder, once = self._watch.modules.owners, self._recorder, self._once
         if moved:
             modules = owners(moved, here) - once["moved"]

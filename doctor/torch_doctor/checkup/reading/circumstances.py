@@ -57,7 +57,8 @@ CIRCUMSTANCES = {
         same_input same_image same_sample same_batch same_sentence same_data same_example each_call every_call
         each_predict every_predict each_execution every_execution each_forward every_forward each_time every_time
         same_text multiple_times identical_input calling_twice two_calls same_prompt repeated_calls fixed_input
-        twice consecutive again_and_again same_tensor same_weights inference_run called_twice several_times
+        twice consecutive many_times again again_and_again same_tensor same_weights inference_run called_twice
+        several_times
         two_times three_times same_picture forward_twice second_time
     """,
     "anyinput": """
@@ -74,8 +75,9 @@ CIRCUMSTANCES = {
         every_example each_sample each_image same_score whatever_picture
     """,
     "progressive": """
-        slower_and_slower gets_slower get_slower become_slower becomes_slower getting_slower becoming_slower
-        slowing_down slows_down slow_down gets_longer longer_and_longer became_slower got_slower slowdown
+        slower_and_slower ~_slower ~_slow slowing_down larger_and_larger bigger_and_bigger higher_and_higher as_epoch
+        all_epoch all_the_epoch for_all_epoch for_all_the_epoch in_all_epoch in_all_the_epoch slows_down slow_down
+        gets_longer longer_and_longer ~_longer slowdown
         slower_over_time each_epoch every_epoch over_time gradually after_each after_every continuously with_every
         steadily with_each each_iteration every_iteration every_step each_step increasingly over_epochs
         over_the_epochs as_training_goes_on progressively per_epoch_increase long_run epoch_by_epoch more_and_more
@@ -89,14 +91,20 @@ CIRCUMSTANCES = {
         mid_training halfway after_a_few_iteration after_around after_about
     """,
     "paper": """
-        paper reported claimed author original_implementation original baseline published official state_of_the_art
+        paper reported claimed author original_implementation baseline published official state_of_the_art
         sota keras tensorflow sklearn scikit leaderboard readme tf publication benchmark xgboost reference
-        original_repo caffe jax model_zoo in_the_repo flax matlab tutorial lightgbm
+        original_repo original_paper original_code original_model original_result original_version
+        original_one
+        original_author than_the_original than_original from_the_original caffe jax model_zoo in_the_repo flax
+        matlab tutorial lightgbm
     """,
+    "sudden": "suddenly sudden abrupt abruptly all_of_a_sudden",
     "progress_stopped": "stops stop stopped cease ceases no_longer anymore any_more any_longer",
     "between": """
         epoch_start each_epoch_start every_epoch_start epoch_starts_with epoch_begins_with slow_start between_epoch
         beginning_of_each_epoch start_of_each_epoch start_of_every_epoch beginning_of_every_epoch end_of_epoch
+        each_epoch_begins
+        every_epoch_begins new_epoch_starts new_epoch_begins new_epoch
     """,
     "mismatch": """
         same_device found_at_least_two_devices different_devices expected_all_tensors different_device two_devices

@@ -40,6 +40,8 @@ NOTHING = "nothing"
 MOVES = frozenset({"learns", "falls", "grows", "training", "good"})
 """What may stop."""
 UP = frozenset({"higher", "greater", "larger", "bigger", "more", "above", "exceeds"})
+BECOMES = ("become", "get", "go", "turn", "grow")
+"""The verbs for which `~` stands in the lexicon."""
 COMPARES = ("than", "above", "below", "exceeds")
 """What stands between two things that are compared."""
 DOWN = frozenset({"lower", "less", "smaller", "below"})
@@ -78,8 +80,9 @@ def _lexicon() -> dict[tuple[str, ...], frozenset[str]]:
     families = (*SUBJECTS.items(), *BEHAVIOURS.items(), *CIRCUMSTANCES.items())
     for concept, phrases in (*((concept, words.split()) for concept, words in families), ("", SILENT)):
         for phrase in phrases:
-            stems = tuple(stem(word) for word in phrase.split("_") if word)
-            found.setdefault(stems, set()).update({concept} - {""})
+            for verb in BECOMES if "~" in phrase else ("",):
+                stems = tuple(stem(word) for word in phrase.replace("~", verb).split("_") if word)
+                found.setdefault(stems, set()).update({concept} - {""})
     return {stems: frozenset(concepts) for stems, concepts in found.items()}
 
 
@@ -125,6 +128,8 @@ def _negated(items: list[Said]) -> list[Said]:
         near = _meant(items, place)
         if near is None and NOTHING in item.words and place and items[place - 1].concepts & NEGATED.keys():
             near = place - 1  # "learns nothing"
+        if near is None and stops and place and items[place - 1].concepts & MOVES:
+            near = place - 1  # "the improvement stopped"
         if near is not None:
             concepts = items[near].concepts
             moves = stops and concepts & MOVES

@@ -61,7 +61,8 @@ SUBJECTS = {
         to_cuda load_dataset data_transfer copying_data transfer host_to_device
     """,
     "first": """
-        epoch_one epoch_1 first initial initially beginning start_of_training at_the_start at_start step_0
+        epoch_one epoch_1 first_call first_run first_inference first_predict first initial initially beginning
+        start_of_training at_the_start at_start step_0
         first_epoch first_batch first_iteration first_step iteration_0 epoch_0 init initialization before_training
         untrained from_the_start outset right_at_the_beginning warmup_batch
     """,
@@ -83,7 +84,8 @@ BEHAVIOURS = {
         nan nans inf infinity infinite not_a_number infs nan_values non_finite nonfinite overflow underflow -inf
     """,
     "falls": """
-        go_below goes_below get_below gets_below fall_below falls_below drop_below drops_below decrease drop fall
+        ~_lower ~_smaller ~_less smaller_and_smaller lower_and_lower less_and_less go_below goes_below get_below
+        gets_below fall_below falls_below drop_below drops_below decrease drop fall
         fell decline reduce reduction down go_down went_down goes_down going_down lower lowering shrink descend
         minimize minimise dropping decay diminish descent
     """,
@@ -93,7 +95,8 @@ BEHAVIOURS = {
     """,
     "grows": """
         increase grow grew growing grown rise rises rose risen climb up go_up goes_up went_up going_up ramp_up
-        higher accumulate leak leaking leaked memory_leak raise pile_up build_up balloon creep_up eat eats_up
+        higher ~_larger ~_bigger ~_higher ~_more ~_greater larger_and_larger bigger_and_bigger higher_and_higher
+        more_and_more accumulate leak leaking leaked memory_leak raise pile_up build_up balloon creep_up eat eats_up
         fill_up filled goes_higher raising rising overflowing creep keep_up consume_more
     """,
     "explodes": """
@@ -109,7 +112,7 @@ BEHAVIOURS = {
         bounce_around bouncing_around oscillates_around hovers_around fluctuating_around jumps_around sit sits
         forever sits_at stuck constant flat stagnate stagnant unchanged static stall hover constantly does_nothing
         nothing_happens stay_at stays_at stay_around remain remains_at stay stays wont_move freezes not_moving
-        hang_around stand_still frozen_at stuck_at always_around fluctuate_around
+        hang_around stand_still frozen_at stuck_at always_around always_about fluctuate_around
     """,
     "plateau": """
         nothing_more then_nothing nothing_else_happens plateau saturate saturation stagnates_after stops_improving
@@ -127,10 +130,10 @@ BEHAVIOURS = {
     """,
     "zero": "0 zero empty nothing_detected zeroes null no_detections vanish_to_zero black blank",
     "none": "none nonetype",
-    "negative": "negative minus below_0 below_zero less_than_0 less_than_zero under_zero < 0_negative",
+    "negative": "negative minus below_0 below_zero less_than_0 less_than_zero under_zero 0_negative",
     "impossible": """
         above_1 above_one over_1 over_100 greater_than_1 larger_than_1 bigger_than_1 more_than_100 above_100
-        greater_than_100 higher_than_1 greater_than_one more_than_1 exceed_1 exceed_100 >_1 >_100 over_one
+        greater_than_100 higher_than_1 greater_than_one more_than_1 exceed_1 exceed_100 over_one
         larger_than_one more_than_one exceeds_one impossible bigger_than_100 higher_than_100 out_of_range
         larger_than_100 beyond_1 exceed_one above_high over_high greater_than_high more_than_high higher_than_one
     """,
@@ -141,14 +144,16 @@ BEHAVIOURS = {
         changing changes_each disagree deviate deviation inconsistently variability non_reproducible
     """,
     "jumps": """
-        varies_much varies_a_lot vary_a_lot vary_much varies_greatly changes_a_lot increase_and_decrease
+        vibrate vibration shake shock concuss turbulent change_greatly change_drastically change_sharply change_heavily
+        comes_back varies_much varies_a_lot vary_a_lot vary_much varies_greatly changes_a_lot increase_and_decrease
         decrease_and_increase rise_and_fall fluctuating_between up_then_down between_negative_and_positive
         goes_up_and_down go_up_and_down going_up_and_down jump fluctuate fluctuation oscillate oscillation noisy
         unstable spike spiky erratic bounce swing zigzag instability wild wildly jumpy noise unstably up_and_down
         ups_and_downs shaky back_and_forth all_over_the_place sawtooth irregular instable jitter osciliate
     """,
     "bad": """
-        miss misses missing_everything weird inferior_to not_as_good bad poor worse terrible awful degrade
+        not_clear unclear miss misses missing_everything weird inferior_to not_as_good bad poor worse terrible awful
+        degrade
         degradation fail failing failure deteriorate weak rubbish suboptimal worst underperform underperforming
         collapse inferior horrible suffer hurt hurts poorly disappointing unsatisfactory garbage gibberish nonsense
         nonsensical mediocre useless unusable inaccurate decreases_performance drop_in ruin destroy bizarre strange
@@ -179,9 +184,9 @@ BEHAVIOURS = {
     """,
     "broken": "broken break breaking breaks ignored ignore no_effect",
     "slow": """
-        spent_in time_spent spend_in is_spent spends speed_up speeding_up slower_and_slower gets_slower get_slower
-        become_slower becomes_slower getting_slower becoming_slower slowing_down slows_down slow_down gets_longer
-        longer_and_longer became_slower got_slower slowdown slower_over_time slow slow_start slower slowly
+        spent_in time_spent spend_in is_spent spends speed_up speeding_up slower_and_slower ~_slower ~_slow
+        slowing_down slows_down slow_down gets_longer
+        longer_and_longer ~_longer slowdown slower_over_time slow slow_start slower slowly
         bottleneck lag takes_forever take_longer longer takes_too_long too_long take_long long_time takes_long
         so_long speed throughput slowing sluggish takes_ages faster performance_issue speedup takes_hours long_wait
         pause delay waits wait takes_minutes very_long samples_per_second takes_more_time dominate
@@ -206,6 +211,7 @@ BEHAVIOURS = {
     "generalizes": "generalize generalise generalization generalisation",
     "gap": "gap",
     "imbalance": """
+        less_frequent less_frequency low_frequency few_samples small_class small_category minor_class minor_category
         imbalance imbalanced minority rare underrepresented unbalanced majority skewed long_tail rare_class
         majority_class minority_class positive_class
     """,
@@ -241,7 +247,8 @@ although and because but despite however so though whereas while yet
 JOINTS = frozenset(_JOINTS.split())
 """Words between two clauses."""
 _SILENT = """
-a_lot all_reduce any_error any_help any_idea anything_wrong as_well at_all back_up based_on batch_first
+two_class binary_class multi_class 2_class 3_class multiclass a_lot all_reduce any_error any_help any_idea
+anything_wrong as_well at_all back_up based_on batch_first
 best_practice big_dataset custom_dataset data_set do_not_know during_the_process end_up ended_up ends_up even_after
 first_time follow_up from_the_tutorial going_wrong help_me high_level high_resolution higher_order
 i_do_not_understand in_general in_order_to large_dataset learning_process looks_like loss_function low_level

@@ -37,7 +37,8 @@ SIGNS: dict[str, str] = {
         validation/jumps training, validation/differs progressive+1""",
     "the loss jumps": """
         loss/jumps, training/jumps, jumps+-1, loss|training/jumps -validation,
-        loss/jumps progressive|later|between -validation, gradient/jumps, loss/random -validation""",
+        loss/jumps progressive|later|between -validation, loss/grows|changes/sudden|between -validation+1.5,
+        gradient/jumps, loss/random -validation""",
     "accuracy is chance": """
         chance, accuracy|validation|model|metric/chance, accuracy/stuck, accuracy/stuck/low, accuracy/unlearnt|random,
         accuracy/low/always, loss/falls accuracy/stuck|low+1, validation/chance loss, accuracy training/stuck,
@@ -62,8 +63,8 @@ SIGNS: dict[str, str] = {
         memory/-good, exhausted, memory/grows|exhausted, memory/grows/progressive, memory/explodes|leakage+1,
         memory/high|bad, memory/not|idle, memory validation|inference|later, memory multi|half|batchsize|loading+-2,
         gpu/exhausted|grows, cpu/grows, exhausted later|validation|inference, memory/uses,
-        exhausted multi|batchsize|half+-2, memory loader, memory/slow, memory cpu|gpu, memory accumulation+-3,
-        memory progressive|between, memory single|metric, exhausted gpu|multi+-1, memory/falls|stuck,
+        exhausted multi|batchsize|half+-2, memory loader, memory/slow, memory cpu|gpu, idle/grows+1.5,
+        memory accumulation+-3, memory progressive|between, memory single|metric, exhausted gpu|multi+-1, memory/falls|stuck,
         memory/exhausted multi, memory/grows first|gradient, memory/grows loader+1""",
     "it gets slower and slower": """
         slow/progressive+1, time/grows, training/slow/progressive, time/grows/progressive, slow/grows, slow later,
@@ -76,7 +77,7 @@ SIGNS: dict[str, str] = {
         gpu/idle training|model, gpu/low model|training, slow data|input, slow optimizer|gradient|loss,
         training gpu/low, cpu/slow, gpu cpu slow, loader time+1, gpu idle multi+-4, gpu/idle slow""",
     "the first batch is slow": """
-        first/slow+1, between slow|time|idle|high+1, first/slow batch, slow first training|gpu,
+        first/slow+1, between slow|time|idle+1, first/slow batch, slow first training|gpu,
         between/idle gpu|loader, first/time, first/time/slow, first/hot, slow first progressive time loader,
         between/stuck loader, slow between loader training""",
     "the result is different after loading": """
@@ -189,7 +190,7 @@ SIGNS: dict[str, str] = {
         metric/stuck/always, accuracy/always/stuck, metric/differs metric, validation|accuracy/same/always,
         metric|accuracy/zero loss/falls+1, metric|accuracy validation zero training|good+1""",
     "frozen layers change": """
-        frozen, frozen/changes+1, frozen weights changes+1, frozen weights|model, frozen/differs|broken|grows|falls,
+        frozen, frozen/changes+1, frozen weights changes+1, frozen weights|model, frozen/differs|broken, frozen/grows|falls/-loss,
         frozen weights|output/changes|differs|training, frozen training+1, frozen/good|bad,
         frozen gradient|optimizer|memory, frozen weights training|later, frozen changes weights|optimizer|lr+1,
         frozen learns weights, frozen evalmode+1, frozen evalmode changes|differs|weights+1, frozen uses|works,
@@ -206,7 +207,7 @@ SIGNS: dict[str, str] = {
         batchsize same output+1, batchsize nan, batchsize differs evalmode, batchsize repeated,
         batchsize input same differs+1""",
     "the prediction is always the same": """
-        anyinput/same+1, class/always/zero+1.5, output/same|stuck/-loss+1, anyinput output|model+1,
+        anyinput/same+1, class/always/zero -metric -accuracy+1.5, output/same|stuck/-loss+1, anyinput output|model+1,
         output/always/same|zero/-loss, output/always/anyinput+1, output/zero|always/-loss, anyinput,
         model/always/anyinput|same+1, output/same/anyinput+1, model/same/anyinput|output, collapse+1,
         output model/same|always/anyinput, output/same model, output/zero/-loss model|always|validation,

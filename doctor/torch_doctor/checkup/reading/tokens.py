@@ -6,6 +6,8 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
+from torch_doctor.checkup.reading.figures import spoken
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -21,15 +23,23 @@ _NEGATED = re.compile(
 )
 _LOSS = re.compile(r"\b[A-Z]\w*Loss\b")
 _MODE = re.compile(r"\b(?:\w+\.)?(eval|train)\(\s*\)|\.(eval|train)\b")
+_FROZEN = re.compile(r"\brequires? grads?\b[^.;,?!]{0,20}?\bfalse\b")
+_MARK = re.compile(r"<(\w+)>")
+_SIGNS = {"->": " , ", "=>": " , ", "<": " less than ", ">": " greater than "}
+"""What is written in place of signs."""
 _WORD = re.compile(
     r"""
     (?P<word> [a-z]+ (?:[0-9]+[a-z]*)? )
     | (?P<number> \d+ (?:[.,]\d+)* (?:e-?\d+)? ) (?P<percent> \s*% | \s*percent\b )?
-    | (?P<break> [,;:?!\n\u2013\u2014] | \.(?=\s|$) | (?<=\s)\( | \)(?=\s) | \s-+\s | -> | \u2192 )
-    | (?P<sign> [<>] )
+    | (?P<break> [,;:?!\n\u2013\u2014] | \.(?=\s|$) | (?<=\s)\( | \)(?=\s) | \s-+\s | \u2192 )
     """,
     re.VERBOSE,
 )
+_FORMS = {
+    "became": "become", "got": "get", "gotten": "get", "went": "go", "goes": "go", "gone": "go", "rose": "rise", "fell": "fall",
+    "grew": "grow", "kept": "keep", "began": "begin", "took": "take", "froze": "freeze",
+}  # fmt: skip
+"""Forms that no ending makes."""
 _VOWEL = re.compile(r"[aeiouy]")
 LARGE = 1000
 """From which on a number that is written with an exponent is called high."""
@@ -58,7 +68,11 @@ COMMON = frozenset(_COMMON.split())
 def tokens(said: str) -> list[str]:
     """The words of a sentence in lower case, its numbers, and `BREAK` for what divides clauses."""
     text = _MODE.sub(r" \1\2 mode ", _LOSS.sub("loss", said))
-    text = _HUMPS.sub(" ", text.replace("_", " ")).lower()
+    text = spoken(_HUMPS.sub(" ", text.replace("_", " ")).lower())
+    text = _FROZEN.sub(" requires grad false ", text)
+    text = _MARK.sub(r" \1 ", text)
+    for sign, words in _SIGNS.items():
+        text = text.replace(sign, words)
     text = _NEGATED.sub(NOT, text)
     text = re.sub(r"(?<=\s)-(?=\d)", " negative ", text)
     text = re.sub(r"['\u2019](?:s|re|m|ve|ll|d)\b", "", text)
@@ -68,7 +82,7 @@ def tokens(said: str) -> list[str]:
 def _token(match: re.Match[str]) -> str:
     if match["number"]:
         return _number(match["number"], percent=bool(match["percent"]))
-    return match["word"] or match["sign"] or BREAK
+    return match["word"] or BREAK
 
 
 def _number(text: str, *, percent: bool) -> str:
@@ -83,11 +97,12 @@ def _number(text: str, *, percent: bool) -> str:
         return "high"
     if percent:
         return "high" if number >= GOOD else "lowish" if number <= BAD else "number"
-    return text if number.is_integer() else "number"
+    return text
 
 
 def stem(word: str) -> str:
     """A word without what its forms add."""
+    word = _FORMS.get(word, word)
     if len(word) <= 3:  # noqa: PLR2004 - so short words have no endings
         return word
     if len(word) > 6:  # noqa: PLR2004 - as in "realise"; "noise" and "raise" are no verbs of this kind

@@ -1,4 +1,4 @@
-"""What a configuration can say, and what is said of one that makes no sense."""
+"""Which configurations are found and read, and the errors of invalid ones."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from torch_doctor import __version__
 from torch_doctor.config import Config, ConfigError, find, load
 
 if TYPE_CHECKING:
@@ -66,9 +67,16 @@ def test_the_nearest_file_with_our_table_is_used(folder: Path, write: Callable[.
     [
         ("slect = ['TDR1']", "unknown key `slect`; did you mean `select`?"),
         ("extend_select = []", "unknown key `extend_select`; did you mean `extend-select`?"),
-        ("select = 'TDR1'", "`select`: expected array, got str"),
-        ("respect-gitignore = 'yes'", "`respect-gitignore`: expected bool, got str"),
-        ("select = [1]", "`select[0]`: expected str, got int"),
+        (
+            "select = 'TDR1'",
+            '`select` must be a list of strings, for example `select = ["TDR1", "softmax-before-cross-entropy"]`',
+        ),
+        ("respect-gitignore = 'yes'", "`respect-gitignore` must be a bool, for example `respect-gitignore = false`"),
+        ("select = [1]", "`select` must be a list of strings, for example"),
+        (
+            "per-file-ignores = { 'a.py' = 'TDR1' }",
+            '`per-file-ignores` must be a table of lists of strings, for example `per-file-ignores = { "notebooks/*" = ',
+        ),
         ("select = [", "not valid TOML"),
     ],
 )
@@ -140,13 +148,13 @@ def test_configurations_do_not_extend_each_other(folder: Path, write: Callable[.
     other = write("b.toml", "extend = './torch-doctor.toml'\n")
     with pytest.raises(ConfigError) as error:
         find(folder)
-    assert str(error.value) == (f"{other}: `extend` leads in a circle: {path} extends {other} extends {path}")
+    assert str(error.value) == (f"{other}: `extend` is circular: {path} extends {other} extends {path}")
 
 
 @pytest.mark.parametrize("table", ["tool.torch_doctor", "tool.torchdoctor", "tool.Torch-Doctor", "torch-doctor"])
 def test_a_table_that_is_nearly_ours_is_named(folder: Path, write: Callable[..., Path], table: str) -> None:
     path = write("pyproject.toml", f"[{table}]\nselect = ['TDR1']\n")
-    assert find(folder).warnings == (f"{path}: [{table}] is not read: the table is called [tool.torch-doctor]",)
+    assert find(folder).warnings == (f"{path}: [{table}] is ignored: rename it to [tool.torch-doctor]",)
 
 
 def test_a_file_that_is_nearly_ours_is_named(folder: Path, write: Callable[..., Path]) -> None:
@@ -154,7 +162,7 @@ def test_a_file_that_is_nearly_ours_is_named(folder: Path, write: Callable[..., 
     write("torch-doctor.toml", "select = ['TDR2']\n")
     loaded = find(folder)
     assert loaded.config.select == ("TDR2",)
-    assert loaded.warnings == (f"{path} is not read: a configuration is called `torch-doctor.toml`",)
+    assert loaded.warnings == (f"{path} is ignored: rename it to `torch-doctor.toml`",)
 
 
 def test_a_project_that_only_names_us_is_no_near_miss(folder: Path, write: Callable[..., Path]) -> None:
@@ -163,5 +171,31 @@ def test_a_project_that_only_names_us_is_no_near_miss(folder: Path, write: Calla
 
 
 def test_a_table_within_our_own_file_is_explained(write: Callable[..., Path]) -> None:
-    with pytest.raises(ConfigError, match=r"write the keys of \[tool.torch-doctor\] without its name"):
+    with pytest.raises(ConfigError, match=r"in a torch-doctor.toml, write the keys without \[tool.torch-doctor\]"):
         load(write("torch-doctor.toml", "[tool.torch-doctor]\nselect = ['TDR1']\n"))
+
+
+@pytest.mark.parametrize("required", [">=0.1", "==0.1.*", __version__, f"~={__version__}"])
+def test_a_required_version_that_is_running_is_accepted(write: Callable[..., Path], required: str) -> None:
+    assert load(write("torch-doctor.toml", f"required-version = '{required}'\n")).config.required_version == required
+
+
+def test_another_version_than_the_required_one_is_an_error_before_keys_that_it_may_have(
+    folder: Path, write: Callable[..., Path]
+) -> None:
+    path = write("torch-doctor.toml", "required-version = '>=99'\na-key-of-version-99 = true\n")
+    with pytest.raises(ConfigError) as error:
+        find(folder)
+    said = f"requires torch-doctor >=99, but this is {__version__}; install a version that matches"
+    assert str(error.value) == f"{path}: {said}"
+    write("sub/torch-doctor.toml", "extend = '../torch-doctor.toml'\n")
+    with pytest.raises(ConfigError, match="requires torch-doctor >=99"):
+        find(folder / "sub")
+
+
+def test_a_required_version_is_a_specifier(write: Callable[..., Path]) -> None:
+    path = write("torch-doctor.toml", "required-version = 'newest'\n")
+    with pytest.raises(ConfigError) as error:
+        load(path)
+    said = '`required-version`: `newest` is not a version specifier such as ">=0.1,<0.2"'
+    assert str(error.value) == f"{path}: {said}"

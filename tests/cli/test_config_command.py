@@ -30,7 +30,7 @@ def test_all_keys_are_listed(run: Run) -> None:
 def test_a_key_is_explained_with_type_default_and_example(run: Run) -> None:
     outcome = run("config", "per-file-ignores")
     assert outcome.out.splitlines()[2:] == [
-        "Type: table of list of strings",
+        "Type: table of lists of strings",
         "Default: {}",
         "Example:",
         "",
@@ -40,6 +40,12 @@ def test_a_key_is_explained_with_type_default_and_example(run: Run) -> None:
     shown = run("config", "respect-gitignore", "--output-format", "json").json
     assert (shown["type"], shown["default"], shown["example"]) == ("bool", True, False)
     assert run("config", "torch-version").out.splitlines()[2:4] == ["Type: string", "Default: none"]
+
+
+def test_a_version_that_is_not_the_required_one_exits_with_2_in_one_line(run: Run) -> None:
+    outcome = run("scan", "--config", "required-version = '<0.0.1'")
+    assert (outcome.status, outcome.out, outcome.err.count("\n")) == (2, "", 1)
+    assert outcome.err.startswith("error: --config: requires torch-doctor <0.0.1, but this is ")
 
 
 def test_a_key_that_is_not_there_gets_the_nearest(run: Run) -> None:

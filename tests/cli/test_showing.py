@@ -44,12 +44,12 @@ def test_a_file_and_settings_go_together(write: Callable[..., Path], run: Run) -
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["output-format=concise"], "neither a file nor a TOML `key = value`"),
+        (["output-format=concise"], "not a file, and not a TOML `key = value`"),
         (["output-format=concise"], 'did you mean `output-format = "concise"`?'),
         (["output-fromat='concise'"], "--config: unknown key `output-fromat`; did you mean `output-format`?"),
-        (["select='TDR1'"], "--config: `select`: expected array, got str"),
+        (["select='TDR1'"], "--config: `select` must be a list of strings"),
         (["select=['TDR777']"], "--config: select: no rule is called `TDR777`"),
-        (["extend='base.toml'"], "`extend` belongs into a file"),
+        (["extend='base.toml'"], "`extend` only works in a file"),
         (["nope.toml"], "nope.toml: No such file or directory"),
         (["a.toml", "b.toml"], "--config names two files, a.toml and b.toml"),
     ],
@@ -88,7 +88,7 @@ def test_near_misses_are_named_by_a_scan_that_remembers_too(write: Callable[...,
     write("pyproject.toml", "[tool.torch_doctor]\n")
     for _ in range(2):
         outcome = run("scan")
-        assert outcome.err.count("[tool.torch_doctor] is not read: the table is called [tool.torch-doctor]") == 1
+        assert outcome.err.count("[tool.torch_doctor] is ignored: rename it to [tool.torch-doctor]") == 1
 
 
 def test_the_settings_are_shown_as_toml(write: Callable[..., Path], run: Run) -> None:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from torch_doctor.cli.completing import Completed, keys
-from torch_doctor.cli.showing import in_toml
 from torch_doctor.cli.streams import write
-from torch_doctor.config.schema import schema
+from torch_doctor.config.schema import in_toml, kind, schema
 from torch_doctor.selection import did_you_mean
 
 if TYPE_CHECKING:
@@ -44,17 +43,9 @@ def _record(described: dict[str, Any]) -> dict[str, Any]:
     return {
         "doc": described["description"],
         "default": described.get("default"),
-        "type": _kind(described),
+        "type": kind(described),
         "example": described["examples"][0],
     }
-
-
-def _kind(described: dict[str, Any]) -> str:
-    if described["type"] == "array":
-        return f"list of {_kind(described['items'])}s"
-    if described["type"] == "object":
-        return f"table of {_kind(described['additionalProperties'])}"
-    return {"boolean": "bool", "string": "string"}[described["type"]]
 
 
 def _page(key: str, record: dict[str, Any]) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +9,7 @@ import click
 from torch_doctor import scan as scanning
 from torch_doctor.cli.streams import write
 from torch_doctor.config import KEYS
+from torch_doctor.config.schema import in_toml
 from torch_doctor.sources.discovery import display
 
 if TYPE_CHECKING:
@@ -79,13 +79,3 @@ def _globs(patterns: Iterable[Patterns]) -> list[str]:
         for each in patterns
         for glob in each.globs
     ]
-
-
-def in_toml(value: Any) -> str:  # noqa: ANN401 - whatever a setting can be
-    """A setting as TOML writes it, in one line."""
-    if isinstance(value, dict):
-        pairs = ", ".join(f"{in_toml(key)} = {in_toml(each)}" for key, each in value.items())
-        return f"{{ {pairs} }}" if pairs else "{}"
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(in_toml, value))}]"
-    return json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""What a project wants: `[tool.torch-doctor]` in its pyproject.toml, or a torch-doctor.toml."""
+"""The configuration of a project: `[tool.torch-doctor]` in its pyproject.toml, or a torch-doctor.toml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds and reads the files in which a project says what it wants."""
+"""Finds, reads and checks configuration files."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from torch_doctor import __version__
 from torch_doctor.config.keys import KEYS, Config, ConfigError, LoadedConfig, Part
 from torch_doctor.selection import did_you_mean
 
@@ -23,10 +24,10 @@ SPELLINGS = (b"torch-doctor", b"torch_doctor", b"torchdoctor")
 
 
 def find(start: Path) -> LoadedConfig:
-    """The nearest configuration at or above a folder; the built-in one where there is none.
+    """Return the nearest configuration in a folder or its parents, or the defaults if there is none.
 
     Raises:
-        ConfigError: it cannot be used.
+        ConfigError: the configuration is invalid.
     """
     warnings: list[str] = []
     for folder in (start, *start.parents):
@@ -52,33 +53,33 @@ def _near_files(folder: Path) -> Iterator[str]:
     for name in NEAR_NAMES:
         if os.path.isfile(folder / name):  # noqa: PTH113 - never raises
             right = f"{'.' * name.startswith('.')}{TABLE}.toml"
-            yield f"{folder / name} is not read: a configuration is called `{right}`"
+            yield f"{folder / name} is ignored: rename it to `{right}`"
 
 
 def _near_tables(path: Path, content: dict[str, Any]) -> Iterator[str]:
-    """Tables that look like ours, and are not."""
+    """Yield a warning for each table whose name is almost [tool.torch-doctor]."""
     for table, within in (("", content), ("tool.", _tables(content))):
         for name, value in within.items():
             plain = name.lower().replace("_", "-").replace("torchdoctor", TABLE)
             if plain == TABLE and isinstance(value, dict) and (table, name) != ("tool.", TABLE):
-                yield f"{path}: [{table}{name}] is not read: the table is called [tool.{TABLE}]"
+                yield f"{path}: [{table}{name}] is ignored: rename it to [tool.{TABLE}]"
 
 
 def load(path: Path) -> LoadedConfig:
-    """The configuration in a file, and in those that it extends.
+    """Return the configuration of a file, merged with the files that it extends.
 
     Raises:
-        ConfigError: one of them is not there, no TOML, or has keys or values that mean nothing.
+        ConfigError: a file is missing, is not TOML, or has unknown keys or invalid values.
     """
     parts = list(_parts(path, []))
     return _of(parts, parts[-1].base, path)
 
 
 def overridden(loaded: LoadedConfig, settings: Iterable[str], base: Path) -> LoadedConfig:
-    """The configuration with settings of the command line, such as `output-format = "concise"`, which come last.
+    """Return the configuration with command-line settings, such as `output-format = "concise"`, which take precedence.
 
     Raises:
-        ConfigError: one of them is no TOML, or means nothing.
+        ConfigError: a setting is not TOML, has an unknown key or an invalid value.
     """
     table: dict[str, Any] = {}
     for text in settings:
@@ -92,16 +93,16 @@ def overridden(loaded: LoadedConfig, settings: Iterable[str], base: Path) -> Loa
 
 
 def _setting(text: str) -> dict[str, Any]:
-    """What `key = value` says."""
+    """Return the table that `key = value` stands for."""
     try:
         table = _parsed(text)
     except ValueError as error:
         key, _, value = text.partition("=")
         quoted = f"; did you mean `{key.strip()} = {_quoted(value.strip())}`?" if _is_word(value.strip()) else ""
-        message = f"--config {text}: neither a file nor a TOML `key = value`: {error}{quoted}"
+        message = f"--config {text}: not a file, and not a TOML `key = value`: {error}{quoted}"
         raise ConfigError(message) from None
     if "extend" in table:
-        message = f"--config {text}: `extend` belongs into a file; `--config PATH` uses that one"
+        message = f"--config {text}: `extend` only works in a file; use `--config PATH` instead"
         raise ConfigError(message)
     return table
 
@@ -115,14 +116,14 @@ def _quoted(text: str) -> str:
 
 
 def _of(parts: list[Part], base: Path, path: Path | None) -> LoadedConfig:
-    """The parts as one: of each key, what the last one says that has it."""
+    """Return the parts merged into one configuration; the last part that has a key decides its value."""
     said = {key.replace("-", "_"): part for part in parts for key in part.said}
     values = {name: getattr(part.config, name) for name, part in said.items() if name != "extend"}
     return LoadedConfig(Config(**values), base, path, tuple(parts))
 
 
 def _parts(path: Path, before: list[Path]) -> Iterator[Part]:
-    """What the file says, after what those say that it extends; `before` are the files that lead here."""
+    """Yield the part of a file, after the parts of the files it extends; `before` are the files that extend it."""
     if path.name == PROJECT:
         tool = _tables(_toml(path))
         if before and TABLE not in tool:
@@ -139,39 +140,70 @@ def _parts(path: Path, before: list[Path]) -> Iterator[Part]:
 
 
 def _extended(name: str, path: Path, before: list[Path]) -> Iterator[Part]:
-    """The parts of the file that another one extends."""
+    """Yield the parts of the file `name`, which `path` extends."""
     other = Path(os.path.normpath(path.absolute().parent / os.path.expanduser(name)))  # noqa: PTH111 - never raises
     if not os.path.isfile(other):  # noqa: PTH113
-        what = "is no file" if os.path.exists(other) else "does not exist"  # noqa: PTH110
+        what = "is not a file" if os.path.exists(other) else "does not exist"  # noqa: PTH110
         message = f"{path}: `extend`: {other} {what}"
         raise ConfigError(message)
     if os.path.realpath(other) in map(os.path.realpath, before):
         circle = " extends ".join(map(str, [*before, other]))
-        message = f"{path}: `extend` leads in a circle: {circle}"
+        message = f"{path}: `extend` is circular: {circle}"
         raise ConfigError(message)
     yield from _parts(other, before)
 
 
-def _validated(table: Any, where: str) -> Config:  # noqa: ANN401 - anything can stand in a TOML file
+def _validated(table: Any, where: str) -> Config:  # noqa: ANN401 - a TOML file can hold anything
+    """Return the configuration of a table; `where` starts each error message."""
     if not isinstance(table, dict):
         message = f"{where}: must be a table"
         raise ConfigError(message)
+    _check_version(table.get("required-version"), where)  # another version may have other keys
     for key in table:
         if key not in KEYS:
-            plain = f"; write the keys of [tool.{TABLE}] without its name" if key in {"tool", TABLE} else ""
+            plain = f"; in a {TABLE}.toml, write the keys without [tool.{TABLE}]" if key in {"tool", TABLE} else ""
             message = f"{where}: unknown key `{key}`{plain or did_you_mean(key, KEYS)}"
             raise ConfigError(message)
     try:
         return msgspec.convert(table, Config)
     except msgspec.ValidationError as error:
-        what, _, place = str(error).partition(" - at `$.")
-        key = place.rstrip("`")
-        message = f"{where}: `{key}`: {what[:1].lower()}{what[1:].replace('`', '').replace(' | null', '')}"
+        message = f"{where}: {_wrong(str(error))}"
         raise ConfigError(message) from None
 
 
+def _check_version(required: object, where: str) -> None:
+    """Make sure that the running version is one that the configuration is written for; a bare version means that one only.
+
+    Raises:
+        ConfigError: it is not, or `required` is not a version specifier.
+    """
+    if not isinstance(required, str):  # absent, or of the wrong type, which is reported as for all keys
+        return
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet  # noqa: PLC0415 - only for projects that ask for it
+
+    try:
+        allowed = SpecifierSet(f"=={required}" if required[:1].isdigit() else required)
+    except InvalidSpecifier:
+        message = f'{where}: `required-version`: `{required}` is not a version specifier such as ">=0.1,<0.2"'
+        raise ConfigError(message) from None
+    if not allowed.contains(__version__, prereleases=True):
+        message = (
+            f"{where}: requires torch-doctor {required}, but this is {__version__}; install a version that matches"
+        )
+        raise ConfigError(message)
+
+
+def _wrong(said: str) -> str:
+    """Return what is wrong with a value and how to write it, from the error of msgspec."""
+    from torch_doctor.config.schema import in_toml, kind, schema  # noqa: PLC0415 - only for an error
+
+    key = said.rpartition(" - at `$.")[2].partition("[")[0].rstrip("`")
+    described = schema()["properties"][key]
+    return f"`{key}` must be a {kind(described)}, for example `{key} = {in_toml(described['examples'][0])}`"
+
+
 def _tables(content: dict[str, Any]) -> dict[str, Any]:
-    """The tables of tools."""
+    """Return the tables of all tools in a pyproject.toml."""
     tool = content.get("tool", {})
     return tool if isinstance(tool, dict) else {}
 

@@ -1,4 +1,4 @@
-"""The settings: their names, types, defaults and descriptions, of which the schema and `torch-doctor config` are made."""
+"""The configuration keys: names, types, defaults and descriptions. The JSON schema and `torch-doctor config` use them."""
 
 from __future__ import annotations
 
@@ -11,73 +11,79 @@ from torch_doctor.selection import Layer
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot be used; the message names the file and the key."""
+    """An invalid configuration. The message is one line that names the file and the key."""
 
 
 class Config(Struct, frozen=True, rename="kebab"):
-    """The settings of torch-doctor; in a file the keys have hyphens, and paths start at the file's folder."""
+    """The configuration of torch-doctor. Keys are written with hyphens; paths are relative to the file's folder."""
 
     extend: Annotated[
         str | None,
         Meta(
-            description="Another configuration that this one builds on; `~` is the home folder. What is said here counts "
-            "before what is said there; `select` and `ignore` are applied after those of the other file, and the keys "
-            "that begin with `extend-` add to its lists.",
+            description="Another configuration file to inherit from; `~` expands to the home folder. Keys in this file take "
+            "precedence. `select` and `ignore` are applied after those of the other file, and keys that start with "
+            "`extend-` add to its lists.",
             examples=["../shared/torch-doctor.toml"],
+        ),
+    ] = None
+    required_version: Annotated[
+        str | None,
+        Meta(
+            description="The versions of torch-doctor that may use this configuration, as a PEP 440 specifier. Any other "
+            "version exits with status 2.",
+            examples=[">=0.1,<0.2"],
         ),
     ] = None
     select: Annotated[
         tuple[str, ...] | None,
         Meta(
-            description="The rules that speak: codes, the beginnings of codes, names or `ALL`. By default all errors and "
-            "warnings do.",
+            description="Rules to enable: codes, prefixes, names, or `ALL`. By default, all rules of level error and "
+            "warning are enabled.",
             examples=[["TDR1", "softmax-before-cross-entropy"]],
         ),
     ] = None
     ignore: Annotated[
         tuple[str, ...],
         Meta(
-            description="Rules that do not speak. Of `select` and `ignore` the one that names a rule more exactly wins.",
+            description="Rules to disable. If both `select` and `ignore` match a rule, the more specific selector wins.",
             examples=[["TDR601"]],
         ),
     ] = ()
     extend_select: Annotated[
         tuple[str, ...],
-        Meta(description="Rules that speak besides those that do anyway.", examples=[["no-seed"]]),
+        Meta(description="Rules to enable in addition to the selected ones.", examples=[["no-seed"]]),
     ] = ()
     exclude: Annotated[
         tuple[str, ...] | None,
         Meta(
-            description="Files and folders to leave out, as patterns of .gitignore, instead of the usual ones such as "
-            "`.venv` and `build`.",
+            description="Files and folders to exclude, as .gitignore patterns. Replaces the default list (`.venv`, `build`, "
+            "...).",
             examples=[["third_party", "*_pb2.py"]],
         ),
     ] = None
     extend_exclude: Annotated[
         tuple[str, ...],
-        Meta(
-            description="Files and folders to leave out besides those that are left out anyway.", examples=[["vendor"]]
-        ),
+        Meta(description="Files and folders to exclude in addition to those of `exclude`.", examples=[["vendor"]]),
     ] = ()
     per_file_ignores: Annotated[
         dict[str, tuple[str, ...]],
         Meta(
-            description="Rules that do not speak in the files that match a pattern; after `!`, in all others.",
+            description="Rules to disable in files that match a pattern; a pattern after `!` matches all other files.",
             examples=[{"notebooks/*": ["TDR402"]}],
         ),
     ] = field(default_factory=dict)
     extend_per_file_ignores: Annotated[
         dict[str, tuple[str, ...]],
         Meta(
-            description="As `per-file-ignores`, added to those of the configuration that `extend` names.",
+            description="Like `per-file-ignores`, but added to those of the configuration named by `extend`.",
             examples=[{"tests/*.py": ["TDR901"]}],
         ),
     ] = field(default_factory=dict)
-    respect_gitignore: Annotated[bool, Meta(description="Leave out what git ignores.", examples=[False])] = True
+    respect_gitignore: Annotated[bool, Meta(description="Exclude files that git ignores.", examples=[False])] = True
     output_format: Annotated[
         str | None,
         Meta(
-            description="The format of the output, as of `--output-format`; `FORMAT:FILE` writes it to a file. By default "
+            description="The output format, as for `--output-format`. `FORMAT:FILE` writes to a file. The default is "
             "`full`.",
             examples=["concise"],
         ),
@@ -85,70 +91,74 @@ class Config(Struct, frozen=True, rename="kebab"):
     torch_version: Annotated[
         str | None,
         Meta(
-            description="The oldest torch that the code has to work with, or a range. By default what the requirements and "
-            "lock files of the project say.",
+            description="The oldest supported version of torch, or a range. By default, the project's requirements and lock "
+            "files decide.",
             examples=["2.4", ">=2.4,<2.9"],
         ),
     ] = None
     installed_libraries: Annotated[
         bool,
         Meta(
-            description="Look into the sources of the libraries that the project's environment has.", examples=[False]
+            description="Read the source of libraries that are installed in the project's environment.",
+            examples=[False],
         ),
     ] = True
     cache_dir: Annotated[
         str | None,
         Meta(
-            description="The folder in which results are kept. By default `.torch_doctor_cache` in the project.",
+            description="The cache folder. The default is `.torch_doctor_cache` in the project root.",
             examples=["~/.cache/torch-doctor-results"],
         ),
     ] = None
     baseline: Annotated[
         str | None,
         Meta(
-            description="The file of findings that are known and not reported, as `--write-baseline` writes it.",
+            description="The baseline: a file of known findings, which are not reported. `--write-baseline` writes it.",
             examples=["torch-doctor-baseline.json"],
         ),
     ] = None
 
     @property
     def layer(self) -> Layer:
-        """What the configuration says of the selection."""
+        """The rule selection of this configuration."""
         return Layer(self.select, self.ignore, self.extend_select)
 
 
 KEYS = Config.__struct_encode_fields__
-"""The keys as they stand in a file."""
+"""The keys as written in a file, in the order of the documentation."""
 
 
 class Part(Struct, frozen=True):
-    """What one file, or the command line, says: the keys `said` there, and the folder at which paths start."""
+    """The keys of one file, or of `--config KEY=VALUE`."""
 
     config: Config
+    """The values; keys that are absent have their defaults."""
     base: Path
+    """The folder to which paths and patterns are relative."""
     path: Path | None = None
+    """The file; None for the command line and the defaults."""
     said: frozenset[str] = frozenset()
+    """The keys that are present."""
 
     @property
     def source(self) -> str:
-        """What messages call it."""
+        """The name of this part in messages."""
         return str(self.path or "--config")
 
 
 class LoadedConfig(Struct, frozen=True):
-    """A configuration and where it came from; `path` is None for the built-in one.
-
-    `parts`: what it is made of, each counting before those in front of it. `warnings` name files and tables that look
-    like a configuration and are none.
-    """
+    """The configuration in effect, and where it comes from."""
 
     config: Config
     base: Path
     path: Path | None = None
+    """The file that was found or named; None for the defaults."""
     parts: tuple[Part, ...] = ()
+    """The files and command-line settings it was merged from; later parts take precedence."""
     warnings: tuple[str, ...] = ()
+    """One line for each file or table that looks like a configuration, but has another name."""
 
     def saying(self, key: str) -> Part:
-        """The part that decides about a key, written with hyphens."""
+        """Return the part that decides the value of a key, such as `cache-dir`."""
         saying = (part for part in reversed(self.parts) if key in part.said)
         return next(saying, Part(self.config, self.base, self.path))

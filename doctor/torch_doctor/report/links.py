@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 SITE = "https://torch-doctor.github.io/torch-doctor/"
-"""Where the site lies that `docs/mkdocs.yml` makes; it ends with a slash."""
+"""The address of the site, with a slash at its end."""
 OWN = "TDR"
 
 

@@ -152,7 +152,7 @@ SECTIONS = [
     "Example",
     "Use instead",
     "How the probe confirms it",
-    "When it stays silent",
+    "When it is not reported",
     "References",
 ]
 FIX_SAFETY = "Fix safety"

@@ -76,7 +76,7 @@ class $class_name(Rule):
     loss = model(torch.randn(4, 2)).mean()
     ```
 
-    ## When it stays silent
+    ## When it is not reported
     Say here what it cannot know.
     """
 

@@ -66,7 +66,7 @@ class CheckpointRoundTrip(Rule):
     It reads the state back into the model as it was at its first call, or built anew where it has tensors in plain
     attributes, and gives both the same input in evaluation mode: the answers differ, and so do tensors of the two.
 
-    ## When it stays silent
+    ## When it is not reported
     For parts of a model, averages and best states, which are another model; for constants, which a fresh model has as
     well; for models that carry something from call to call; and for models too big to copy.
 

@@ -77,7 +77,7 @@ class LoadRefusesObjects(Rule):
     ## How the probe confirms it
     Torch refuses the file, or, before 2.6, such an object is in what it read. A file that is read and holds none refutes it.
 
-    ## When it stays silent
+    ## When it is not reported
     For files that the same run is not seen to write, for what is not known to be an object, with `weights_only=False`, where the
     project pins torch below 2.6 (`pyproject.toml`, requirements, environment or lock file, or `torch-version` in the
     configuration), where it calls `add_safe_globals` or sets `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD`, and in tests.

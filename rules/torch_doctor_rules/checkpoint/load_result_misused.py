@@ -53,7 +53,7 @@ class LoadResultMisused(Rule):
     The name is bound to the result of the load, or the load raises for the string it was given, or none of the keys it was
     given is in the model.
 
-    ## When it stays silent
+    ## When it is not reported
     When the result gets another name and is only read for its keys, for classes with a `load_state_dict` of their own, and
     when some of the keys fit.
 

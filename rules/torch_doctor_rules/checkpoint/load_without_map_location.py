@@ -45,7 +45,7 @@ class LoadWithoutMapLocation(Rule):
     ## How the probe confirms it
     It does not: a run on this machine says nothing of the next one.
 
-    ## When it stays silent
+    ## When it is not reported
     When a map is given, also through `**options`, and for what the script itself wrote into memory.
 
     ## References

@@ -63,7 +63,7 @@ class ModeUnsetAfterLoad(Rule):
     given twice, to a copy of the model, gives two answers. Weights that a library loads while it builds a model are loaded by
     that call.
 
-    ## When it stays silent
+    ## When it is not reported
     When the model is trained, passed to code out of sight or switched by anybody, when its output may go backward, for models
     without dropout or batch norm (also where the mode decides how many outputs are returned), for a `forward` that passes by
     them, and for forwards on random input. Of the batch norm of a frozen teacher TDR125 speaks, and of an answer that is a

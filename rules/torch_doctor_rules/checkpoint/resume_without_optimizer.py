@@ -73,7 +73,7 @@ class ResumeWithoutOptimizer(Rule):
     What was written holds the epoch and the weights of a model that an optimizer with a memory trains, and nothing that was
     written holds an optimizer's state.
 
-    ## When it stays silent
+    ## When it is not reported
     For weights alone, for a best state that is only loaded to be evaluated, when training is over or where the script does
     not train, for optimizers that keep nothing (plain SGD) or are built anew for every epoch, for schedulers that are told
     where they begin (`last_epoch=`) or where they are at every step, when any file of the script holds the state, and when

@@ -66,7 +66,7 @@ class StateDictAlias(Rule):
     ## How the probe confirms it
     The tensors that are loaded or saved later are the very ones that were taken, and the optimizer stepped in between.
 
-    ## When it stays silent
+    ## When it is not reported
     When the state is written or loaded before the next step, when it is a deep copy, and when it only gets into another
     model. Of a class that nobody in sight calls, where no method shows both that the state is taken in one call and given back
     in a later one.

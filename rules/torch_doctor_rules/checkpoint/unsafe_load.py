@@ -72,7 +72,7 @@ class UnsafeLoad(Rule):
     ## How the probe confirms it
     It does not: what somebody may put into the file is not to be seen in a run.
 
-    ## When it stays silent
+    ## When it is not reported
     Without the argument, where the project names no torch (`pyproject.toml`, requirements, environment or lock file, or
     `torch-version` in the configuration) or only such whose default is safe (2.6 and newer) or that do not know it (before
     1.13); when the argument is a variable; for names that the script makes itself, unless they lead out of its folder or it

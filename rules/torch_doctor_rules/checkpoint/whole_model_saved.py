@@ -58,7 +58,7 @@ class WholeModelSaved(Rule):
     ## How the probe confirms it
     The argument of `torch.save` is, or contains, a module.
 
-    ## When it stays silent
+    ## When it is not reported
     For state dicts, also in variables and attributes, for tensors and settings, for a buffer in memory that
     the same program reads (a copy), and where it is not known what is saved. The first save of one model in a file stands for
     the others.

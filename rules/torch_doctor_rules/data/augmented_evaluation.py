@@ -76,7 +76,7 @@ class AugmentedEvaluation(Rule):
     ## How the probe confirms it
     Rows of a dataset that is only evaluated are read several times: they come out different.
 
-    ## When it stays silent
+    ## When it is not reported
     For rows that are evaluated several times (test-time augmentation), where the transform depends on a setting, is random
     with a probability of 0 or draws from a range of one number (`RandomRotation((90, 90))`), for a data set that draws its
     rows whatever the index is, where the model gets a part of the row that no transform changed, and where nothing shows that

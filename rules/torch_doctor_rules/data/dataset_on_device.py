@@ -74,7 +74,7 @@ class DatasetOnDevice(Rule):
     In a run of its own the script is told that there is a GPU. While a loader that was given workers gets its rows, a
     tensor is moved there.
 
-    ## When it stays silent
+    ## When it is not reported
     Without workers, or where their number is not known; for a move to the CPU, or to a device that a setting names; behind
     a setting; and where a `multiprocessing_context` is given.
 

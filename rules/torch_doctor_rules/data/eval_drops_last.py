@@ -67,7 +67,7 @@ class EvalDropsLast(Rule):
     ## How the probe confirms it
     No gradients are ever computed from the loader's batches, and it was built to drop the last one.
 
-    ## When it stays silent
+    ## When it is not reported
     Where the loader trains too, for batches of one row (not where that is only the default of an option) or of a size that
     code out of sight decides, where the rows are known to fill their batches, where a variable decides on `drop_last`, for a
     data set that draws its rows whatever the index is, and where nothing shows what becomes of its batches.

@@ -64,7 +64,7 @@ class EvalLoaderShuffled(Rule):
     ## How the probe confirms it
     It does not: the order is in the source, and a run adds nothing.
 
-    ## When it stays silent
+    ## When it is not reported
     Where the loader trains too, with samplers, where a variable decides, and where nothing shows what becomes of its batches.
 
     ## References

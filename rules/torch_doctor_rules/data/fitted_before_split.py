@@ -63,7 +63,7 @@ class FittedBeforeSplit(Rule):
     ## How the probe confirms it
     It does not: what is fitted on which rows is in the source, and a run adds nothing.
 
-    ## When it stays silent
+    ## When it is not reported
     Where the split is not in sight or nothing is split, for what maps each row alone or only numbers what it finds (label
     encoders, vocabularies), for statistics over the features of a row or fitted on one sample after the other, and where
     the rows are themselves a part of others.

@@ -95,7 +95,7 @@ class LoaderStarvesDevice(Rule):
     The loader is built so, and its batches go through a model that is moved to a GPU. With a GPU, the workers that the script
     asks for are compared with the cores that it may use.
 
-    ## When it stays silent
+    ## When it is not reported
     For rows that lie in memory as they are given (`TensorDataset`, lists, a `__getitem__` that calls nothing), streams,
     datasets and loaders that are not in sight, that a library loads its own way or that speak of devices themselves: there
     only more workers than cores are told, which are too many for any dataset. For workers whose dataset may change between

@@ -68,7 +68,7 @@ class PaddingUnmasked(Rule):
     `pad_sequence` has filled in, and the outputs for the sequences themselves change. Outputs that stay as they are refute
     it.
 
-    ## When it stays silent
+    ## When it is not reported
     For packed sequences; for attention that gets any mask; for recurrent layers that go forward only, where each step's
     output is used in its own place or the last one is looked up by the lengths; where it is not in sight that something
     was padded; and for attention that is written by hand.

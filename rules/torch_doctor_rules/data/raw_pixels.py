@@ -64,7 +64,7 @@ class RawPixels(Rule):
     ## How the probe confirms it
     What the first layer with weights gets are whole numbers up to 255.
 
-    ## When it stays silent
+    ## When it is not reported
     Where anything is computed with the numbers before the first layer, be it in `forward`, where that layer is a
     normalisation or an embedding, where it is not in sight what is read or what a transform makes of it, and for models that
     are not trained here, which may have been trained on such numbers. The first call with what is read at one place stands for

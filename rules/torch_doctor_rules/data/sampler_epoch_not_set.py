@@ -72,7 +72,7 @@ class SamplerEpochNotSet(Rule):
     A second pass over the loader begins, `set_epoch` of its sampler was never called, and it gives the same rows in the same
     order. In several processes (`--probe-processes 2`) it does so in each.
 
-    ## When it stays silent
+    ## When it is not reported
     Where the sampler does not shuffle, the loader only evaluates or is gone through once, anything called `set_epoch` is
     called, or a framework owns the loop.
 

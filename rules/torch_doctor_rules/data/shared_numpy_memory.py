@@ -69,7 +69,7 @@ class SharedNumpyMemory(Rule):
     ## How the probe confirms it
     Where the tensor is used, numbers of it differ from those that it had when it was made.
 
-    ## When it stays silent
+    ## When it is not reported
     Where the tensor is not used after the change (a buffer whose batch is consumed before it is filled again), where it was
     made once for a loop that fills the array on purpose, and for copies: `torch.tensor`, `clone`, another dtype.
 

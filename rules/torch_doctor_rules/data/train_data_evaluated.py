@@ -81,7 +81,7 @@ class TrainDataEvaluated(Rule):
     part of the other, or from two of a library that were built alike. Where a split is drawn in every epoch: rows that were
     trained on in one are evaluated in a later one.
 
-    ## When it stays silent
+    ## When it is not reported
     Where other rows are evaluated too (the score on training data is then shown beside), with samplers, with slices and subsets
     whose bounds are not known or reach back over another by the length of a window, for data sets that a comprehension or a
     `map` makes of who knows how many parts, for a data set that draws each row whatever the index is, for splits that are drawn

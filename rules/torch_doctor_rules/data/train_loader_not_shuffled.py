@@ -65,7 +65,7 @@ class TrainLoaderNotShuffled(Rule):
     ## How the probe confirms it
     Gradients are computed from the loader's batches, and its sampler is the sequential one over a dataset that is indexed.
 
-    ## When it stays silent
+    ## When it is not reported
     With a sampler, an iterable dataset, an order that a variable decides, rows that are or may be in random order already,
     one batch for all rows, one row, in a test, beside another loader in its stored order, whose rows may belong to these, or
     beside what may be one, for rows that code out of sight made, where such code decides whether it trains, and where

@@ -85,7 +85,7 @@ class TransformsDiffer(Rule):
     one colour, and those that no loader gives, leave it undecided. A run does not tell on which rows something was fitted,
     nor which tokenizer made the numbers.
 
-    ## When it stays silent
+    ## When it is not reported
     For random transforms, sizes and crops, which may differ; where one of the transforms is not known (a function, one of the
     project's classes, one that is applied now and then), the datasets are of different classes, or the pictures become tensors
     in other ways; where the batch is changed before the model gets it; where the model that is evaluated is another one; and for

@@ -83,7 +83,7 @@ class WorkerSeedsIdentical(Rule):
     A row is read as two workers would read it, each with its seed and a dataset in the state that it starts with: the row is
     random, and the same in both.
 
-    ## When it stays silent
+    ## When it is not reported
     Without workers, or where their number is not known; for loaders that do not train; where a `worker_init_fn` seeds
     otherwise or the dataset makes its generator anew; and for plain NumPy where no torch before 1.9 is asked for.
 

@@ -66,7 +66,7 @@ class BackwardInAutocast(Rule):
     ## How the probe confirms it
     Autocast is on when `backward()` is called.
 
-    ## When it stays silent
+    ## When it is not reported
     For `torch.autograd.grad`, whose gradients are part of a loss, and for passes that a framework runs
     (`accelerator.backward(loss)`), where autocast is switched off, in the arm of a branch where it is, and for all passes of
     one autocast block but the first, or the first in each arm of a branch.

@@ -78,7 +78,7 @@ class BatchNormNotSynchronised(Rule):
     ## How the probe confirms it
     It does not: how good the statistics are shows in the result of a training on several GPUs.
 
-    ## When it stays silent
+    ## When it is not reported
     With 16 rows or more for each process, or where their number is not known, comes from an option or out of sight. Of
     libraries' models it knows those of torchvision with batch norm, unless `norm_layer=` chooses another. Where batch norm was
     converted, perhaps only by a setting; where it is frozen or a part of the model is put into evaluation mode; where any

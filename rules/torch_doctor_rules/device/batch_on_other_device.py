@@ -52,7 +52,7 @@ class BatchOnOtherDevice(Rule):
     two places meet, that operation is done with fake tensors on the CPU and on `cuda:0`: torch raises its error. With a
     GPU it is the error of the operation itself.
 
-    ## When it stays silent
+    ## When it is not reported
     For what `DataParallel`, `DistributedDataParallel` or a framework that owns the loop moves; for tensors and modules
     whose place is not known, and where each is moved under a condition of its own; for tensors without dimensions; and
     where a move whose result is dropped explains it (TDR803).

@@ -68,7 +68,7 @@ class CpuTensorInForward(Rule):
     two places meet, that operation is done with fake tensors on the CPU and on `cuda:0`: torch raises its error. With a
     GPU it is the error of the operation itself.
 
-    ## When it stays silent
+    ## When it is not reported
     For tensors without dimensions, index tensors and lengths, which may be on the CPU; for what is moved before it is used,
     also behind a flag; for buffers and parameters; for modules without parameters that get nothing of a model, as transforms
     of the data; for what a script trains on the CPU; and where neither the script nor what it imports names a device, or a

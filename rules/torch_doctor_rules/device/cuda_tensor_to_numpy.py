@@ -64,7 +64,7 @@ class CudaTensorToNumpy(Rule):
     Torch refuses the tensor, or would: in a run of its own the script is told that there is a GPU, and it is known of every
     tensor where it would be. A tensor that is on the CPU then, without a graph, refutes it.
 
-    ## When it stays silent
+    ## When it is not reported
     For tensors of which it is not certain that they are on the GPU wherever there is one, as with a device that is an option;
     for what is refused within a `try`; for functions that ask the tensor itself for the result, as `np.mean` does; and for
     graphs in functions whose callers may have switched autograd off.

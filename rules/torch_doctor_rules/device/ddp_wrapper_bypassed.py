@@ -75,7 +75,7 @@ class DdpWrapperBypassed(Rule):
     (`--probe-processes 2`) it compares the gradients that they step with: they differ, or something else averaged them. In one
     process that is undecided where the script sends numbers between the forward and the step.
 
-    ## When it stays silent
+    ## When it is not reported
     For evaluation, saving and whatever else needs `.module` without training; where a setting decides whether the model is
     wrapped; where the wrapper takes part in the same step; and where the script changes the gradients itself, as
     `all_reduce` by hand does.

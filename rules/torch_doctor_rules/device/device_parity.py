@@ -70,7 +70,7 @@ class DeviceParity(Rule):
     On a machine with a GPU, copies of the model run a few rows of the first batch on both, in evaluation mode and float32
     without TF32. The numbers differ by more than `torch.testing.assert_close` allows, and they still do in float64.
 
-    ## When it stays silent
+    ## When it is not reported
     Without a GPU; for models that draw random numbers, or do not run in evaluation mode, on the CPU or in float64; for
     rounding, which float64 does not have; and for models too big to copy.
 

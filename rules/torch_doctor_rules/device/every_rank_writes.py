@@ -81,7 +81,7 @@ class EveryRankWrites(Rule):
     In several processes (`--probe-processes 2`) two of them write to the same path. In one process nothing can collide: what
     the source shows stays undecided.
 
-    ## When it stays silent
+    ## When it is not reported
     Behind any test that may ask for the process (`rank == 0`, `is_main_process()`, `args.local_rank in (-1, 0)`), and
     where the path may differ between processes; for frameworks, which save from one process; and for scripts that wrap no
     model in `DistributedDataParallel`.

@@ -67,7 +67,7 @@ class Fp16WithoutScaler(Rule):
     and a plain step applies the gradients. Where the CPU stands in for the GPU, autocast computes in float32 and is
     still on by name.
 
-    ## When it stays silent
+    ## When it is not reported
     In bfloat16, which has the range of float32; for inference, and for the one step of a test; where a gradient scaler or
     a framework takes part (TDR109 says when it is used wrongly), gradients are divided by hand, the dtype is not
     known, or a function out of sight answers whether autocast is on.

@@ -52,7 +52,7 @@ class LegacyStyle(Rule):
     ## How the probe confirms it
     It does not: the source says it all.
 
-    ## When it stays silent
+    ## When it is not reported
     Where a torch that the project allows (`pyproject.toml`, requirements, environment or lock file, or `torch-version` in
     the configuration) warns of it (TDR807) or does not have the successor yet, behind a test of torch's version and in an
     `except` block, at imports and in `isinstance`, for a `.data` of what is not surely a tensor, and after the first use

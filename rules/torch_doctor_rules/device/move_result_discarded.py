@@ -58,7 +58,7 @@ class MoveResultDiscarded(Rule):
     In a run of its own the script is told that there is a GPU. The statement's value is a tensor that would be there, its
     own tensor is one that would not.
 
-    ## When it stays silent
+    ## When it is not reported
     For modules, which do move in place, and for whatever has a method `to` and is no tensor (batches of a tokenizer,
     graphs, metrics), or is not known to be one; for a tensor that is there already, as what a model returns is; and for
     what has no name, as in `torch.zeros(1).cuda()`, which wakes the GPU. Where the moved tensor ends a cell of a notebook,

@@ -76,7 +76,7 @@ class MovedAfterWrap(Rule):
     The module is moved or converted after it was wrapped, and is then trained. In several processes
     (`--probe-processes 2`) it also says by how much their gradients differ.
 
-    ## When it stays silent
+    ## When it is not reported
     For a second move to where the model is, for moves to the CPU from which it does not come back, and where no training
     follows.
 

@@ -68,7 +68,7 @@ class OptimizerBeforeMove(Rule):
     ## How the probe confirms it
     The move happens after the construction of an optimizer that has parameters of the model, and which then steps.
 
-    ## When it stays silent
+    ## When it is not reported
     For a second move to where the model is, for moves to the CPU, as for saving, and where no training follows.
 
     ## References

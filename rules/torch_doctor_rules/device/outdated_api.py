@@ -53,7 +53,7 @@ class OutdatedApi(Rule):
     ## How the probe confirms it
     It does not: the source says it all.
 
-    ## When it stays silent
+    ## When it is not reported
     Where no torch that the project allows (`pyproject.toml`, requirements, environment or lock file, or `torch-version` in
     the configuration) warns, or one of them does not have the successor yet, behind a test of torch's version and in an
     `except` block, at imports and in `isinstance`, and after the first use: of what fails in a file, of what warns in the

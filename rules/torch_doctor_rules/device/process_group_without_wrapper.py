@@ -80,7 +80,7 @@ class ProcessGroupWithoutWrapper(Rule):
     they are the same although the losses differ, something exchanges them, and the finding is refuted. In one process it is
     undecided.
 
-    ## When it stays silent
+    ## When it is not reported
     Where anything is sent between processes but single numbers to log, `all_reduce`, RPC and averaged weights among it, or may
     be sent by a function of the files that is not executed; where the model or the optimizer goes out of sight, or the script
     changes gradients itself; for libraries that exchange gradients (DeepSpeed, Horovod, accelerate, Lightning and their

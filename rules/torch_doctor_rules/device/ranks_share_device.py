@@ -81,7 +81,7 @@ class RanksShareDevice(Rule):
     ## How the probe confirms it
     It does not: on a machine without several GPUs nothing is shared.
 
-    ## When it stays silent
+    ## When it is not reported
     Where it is not known that several processes run on one machine: a launcher may give each a GPU of its own, as clusters
     do, and only a script that starts them itself, or asks for `LOCAL_RANK`, says otherwise. Where anything sets the current
     GPU, or may do so out of sight; where `CUDA_VISIBLE_DEVICES` is set; for gloo and MPI, which take one GPU for

@@ -66,7 +66,7 @@ class TimingWithoutSynchronize(Rule):
     ## How the probe confirms it
     It does not: without a GPU nothing is queued, and with one the time differs from run to run.
 
-    ## When it stays silent
+    ## When it is not reported
     Where anything between the two readings may wait for the GPU: `torch.cuda.synchronize()`, `.item()`, `.cpu()`, a tensor
     that is printed or tested, a call that cannot be followed; for a loop that copies each batch to the GPU, which waits for
     the batch before; for models that nothing moves to a GPU; and for frameworks

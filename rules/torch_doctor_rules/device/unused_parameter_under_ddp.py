@@ -81,7 +81,7 @@ class UnusedParameterUnderDdp(Rule):
     gradient until then are counted. A run also finds what the source leaves open: an output that is not in the loss, a layer
     that some steps leave out.
 
-    ## When it stays silent
+    ## When it is not reported
     With `find_unused_parameters=True`, `static_graph=True`, or settings out of sight; for frozen parameters; where the model
     goes through the wrapper only once; for FSDP, and for accelerate, Lightning and others who wrap the model themselves. The
     source alone speaks only of layers that nothing names after their construction; of these TDR310 is then silent.

@@ -67,7 +67,7 @@ class AccumulatorNotReset(Rule):
     ## How the probe confirms it
     When the loop over batches begins for the second time, the sum is what it was when it ended for the first time.
 
-    ## When it stays silent
+    ## When it is not reported
     For averages over the whole run, sums that are divided by what grows with them, those that any path may have set back,
     and where nothing shows that the average is meant for one epoch.
 

@@ -90,7 +90,7 @@ class EvaluationNotRepeatable(Rule):
     the random numbers alone, and a functional dropout of the project's drew them, or a classifier adds noise of a strength
     that nothing learns; or the copy answers otherwise as soon as its spectral norms are estimated.
 
-    ## When it stays silent
+    ## When it is not reported
     For randomness that is drawn on purpose (sampling, noise that is scaled by what the model computes or that is all its
     input, an average over several answers to one batch, a dropout with `training=True`), for models that
     carry a state from call to call, in training mode (TDR401), and for models too big to copy.

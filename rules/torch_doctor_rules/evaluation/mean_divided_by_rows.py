@@ -92,7 +92,7 @@ class MeanDividedByRows(Rule):
     The loss is a mean there, over more than one row at a time. A sum, and batches of one row, refute it. Of the length of
     another loader: both have other numbers of batches.
 
-    ## When it stays silent
+    ## When it is not reported
     For losses that are summed (`reduction="sum"`), or weighted by the size of the batch before they are added up; for what
     is multiplied by a number before or after the division; for loaders of one row, or whose dataset makes the batches; and
     where it is not certain that the divisor counts the rows of this loader. The length of another loader is right where both

@@ -76,7 +76,7 @@ class MeanOfBatchMeans(Rule):
     ## How the probe confirms it
     The loader that is evaluated leaves fewer rows for its last batch than a batch has; rows that divide evenly refute it.
 
-    ## When it stays silent
+    ## When it is not reported
     For averages of training, and those of an evaluation that are only shown: in a loop that trains, one is reported where it
     is compared with something or given to a scheduler; outside of any, it is the result. For passes with autograd and
     training mode both on, losses that are summed (`reduction="sum"`) or weighted by the size of the batch, and sums that are

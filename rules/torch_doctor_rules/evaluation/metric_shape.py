@@ -81,7 +81,7 @@ class MetricShape(Rule):
     ## How the probe confirms it
     The shapes of what is compared there, or of the scores that the largest is looked for in. Shapes that match refute it.
 
-    ## When it stays silent
+    ## When it is not reported
     When a shape or the size of a batch is not known, when the batch has one row, when both sides have a dimension of their own,
     and for what no model answered, as labels that are compared with labels. The largest along the batch is TDR216's.
 

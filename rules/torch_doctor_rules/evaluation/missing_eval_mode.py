@@ -82,7 +82,7 @@ class MissingEvalMode(Rule):
     A loader whose batches no `backward()` follows is evaluation. There the mode-sensitive parts are in training mode,
     and the same batch evaluated twice, on a copy of the model, gives two answers: their difference is the evidence.
 
-    ## When it stays silent
+    ## When it is not reported
     For models without batch norm or dropout (a rate of 0, be it by default, is none; also where the mode decides how many
     outputs are returned); where nobody knows whether a model has any, unless training code that takes any model puts it into
     training mode itself; for functions that score whatever model they get and that nobody in sight calls (half of those

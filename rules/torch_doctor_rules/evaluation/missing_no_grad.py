@@ -80,7 +80,7 @@ class MissingNoGrad(Rule):
     ## How the probe confirms it
     What a batch gives that no `backward()` follows has a graph; under `no_grad` it has none, which refutes the finding.
 
-    ## When it stays silent
+    ## When it is not reported
     When a caller, decorator or context has switched gradients off, when the inputs require gradients, when autograd
     is switched on before the pass and off after it, when the result goes into a training loss (teachers) or is dropped, when
     the model is frozen, for smoke forwards, for a script that calls the model once to look at the result and scores nothing,

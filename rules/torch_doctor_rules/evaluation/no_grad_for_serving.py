@@ -78,7 +78,7 @@ class NoGradForServing(Rule):
     ## How the probe confirms it
     It does not: this is advice about what the source says, and is off by default.
 
-    ## When it stays silent
+    ## When it is not reported
     When a result may go into a loss (teachers, targets, pseudo labels), is stored or goes out of sight, when weights are
     changed in the context, where no model is called, in training mode, and where the project allows torch before 1.9.
 

@@ -75,7 +75,7 @@ class ScoreOfLastBatch(Rule):
     ## How the probe confirms it
     The loader that is evaluated gives several batches. One that gives a single batch refutes it.
 
-    ## When it stays silent
+    ## When it is not reported
     For training, whose last loss is shown as a sign of life; for scores that are added up or collected in the loop, too; for
     loaders that give one batch, or loops that end in their first pass; for what is computed of several batches, as the best of
     them or a running average; and where nothing shows which loader gives the batches.

@@ -81,7 +81,7 @@ class TrainModeNotRestored(Rule):
     The forward that a `backward()` follows runs in training mode in the first epoch and in evaluation mode in the
     second. A run of one epoch does not reach it.
 
-    ## When it stays silent
+    ## When it is not reported
     For models without dropout or batch norm, for parts, teachers and averaged copies that are frozen on purpose, where
     a part is put back into training mode by itself, for training that is in evaluation mode from the start, and when
     someone out of sight may switch the mode back, or decides whether it is switched.

@@ -70,7 +70,7 @@ class GraphKeptInContainer(Rule):
     A sentinel in the graph of an early value is still alive several steps later; after `.item()` or `.detach()` it
     dies.
 
-    ## When it stays silent
+    ## When it is not reported
     When what is collected goes backward (returns of an episode, losses of a window), when it is gone with the update, when
     the loop empties the container, be it now and then, or it drops old values (`deque(maxlen=...)`), and for numbers,
     detached values and values under `no_grad`. What one container gets in one loop is told once.

@@ -71,7 +71,7 @@ class HiddenStateNotDetached(Rule):
     ## How the probe confirms it
     The graph behind the loss of a batch holds the forward of an earlier batch, or torch refuses to go through it again.
 
-    ## When it stays silent
+    ## When it is not reported
     When the state is detached, also in a function that does it for tuples, when it begins anew with each batch, and when
     several passes of a loop make one loss on purpose.
 

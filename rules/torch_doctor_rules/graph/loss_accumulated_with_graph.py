@@ -70,7 +70,7 @@ class LossAccumulatedWithGraph(Rule):
     A sentinel in the graph of an early loss is still alive several steps later; after `.item()` or `.detach()` it
     dies.
 
-    ## When it stays silent
+    ## When it is not reported
     When the sum goes backward itself, when the value is a number or detached (also in the function that returned it),
     under `no_grad`, when the loop sets the sum to something else now and then, and when the sum goes where someone may
     still call `backward()` on it. A state that a module gets back is no sum (TDR504). What one sum gets in one loop is told once.

@@ -61,7 +61,7 @@ class MemoryGrowsPerStep(Rule):
     Every output and every loss gets a mark that lives as long as its graph. When of all passes, five at least, some mark is
     alive, what holds the oldest one is looked up, and the lines of the next pass are followed until one puts something in.
 
-    ## When it stays silent
+    ## When it is not reported
     When any pass was let go of, when what holds the graphs drops old values (`deque(maxlen=...)`, `pop`, a slice) or is set
     back under a condition, when nobody can be named who holds them, and where TDR501, TDR502 or TDR504 say the same with
     more detail.

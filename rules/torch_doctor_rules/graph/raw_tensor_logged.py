@@ -74,7 +74,7 @@ class RawTensorLogged(Rule):
     ## How the probe confirms it
     What the call is given is a tensor, and a graph hangs on it; a number, or a tensor without one, refutes it.
 
-    ## When it stays silent
+    ## When it is not reported
     For numbers and detached values, under `no_grad`, for sinks that take tensors of one element (wandb, TensorBoard), for
     what is formatted (`f"{loss:.4f}"`), and for a sum or list that TDR501 or TDR502 reports where it is kept.
 

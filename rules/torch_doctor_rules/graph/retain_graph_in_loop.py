@@ -55,7 +55,7 @@ class RetainGraphInLoop(Rule):
     ## How the probe confirms it
     No later backward pass goes through any part of the graph that was retained.
 
-    ## When it stays silent
+    ## When it is not reported
     When another loss shares the graph, or a parameter that both are computed of directly, when the graph reaches back to
     before the pass of the loop (style transfer, recurrent states of this loop: TDR504), when a module keeps what it
     computed for its next call, when `create_graph` is asked for, and when the loss goes out of sight.

@@ -83,7 +83,7 @@ class BceOnLogits(Rule):
     The graph behind the loss ends in a linear layer or an activation without a sigmoid; or torch refuses the values
     because they leave the range.
 
-    ## When it stays silent
+    ## When it is not reported
     When a sigmoid, a softmax, a clamp between 0 and 1 or other arithmetic may have bounded the values, and when it is not
     known what they are.
 

@@ -87,7 +87,7 @@ class KlDivNotLog(Rule):
     The graph behind the input ends in a linear layer, an activation or a softmax with no logarithm between; or the call
     was made with `reduction="mean"`.
 
-    ## When it stays silent
+    ## When it is not reported
     When it is not known what the values are, or how they are summed up; for `sum`, `none` and the old
     `size_average=False`. The first call of one loss for one model stands for the others in its file.
 

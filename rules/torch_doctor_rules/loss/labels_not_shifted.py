@@ -77,7 +77,7 @@ class LabelsNotShifted(Rule):
     For labels that are shifted twice, all targets are the tokens two places later; that a model shifts its labels itself shows a
     copy of it, whose loss does not depend on the first of them. Targets that are the next tokens refute it.
 
-    ## When it stays silent
+    ## When it is not reported
     Where tokens are masked, replaced or overwritten before the model gets them; for models that see the whole sequence,
     as encoders, taggers and autoencoders do; where it is not in sight that input and targets are the same tokens; and for
     targets that are cut once to be several places ahead; and where a model computes a loss of its labels that does not go

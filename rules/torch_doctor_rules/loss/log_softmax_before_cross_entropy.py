@@ -81,7 +81,7 @@ class LogSoftmaxBeforeCrossEntropy(Rule):
     ## How the probe confirms it
     The graph behind the loss has two log-softmax nodes, one directly on the other.
 
-    ## When it stays silent
+    ## When it is not reported
     When the loss is `NLLLoss`, which expects log-probabilities, and when the log-softmax lies behind a flag.
 
     ## References

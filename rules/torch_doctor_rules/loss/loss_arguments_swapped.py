@@ -65,7 +65,7 @@ class LossArgumentsSwapped(Rule):
     ## How the probe confirms it
     What the loss gets first has no graph and comes from no model; what it gets as target has one and does.
 
-    ## When it stays silent
+    ## When it is not reported
     For losses in which the two may change places (`MSELoss`, `L1Loss` and their like), for functions of the project
     with an order of their own, and where it is not known that the first argument is data.
 

@@ -63,7 +63,7 @@ class LossModuleGivenTensors(Rule):
     ## How the probe confirms it
     It counts the tensors that the constructor gets where it takes flags and numbers.
 
-    ## When it stays silent
+    ## When it is not reported
     When the tensors are weights (`weight`, `pos_weight`, also by position), when it is not known that the arguments are
     tensors, and for losses of the project or of other libraries.
 

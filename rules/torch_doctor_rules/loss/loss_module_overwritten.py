@@ -63,7 +63,7 @@ class LossModuleOverwritten(Rule):
     ## How the probe confirms it
     The statement raises: what is called is the tensor that it assigned before.
 
-    ## When it stays silent
+    ## When it is not reported
     When the loss function is built anew before it is called again, when the name is a parameter of a function that
     assigns it once a call, and when what is overwritten is no loss.
 

@@ -88,7 +88,7 @@ class LossOnPadding(Rule):
     the loss of that batch again without those positions. A loss that stays the same leaves them out already: by its index, by
     weights, or otherwise. For labels that a model of a library compares itself, a copy of it does.
 
-    ## When it stays silent
+    ## When it is not reported
     Where texts are tokenized one by one and not filled up to a length, and where a collator masks the labels
     (`DataCollatorForLanguageModeling`); where targets are selected by a mask or by lengths, are the first few, or changed
     in place after they were padded, or handed out of sight; where the loss ignores what they are filled up with; where a

@@ -72,7 +72,7 @@ class MseOnClassLabels(Rule):
     ## How the probe confirms it
     The shapes at the loss call, and that the targets are whole numbers that fit the scores' classes.
 
-    ## When it stays silent
+    ## When it is not reported
     For one-hot targets (the Brier score), for a model with one output, whose target is a quantity, and where the
     columns or the labels are not known. The first call of one loss for one model stands for the others in its file.
 

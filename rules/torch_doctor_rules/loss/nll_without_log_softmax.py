@@ -88,7 +88,7 @@ class NllWithoutLogSoftmax(Rule):
     ## How the probe confirms it
     The graph behind the loss ends in a linear layer, an activation or a softmax, with no log-softmax between.
 
-    ## When it stays silent
+    ## When it is not reported
     When the values went through a logarithm or through arithmetic that may make log-probabilities of them, when a layer
     that is called `softmax` is a log-softmax, and when it is not known what they are.
 

@@ -78,7 +78,7 @@ class ReductionOverBatch(Rule):
     ## How the probe confirms it
     The dimension that is reduced, the shape it is in, and what the probabilities of one sample sum to.
 
-    ## When it stays silent
+    ## When it is not reported
     When nothing shows that each row wants its own: what a softmax gives has to reach a loss over classes, or a class has
     to be chosen in each of its rows, and what an argmax or a top-k finds has to be compared with labels. So it says nothing
     of the scores of one sample, attention over steps, stacked models, pairwise similarities, losses of samples, parameters,

@@ -82,7 +82,7 @@ class SigmoidBeforeBceWithLogits(Rule):
     ## How the probe confirms it
     The graph behind the loss has a sigmoid under the one of the loss.
 
-    ## When it stays silent
+    ## When it is not reported
     When the sigmoid is a gate, or serves metrics and predictions only, when it lies behind a flag, when what it gives is
     centred or multiplied by a large number, and when the loss is another one.
 

@@ -73,7 +73,7 @@ class SilentBroadcast(Rule):
     ## How the probe confirms it
     The shapes at the loss call; for a loss written by hand the shapes of the difference that the loss was made of.
 
-    ## When it stays silent
+    ## When it is not reported
     When a shape is not known, when the batch has one row, when a loss with `reduction="none"` is reduced by hand, and
     when the difference of all pairs is asked for with a dimension of its own on both sides. What comes of one model is told
     once in a file.

@@ -83,7 +83,7 @@ class SoftmaxBeforeCrossEntropy(Rule):
     The graph behind the loss has a softmax under the log-softmax; that the values lie in [0, 1] and sum to 1 supports
     it.
 
-    ## When it stays silent
+    ## When it is not reported
     When the softmax serves attention, metrics or predictions only, when it lies behind a flag, when the loss is
     another one (`NLLLoss`, a binary loss), when a layer that is called `softmax` is a log-softmax, and when the
     probabilities are centred or multiplied by a large number: they are scores again.

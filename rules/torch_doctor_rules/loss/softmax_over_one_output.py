@@ -67,7 +67,7 @@ class SoftmaxOverOneOutput(Rule):
     ## How the probe confirms it
     The shape of what the loss, or the softmax, is given: its class dimension has size 1.
 
-    ## When it stays silent
+    ## When it is not reported
     When the number of classes is a setting that the source does not decide, when a setting decides whether the scores
     reach the loss, when the softmax goes over another dimension (the scores of an attention have one column, and it goes
     over the steps), when the scores are put together to more columns before, and within a model and its methods, where one

@@ -72,7 +72,7 @@ class SoftmaxWithoutDim(Rule):
     ## How the probe confirms it
     It does not need to: the source says it.
 
-    ## When it stays silent
+    ## When it is not reported
     When the arguments are not all in sight (`**options`), for functions that have a default of their own
     (`gumbel_softmax`), and for a softmax that has to go anyway (TDR201, TDR202).
 

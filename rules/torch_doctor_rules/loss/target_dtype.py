@@ -68,7 +68,7 @@ class TargetDtype(Rule):
     ## How the probe confirms it
     Torch raises the error at this line: the dtypes and shapes are those that the source shows.
 
-    ## When it stays silent
+    ## When it is not reported
     When dtype or shape are not known, for soft labels of cross-entropy (floating, of the scores' shape), for one int64
     per pixel or step, and where the arguments are swapped (TDR208) or the scores have one class (TDR213). The first call of
     one loss for one model stands for the others in its file.

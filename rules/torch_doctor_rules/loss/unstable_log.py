@@ -88,7 +88,7 @@ class UnstableLog(Rule):
     ## How the probe confirms it
     The logarithm gets what a softmax, a sigmoid or a ReLU made, unclamped; it tells the smallest value that came.
 
-    ## When it stays silent
+    ## When it is not reported
     When a clamp, a small constant or a mask comes between, for averages and maxima of probabilities, and where no
     gradients are recorded (a beam search ranks by minus infinity, too). The first logarithm of what one softmax or sigmoid
     makes stands for the others in its file.

@@ -71,7 +71,7 @@ class ConstantOutput(Rule):
     ## How the probe confirms it
     After two updates it compares the rows of every answer whose inputs differ: all are the same, up to rounding.
 
-    ## When it stays silent
+    ## When it is not reported
     Before the second update (a head that begins at zero answers alike at first), for answers of one row, for inputs that
     are alike, and where another finding explains it.
 

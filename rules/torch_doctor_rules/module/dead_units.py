@@ -58,7 +58,7 @@ class DeadUnits(Rule):
     ## How the probe confirms it
     It counts, for every `nn.ReLU` that runs in training, the units that were not zero in any row of any batch.
 
-    ## When it stays silent
+    ## When it is not reported
     For fewer than 8 units, 32 rows or 3 batches, for functional activations, where data or weights are made up, and where
     another finding explains it.
 

@@ -69,7 +69,7 @@ class DropoutIgnoresMode(Rule):
     ## How the probe confirms it
     The call runs while its module is in evaluation mode; the numbers that it makes zero are counted, of attention the rate is read.
 
-    ## When it stays silent
+    ## When it is not reported
     When `training` is given, by name, by position or perhaps in `*args` and `**kwargs` (`training=True` is Monte Carlo dropout
     on purpose), when a branch asks for the mode or for an argument of the function, and in what follows a branch that returns.
     When the rate is 0 at one call at least, be it by the default of an option, or comes from the mode, from the caller of

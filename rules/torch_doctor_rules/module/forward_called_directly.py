@@ -64,7 +64,7 @@ class ForwardCalledDirectly(Rule):
     The call is executed, on a module with hooks whose `__call__` is torch's, by code that is none of its methods. It counts
     the calls and the hooks that they went past.
 
-    ## When it stays silent
+    ## When it is not reported
     Where calling the model is known to do nothing else, or nobody knows: its hooks are those of its layers, which run either
     way, or are taken out again; `DataParallel` and `DistributedDataParallel` do their work in their own `forward`.
     Inside another module's `forward` or `__init__`, unless that has just built the model for itself, for

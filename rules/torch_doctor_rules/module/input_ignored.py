@@ -78,7 +78,7 @@ class InputIgnored(Rule):
     with the same random numbers: in another order, and one row for all. Nothing that it returns or keeps changes, although it
     does with another input. It looks at two calls, some updates apart.
 
-    ## When it stays silent
+    ## When it is not reported
     For parameters that have a default or begin with an underscore; where a base class, or another class of the file or of a
     table of the script, has a `forward` with the same parameter, so that one call may be of either, or where it is; for what
     is not a tensor of a loader's batch; for what decides, is kept, changes something in place or goes to a function that may

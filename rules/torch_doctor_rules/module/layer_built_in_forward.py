@@ -65,7 +65,7 @@ class LayerBuiltInForward(Rule):
     It sees every module and parameter that is made while a model is called, and counts those with something to train that
     are no part of the model afterwards, or that come anew with the next call.
 
-    ## When it stays silent
+    ## When it is not reported
     For layers without weights (activations, pooling, softmax), for layers that become part of the module behind a branch
     (built when the first input tells their size), for weights that are loaded or assigned (networks whose weights another
     one computes), and for frozen ones.

@@ -65,7 +65,7 @@ class LayerNeverUsed(Rule):
     ## How the probe confirms it
     The module ran, and neither the layer nor anything in it did, nor did its parameters get a gradient.
 
-    ## When it stays silent
+    ## When it is not reported
     When anything in the project takes an attribute of that name from the module, a module around it or a class that
     inherits it; for layers without parameters, such as activations and dropout; when the layers are reached without names
     (`children()`, `_modules`, a computed `getattr`); when weights are loaded, whose names a module has to have; where the

@@ -68,7 +68,7 @@ class MissingSuperInit(Rule):
     The construction raises `AttributeError: cannot assign module before Module.__init__() call` at the first layer; where
     `forward` is misspelt, the call of the model fails.
 
-    ## When it stays silent
+    ## When it is not reported
     When only plain attributes come before the call, when the base is initialised by name (`nn.Module.__init__(self)`,
     `Base.__init__(self)`) or in the `__post_init__` of a dataclass, when the class is no module, when a base or a
     decorator of the class is out of sight, and for methods with a name like `forward` that any file of the project names.

@@ -69,7 +69,7 @@ class ModulesInPlainContainer(Rule):
     ## How the probe confirms it
     The set difference between the modules that ran and those that are reachable from the root's `named_modules()`.
 
-    ## When it stays silent
+    ## When it is not reported
     When the layers are registered another way (`ModuleList` or `Sequential` built of the list, `add_module`,
     `setattr`), when they have nothing to train and no mode, when the owner is no module, and when they were passed in
     one by one, as is done to keep a frozen network out on purpose.

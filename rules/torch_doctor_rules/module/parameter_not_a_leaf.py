@@ -69,7 +69,7 @@ class ParameterNotALeaf(Rule):
     ## How the probe confirms it
     Where there is a GPU, or the script believes it, the attribute is a tensor computed from a parameter that nobody holds.
 
-    ## When it stays silent
+    ## When it is not reported
     When the tensor is moved before it becomes a parameter, when the module is moved as a whole, and when only the dtype
     changes.
 

@@ -67,7 +67,7 @@ class ParametersInPlainContainer(Rule):
     ## How the probe confirms it
     The set difference between the parameters that the loss depends on and those reachable from `named_parameters()`.
 
-    ## When it stays silent
+    ## When it is not reported
     When the parameters are registered another way (`register_parameter`, an attribute, a `ParameterList` of the list),
     when none of them is trained, when the owner is no module, and when they were passed in from outside.
 

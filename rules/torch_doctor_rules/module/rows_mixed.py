@@ -86,7 +86,7 @@ class RowsMixed(Rule):
     On a copy of the model in evaluation mode one row of the batch is replaced by another: other rows of what the layer or the
     view gives change, or of what is normalised. Where none does, it is refuted.
 
-    ## When it stays silent
+    ## When it is not reported
     Where rows come in their stored order, which may be that of time; for batches of one row, and those that a `collate_fn`
     of the script puts together; where it is not certain in which dimension the batch lies; for batch norm, be it
     torch's or written by hand, similarities between rows, attention between rows of a single step, norms whose result no loss

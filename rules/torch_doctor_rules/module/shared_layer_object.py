@@ -74,7 +74,7 @@ class SharedLayerObject(Rule):
     ## How the probe confirms it
     The list of the built module holds one object several times; it counts the parameters that are missing.
 
-    ## When it stays silent
+    ## When it is not reported
     When the layer has nothing to train (activations, pooling, dropout), when the list is not made into layers of a module,
     when the layers are copied (`copy.deepcopy`), and when sharing is on purpose: one arm of a choice, a name that says so,
     or one layer that `forward` applies in a loop.

@@ -73,7 +73,7 @@ class TrainMethodOverridden(Rule):
     ## How the probe confirms it
     The method of the class that was built cannot be called as torch calls it, or updates parameters when it runs.
 
-    ## When it stays silent
+    ## When it is not reported
     When nothing in the model cares about its mode and nobody sets it; when the method sets the mode and calls its base (to
     keep batch norm frozen, say), hands the call on to a part, or does nothing; when the class is no module, and when it
     derives from a framework's class that gives the name a meaning.

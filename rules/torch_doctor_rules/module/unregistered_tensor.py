@@ -74,7 +74,7 @@ class UnregisteredTensor(Rule):
     In the model's first forward it follows the tensors that its modules keep and have not registered: which of them are
     combined with others. It counts the numbers that are in no `state_dict()`.
 
-    ## When it stays silent
+    ## When it is not reported
     When `forward` moves the tensor itself or makes it anew, when somebody else assigns the attribute, when the constructor
     is given it or puts it on a device, for single numbers, indices and empty tensors, for what `forward` does not use, and
     for modules that define how they move.

@@ -66,7 +66,7 @@ class ZeroInitialisedWeights(Rule):
     After some updates the rows of the layer's weight are still equal to each other. A parameter that a module multiplies with
     is looked at by columns, too.
 
-    ## When it stays silent
+    ## When it is not reported
     For biases, norms and embeddings, for layers of one unit and frozen ones, and where only one of two layers in a row is
     constant: last layers, residual branches, LoRA and zero convolutions that start at zero come apart with the first update.
     In a row are linear and convolutional layers, and products with parameters, with nothing but functions, norms and layers

@@ -54,7 +54,7 @@ class CudnnFlagsClash(Rule):
     ## How the probe confirms it
     It does not: which algorithm is the fastest differs from machine to machine.
 
-    ## When it stays silent
+    ## When it is not reported
     Where the two are set on different paths, where the first is set on some paths only (as `deterministic` for those who
     give a seed), where a variable decides one of them, and where one is switched off again.
 

@@ -71,7 +71,7 @@ class DebugModeLeftOn(Rule):
     ## How the probe confirms it
     The mode is on at every backward pass of the run.
 
-    ## When it stays silent
+    ## When it is not reported
     Where a flag or an argument decides, where some training goes without it, for a profiler with a schedule, and for one
     that records a single loop of steps.
 

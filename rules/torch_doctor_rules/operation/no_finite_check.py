@@ -76,7 +76,7 @@ class NoFiniteCheck(Rule):
     ## How the probe confirms it
     It does not: a few steps do not show what comes after days.
 
-    ## When it stays silent
+    ## When it is not reported
     Where anything is tested for NaN or Inf, a gradient scaler skips such steps, anomaly detection is on, the loss goes into
     a function that is out of sight or comes from there, or a framework owns the loop; and for loops that are not epochs of
     batches. A loop is long from ten epochs on: where the script does not say how many there are, not even as the default of

@@ -63,7 +63,7 @@ class NoSeed(Rule):
     ## How the probe confirms it
     The run trains, and neither torch nor `random` nor numpy is ever given a seed.
 
-    ## When it stays silent
+    ## When it is not reported
     Where anything is seeded at all, also by a function of another library, where a framework owns the loop, and for
     functions that nobody in sight calls, and in tests.
 

@@ -69,7 +69,7 @@ class SyncEveryStep(Rule):
     ## How the probe confirms it
     The number is read in a loop that trains a model on a GPU; the CPU may stand in for it.
 
-    ## When it stays silent
+    ## When it is not reported
     Where the number is read every few steps, or after the loop; where the step is tested for NaN or Inf, which needs it at
     once; where each step takes all the data, so that it is an epoch; in evaluation; for numbers that do not come from the
     forward that is trained, as the actions of an agent; and for models of which nothing shows that they are on a GPU. Of

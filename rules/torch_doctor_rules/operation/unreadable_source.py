@@ -42,7 +42,7 @@ class UnreadableSource(Rule):
     ## How the probe confirms it
     It does not: a file that Python cannot read cannot be run.
 
-    ## When it stays silent
+    ## When it is not reported
     For IPython's magics and shell commands in notebooks, for files that do not mention torch (a notebook that was cut
     short may have mentioned it), for templates (`{{ cookiecutter.name }}/train.py`), and at all cells of a notebook but
     the first that is not valid.

@@ -57,7 +57,7 @@ class UnusedSuppression(Rule):
     ## How the probe confirms it
     It does not: a run shows no comments. With `--probe`, a comment is also used where it suppresses what only a run finds.
 
-    ## When it stays silent
+    ## When it is not reported
     For comments that suppress everything (`# noqa`, `# torch-doctor: ignore-file`), for codes of other tools, for rules that
     did not speak in the file (they are not selected, or ignored for it) and those that only a run can show, for files
     that are not valid Python, and with `--ignore-noqa`, `--shard`, or where the scan could not look at everything. Without

@@ -74,7 +74,7 @@ class AccumulationNotScaled(Rule):
     Several backward passes of the line come before one step, each of a mean loss with nothing in its graph that divides
     it. A loss that is divided, or one step for every backward pass, refutes it.
 
-    ## When it stays silent
+    ## When it is not reported
     For losses that are divided or weighted in any way, summed, or written by hand; where gradients are changed before the
     step; under frameworks that divide the loss themselves. A criterion that callers out of sight hand in is taken for a
     mean, as most are, unless the script builds one that is none.

@@ -68,7 +68,7 @@ class AccumulationTailDropped(Rule):
     Two windows of one length K end in one pass through the loader, whose real length K does not divide. Where it does,
     that refutes the finding. That no step came after the loop proves nothing, for the run may have ended the loop early.
 
-    ## When it stays silent
+    ## When it is not reported
     Where the test says more than every K-th batch, where a counter goes on from epoch to epoch, where anything else may step
     in the loop, or behind it before more gradients come, be it code out of sight that gets the optimizer, and for loaders
     whose length K is seen to divide. Where the batches come

@@ -89,7 +89,7 @@ class AdapterWiring(Rule):
     It finds the adapters of peft and loralib, and modules that are built around a layer and add to it the product of two
     small matrices, one of which begins at zero; and compares both kinds of weights before and after the steps.
 
-    ## When it stays silent
+    ## When it is not reported
     When only a part of what is adapted trains (norms, biases, embeddings, a head); for several adapters of one layer, which
     may share it on purpose; for an adapter that trains in another phase of the script, or is frozen by itself; where the
     optimizer has nothing of the adapter (TDR114 speaks); and for adapters of libraries other than peft and loralib that the

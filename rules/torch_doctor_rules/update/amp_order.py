@@ -91,7 +91,7 @@ class AmpOrder(Rule):
     At the call the gradients are those of a loss that the scaler multiplied, or not, against what the protocol wants; a
     missing update shows when torch refuses the next step. Calls in the right order refute it.
 
-    ## When it stays silent
+    ## When it is not reported
     For scalers that are switched off, and arms of an undecided branch that may be those without one; for frameworks that
     unscale before they clip or go backward themselves; where the gradients are changed by hand, the scaler goes out of sight
     or something is not followed; for a step and a backward pass of other parameters, or in other passes of a loop; and for

@@ -70,7 +70,7 @@ class ClipMisplaced(Rule):
     When the call runs, no backward pass lies between the last step and it, or another one comes before the next step.
     Calls that each come between a backward pass and its step refute it.
 
-    ## When it stays silent
+    ## When it is not reported
     For the norm alone (`max_norm=float("inf")`); for gradients of other parameters than those of the backward pass and
     of the step; for a clipping between two different backward passes; where a backward pass or a step is out of sight.
 

@@ -72,7 +72,7 @@ class CustomBackwardWrong(Rule):
     It calls the function with float64 copies of what the script calls it with, and compares what `backward` gives with
     differences of `forward`, for eighths of the numbers: at least seven have to disagree. torch counts the gradients.
 
-    ## When it stays silent
+    ## When it is not reported
     For a `backward` that is no derivative on purpose: where `forward` passes its input on (gradient reversal, scaling and
     clipping), takes some of its numbers (clamps, masks), goes in steps (straight-through estimators, surrogates of spikes),
     draws random numbers, or does not depend on one of its inputs; where gradients are left out as None or zeros, differ at

@@ -74,7 +74,7 @@ class ExplodingOrVanishingGradient(Rule):
     10,000 and over 1,000 times the first. They vanish when in every pass, in a model of at least four layers, the norm of
     both the first two is below 1e-8 of the last one's, and not zero.
 
-    ## When it stays silent
+    ## When it is not reported
     Where anything clips gradients, under a gradient scaler, for fewer than three passes, where data or weights are made up,
     and where another finding explains it.
 

@@ -65,7 +65,7 @@ class FrozenPartChanges(Rule):
     It compares the running means of frozen batch norm before and after each training forward, beside weights that stay
     what they are, and frozen parameters that have a gradient before and after each step.
 
-    ## When it stays silent
+    ## When it is not reported
     When the batch norm's own parameters train, or it alone is frozen; when it was put into training mode by itself, or has a
     momentum of 0 or None; for what is unfrozen later, and what the script moves itself (the averages of a teacher, the second
     encoder of a contrastive pair); where no loss goes backward (statistics that are renewed on purpose; TDR401 speaks of

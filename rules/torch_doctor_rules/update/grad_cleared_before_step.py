@@ -65,7 +65,7 @@ class GradClearedBeforeStep(Rule):
     At the `step()` after it no parameter of the optimizer has a gradient, although a `backward()` of the same iteration
     had filled them. Gradients at that step refute the finding.
 
-    ## When it stays silent
+    ## When it is not reported
     When the clearing belongs to another optimizer or model, when it happens on a path that skips the step (a batch
     with bad gradients), when a step or another `backward()` lies between, or when something on the way is out of
     sight.

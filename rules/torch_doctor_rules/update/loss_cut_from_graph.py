@@ -63,7 +63,7 @@ class LossCutFromGraph(Rule):
     The loss that goes backward is a tensor without a history, beside a model whose output never goes backward; or
     `backward()` refuses it because it has no graph. Of a parameter: no backward pass gave it a gradient.
 
-    ## When it stays silent
+    ## When it is not reported
     When some forward is still behind the loss (detached advantages, targets and discriminator inputs), when what was cut
     goes backward by itself, and when it is not all in sight what the loss is made of. For a parameter that is frozen, changed
     by hand, in no optimizer, or used in any other way. TDR119 and TDR118 leave to this rule what it reports.

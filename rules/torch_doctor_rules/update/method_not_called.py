@@ -80,7 +80,7 @@ class MethodNotCalled(Rule):
     ## How the probe confirms it
     The line is executed and the method does not run.
 
-    ## When it stays silent
+    ## When it is not reported
     When the expression is used (passed on, assigned, compared) or its object is not known to be an optimizer, a
     scheduler, a scaler, a module, a tensor or torch itself. What the missing call leads to is not reported beside it;
     what hides behind it is.

@@ -62,7 +62,7 @@ class MissingBackward(Rule):
     ## How the probe confirms it
     At every `step()` of the run no parameter of the optimizer has a gradient; one that has refutes the finding.
 
-    ## When it stays silent
+    ## When it is not reported
     When the loop computes no loss of the model (a learning-rate schedule that is only plotted), when the step has a
     closure that goes backward or is not in sight, and when the model, its optimizer or its outputs go to code that cannot
     be followed and may do it; code that makes an optimizer or a scheduler of them does nothing else.

@@ -66,7 +66,7 @@ class MissingStep(Rule):
     `backward()` gave gradients in several batches, and neither the optimizer nor another one that has these parameters
     stepped once. A step refutes the finding.
 
-    ## When it stays silent
+    ## When it is not reported
     When the optimizer may be stepped out of sight before the gradients are cleared (one that is built out of sight
     is reported where every iteration clears its gradients, computes them, and nothing steps); when another thread
     got the optimizer before, which may step it; when gradients are assigned that no forward pass in sight led to;

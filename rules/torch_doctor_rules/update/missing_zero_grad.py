@@ -67,7 +67,7 @@ class MissingZeroGrad(Rule):
     A hook on the parameters runs before gradients are added. At the first `backward()` after a step it finds the old
     gradient still there, step after step; the evidence is its size beside that of this batch's own gradient.
 
-    ## When it stays silent
+    ## When it is not reported
     When anything on the way may clear the gradients (the optimizer, the module, `p.grad = None`, a helper, a step
     closure, a call that cannot be followed, a generator that is counted), where the sum is cleared before any step applies
     it (an optimizer's own pass after that of another loss), while gradients are accumulated for one step,

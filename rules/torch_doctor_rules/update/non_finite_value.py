@@ -84,7 +84,7 @@ class NonFiniteValue(Rule):
     though its input is, runs once more on a copy, operation by operation: the first one that makes such a value has the line.
     So does the one whose derivative is not finite, where only the gradients are not: the nodes of the copy's graph tell.
 
-    ## When it stays silent
+    ## When it is not reported
     For infinities that mask (`masked_fill` before a softmax) as long as the model's answer is finite, for what goes neither
     backward nor into a score (batches that the script leaves out), for gradients that a gradient scaler takes notice of, and
     where data or weights are made up.

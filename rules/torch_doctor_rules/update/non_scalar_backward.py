@@ -64,7 +64,7 @@ class NonScalarBackward(Rule):
     ## How the probe confirms it
     `backward()` refuses a loss of several numbers. A `backward()` that works on that line refutes the finding.
 
-    ## When it stays silent
+    ## When it is not reported
     When the loss is reduced on any path, passes through a function that is not known, when items of it are taken, and
     when `backward(gradient)` says how to weigh the numbers.
 

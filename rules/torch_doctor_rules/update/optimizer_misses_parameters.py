@@ -60,7 +60,7 @@ class OptimizerMissesParameters(Rule):
     By identity: the parameters that get gradients against those that the optimizers have. A layer that still has the
     weights that it was built with, gets gradients, and is in no optimizer is reported by the run alone.
 
-    ## When it stays silent
+    ## When it is not reported
     When an optimizer has some of the model on purpose (a new head on a body that was built before it), when another
     optimizer or an update by hand moves the rest in the same loops, for parts that got other weights than they were built
     with (a loaded model, a target network), when a parameter group is added, and where an optimizer or the model goes out

@@ -69,7 +69,7 @@ class OptimizerRebuiltInLoop(Rule):
     The line builds an optimizer over the same parameters in two passes of the loop, and the first of them has stepped.
     Optimizers over other parameters each time refute it.
 
-    ## When it stays silent
+    ## When it is not reported
     For SGD without momentum, which has nothing to lose; for a model that is built, copied, reset or loaded in the same
     pass; for stages with epochs of their own; behind a condition that the step does not share; where the state of the
     one before is passed on with `load_state_dict`; for a scheduler that is told each time where training stands.

@@ -77,7 +77,7 @@ class ParameterNeverUpdated(Rule):
     The source alone shows it where all that an optimizer has is frozen when it steps. The freezing is reported where it comes
     after the optimizer took the parameters, else the optimizer, with the line since which they are frozen.
 
-    ## When it stays silent
+    ## When it is not reported
     While a scheduler keeps the learning rate at zero and raises it in the next 50,000 steps, where the script sets
     rates itself, where a gradient scaler skipped the steps, for single frozen parameters in a group that moves, for frozen
     groups of a script that unfreezes anything, before the second step, and where another finding explains it. By the source

@@ -79,7 +79,7 @@ class ParameterWithoutGradient(Rule):
     its model and those that left it a gradient that is not zero. A member of a `ModuleList` that no line of the script
     reaches (`for layer in self.layers[:-1]`) gets none either.
 
-    ## When it stays silent
+    ## When it is not reported
     For frozen parameters, those of no optimizer, other layers that did not run or ran under `no_grad` (teachers, averaged
     copies), parts of a library's model, where a test that later passes decide may bring more into the loss (`if epoch >= 5:
     loss = loss + extra`), what gets its first gradient a step later (a gate that begins at zero), what the script renews

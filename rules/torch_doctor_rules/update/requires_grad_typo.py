@@ -64,7 +64,7 @@ class RequiresGradTypo(Rule):
     ## How the probe confirms it
     The line runs, what it sets the attribute on is a tensor or a module, and torch has no such attribute there.
 
-    ## When it stays silent
+    ## When it is not reported
     For attributes of the project's own: those that a module's class defines, sets on `self` or was given when it was
     built. Where it is not known that the object is a tensor or a module. For `False` on a tensor that records no gradients
     anyway, as those that `torch.zeros` makes.

@@ -70,7 +70,7 @@ class SchedulerBeforeOptimizer(Rule):
     The scheduler steps, and its optimizer has not stepped once so far and does so afterwards. A step of the optimizer
     before each of the scheduler's refutes it.
 
-    ## When it stays silent
+    ## When it is not reported
     For a step that gets its epoch or a metric, for `ReduceLROnPlateau`, and for a schedule that is built anew in each pass
     and told where training stands; for calls behind a condition that the
     optimizer's step does not share (`if epoch > 0: scheduler.step()` at the top of an epoch is right); for loops without

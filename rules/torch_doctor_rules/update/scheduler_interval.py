@@ -80,7 +80,7 @@ class SchedulerInterval(Rule):
     the schedule is a multiple of the batches of an epoch. For `ReduceLROnPlateau`, batch after batch gives it the same score.
     An epoch of one batch refutes it, a schedule of any other length, and a score that changes.
 
-    ## When it stays silent
+    ## When it is not reported
     Where the numbers do not tell what is counted: a bare `T_max=100`, an `ExponentialLR`, a `LambdaLR`,
     `StepLR(optimizer, 3000)` in the batch loop, and steps that lie far apart within a long loop or a small epoch. For a step
     that gets its epoch (`step(epoch + i / len(loader))`), one behind a condition on the batch's number or on a setting, and a

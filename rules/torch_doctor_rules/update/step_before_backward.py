@@ -65,7 +65,7 @@ class StepBeforeBackward(Rule):
     ## How the probe confirms it
     At the first `step()` no parameter has a gradient, or at every step the gradients are older than the batch.
 
-    ## When it stays silent
+    ## When it is not reported
     In a loop that is merely shifted by one (`step`, `zero_grad`, forward, `backward`, with a first `backward()` before
     the loop), for steps with a closure, for a step behind a condition, and where something earlier is out of sight.
 

@@ -65,7 +65,7 @@ class TrainingUnderNoGrad(Rule):
     ## How the probe confirms it
     The forward runs with autograd off, and `backward()` refuses its loss or reaches no parameter.
 
-    ## When it stays silent
+    ## When it is not reported
     When another forward behind the loss is recorded (frozen encoders, teachers and targets under `no_grad`) and no optimizer
     was given this module to train, or its weights were loaded; when the module has nothing to train, when it is recorded
     elsewhere, and where it is not known whether autograd records.

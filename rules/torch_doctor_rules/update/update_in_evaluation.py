@@ -68,7 +68,7 @@ class UpdateInEvaluation(Rule):
     ## How the probe confirms it
     After `eval()` the optimizer that trains the model on other batches steps in this pass.
 
-    ## When it stays silent
+    ## When it is not reported
     When the pass is not preceded by `eval()` of the whole model, when no pass over other data trains it in training mode,
     when another optimizer steps (a fast adaptation of a copy, an attack on the inputs), and for gradients that nobody
     applies.

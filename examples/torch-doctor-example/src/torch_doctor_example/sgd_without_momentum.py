@@ -33,7 +33,7 @@ class SgdWithoutMomentum(Rule):
     ## How the probe confirms it
     The optimizer that is built there has a momentum of 0; one with momentum refutes it.
 
-    ## When it stays silent
+    ## When it is not reported
     For every other optimizer, and where nobody can tell which momentum it is given.
 
     ## References

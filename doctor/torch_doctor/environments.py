@@ -61,8 +61,8 @@ def candidates(project: Path) -> Iterator[Candidate]:
     for name in NAMES:
         on_path = _on_path(name)
         if on_path:
-            yield Candidate(Path(on_path).absolute(), f"`{name}` of the shell")
-    yield Candidate(Path(sys.executable), "torch-doctor's own")
+            yield Candidate(Path(on_path).absolute(), f"`{name}` on PATH")
+    yield Candidate(Path(sys.executable), "torch-doctor's own interpreter")
 
 
 def _on_path(name: str) -> str | None:

@@ -110,7 +110,7 @@ def probed(script: Path, part: Runnable, rules: Sequence[Rule], how: Probing, at
     from torch_doctor.probe.launch import usual_memory  # noqa: PLC0415 - as above
 
     if attention.stop.asked:
-        return Outcome(ending="the scan was interrupted before its turn")
+        return Outcome(ending="the scan was interrupted before this script was run")
     project = part.project
 
     def placed(site: Site) -> Site:

@@ -126,7 +126,7 @@ class Rule(abc.ABC):
     excuses it. `needs_end`: nor where the run broke off, because what is missing might have come later. `compares_ranks`: a run
     in several processes may say what one cannot. `yields_to` names the codes whose finding at the very same place says more
     than one of this rule, `step_of` those of whose trail such a finding is a step. `shown_by`: what has to happen at its place
-    to show the bug or that there is none, in words that follow "the run saw no". `meant`: what was meant where a finding is;
+    to show the bug or that there is none, in words that follow "the probe run had no". `meant`: what was meant where a finding is;
     other bugs may hide behind it. `fix_changes`: the figures that a fix may change.
     """
 

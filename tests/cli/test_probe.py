@@ -132,7 +132,7 @@ def test_a_script_that_fails_by_itself_shows_where_and_keeps_its_verdicts(run: R
     assert outcome.status == 1
     assert "= probe: confirmed" in outcome.out
     assert (
-        "warning: train.py fails by itself: KeyError: 'metrics'\n"
+        "warning: train.py fails on its own: KeyError: 'metrics'\n"
         "    train.py:16 in <module>: end()\n"
         "    train.py:15 in end: raise KeyError('metrics')\n"
     ) in outcome.err
@@ -145,7 +145,7 @@ def test_where_it_cannot_run_the_source_speaks_alone(run: Run, write: Callable[.
     assert "probe:" not in outcome.out
     assert (
         f"warning: the probe could not run train.py, what the source says stands: {no_torch} (--python) has no torch: "
-        "give the script's interpreter with `--python`\n"
+        "pass the script's interpreter with `--python`\n"
     ) in outcome.err
 
 
@@ -160,8 +160,8 @@ def test_where_it_is_required_that_is_an_error(run: Run, write: Callable[..., Pa
 @pytest.mark.parametrize(
     ("source", "how"),
     [
-        ("print({}['rate'])\n" + BAD, "fails by itself"),
-        ("x = = 1\n" + BAD, "fails by itself"),
+        ("print({}['rate'])\n" + BAD, "fails on its own"),
+        ("x = = 1\n" + BAD, "fails on its own"),
     ],
 )
 def test_a_script_that_does_not_come_to_torch_could_not_be_run(
@@ -195,25 +195,25 @@ def test_a_script_that_fails_at_a_confirmed_line_is_told_with_its_finding(
     outcome = run("scan", "train.py", option, "--output-format", "concise")
     assert outcome.status == status
     assert (
-        f"{word}: train.py fails by itself: RuntimeError: all elements of input should be between 0 and 1"
+        f"{word}: train.py fails on its own: RuntimeError: all elements of input should be between 0 and 1"
         in outcome.err
     )
-    assert outcome.err.count("TDR205 bce-on-logits is confirmed there") == 1
+    assert outcome.err.count("TDR205 bce-on-logits is confirmed at this line") == 1
 
 
 def test_a_gpu_that_is_not_there_is_one_clear_line(run: Run, write: Callable[..., Path]) -> None:
     write("train.py", BAD)
     outcome = run("scan", "train.py", "--probe=require", "--device", "cuda")
     assert outcome.status == 2
-    assert f"error: the probe could not run train.py: {Path(sys.executable).parent}" in outcome.err
-    assert "sees no GPU" in outcome.err
+    assert f"error: the probe could not run train.py: torch of {Path(sys.executable).parent}" in outcome.err
+    assert "finds no GPU" in outcome.err
 
 
 def test_a_script_that_never_ends_is_stopped_and_keeps_its_verdicts(run: Run, write: Callable[..., Path]) -> None:
     write("train.py", BAD + "import time\nwhile True:\n    time.sleep(0.01)\n")
     outcome = run("scan", "train.py", "--probe", "--probe-timeout", "4")
     assert "= probe: confirmed" in outcome.out
-    assert "train.py did not come to its end in 4 s and was stopped (see `--probe-timeout`)" in outcome.err
+    assert "train.py did not finish within 4 s and was stopped (see `--probe-timeout`)" in outcome.err
 
 
 def test_a_script_that_takes_too_much_memory_is_stopped(run: Run, write: Callable[..., Path]) -> None:
@@ -231,7 +231,7 @@ def test_nothing_is_written(run: Run, write: Callable[..., Path], folder: Path) 
         "train.py",
         GOOD + "torch.save(model.state_dict(), 'model.pt')\nassert torch.load('model.pt', weights_only=True)\n",
     )
-    assert run("scan", "train.py", "--probe").err.count("fails by itself") == 0
+    assert run("scan", "train.py", "--probe").err.count("fails on its own") == 0
     assert [path.name for path in folder.iterdir()] == ["train.py"]
 
 

@@ -51,7 +51,7 @@ def goes_on():
             os.write(number, LINES * 300)
 threading.Thread(target=goes_on, daemon=True).start()
 """,
-        "bytes to a descriptor that the probe tells of it through; they were left out",
+        "bytes to the probe's file descriptor; they were ignored",
     ),
     "writes events through what it finds of the agent": (
         EVENTS
@@ -275,11 +275,11 @@ again()
     ),
     "with last words for a terminal": (
         "import sys\nprint('\\x1b]0;title\\x07last')\nsys.exit(3)\n",
-        "its last words: \\x1b]0;title\\x07last\n",
+        "last line of output: \\x1b]0;title\\x07last\n",
     ),
     "with a command for a terminal": (
         "import os\nos.system('a\\x1b[2J\\nerror: forged')\nos._exit(4)\n",
-        "refused: the command `a\\x1b[2J\\nerror: forged`\n",
+        "blocked: the command `a\\x1b[2J\\nerror: forged`\n",
     ),
     "with a failing hook": (
         """
@@ -291,7 +291,7 @@ atexit.register(hook)
 threading.Thread(target=lambda: sys.exit(3)).start()
 raise ValueError("mine")
 """,
-        "fails by itself: ValueError: mine\n",
+        "fails on its own: ValueError: mine\n",
     ),
 }
 HANGS = {
@@ -362,7 +362,7 @@ def test_a_script_cannot_keep_its_bug_from_being_confirmed(
     outcome = misbehaves(scripted(attack))
     assert "confirmed" in outcome.out
     assert said in outcome.err
-    assert "came to 6 updates" in outcome.err
+    assert "reached 6 optimizer steps" in outcome.err
     assert "status" not in outcome.err
 
 
@@ -382,12 +382,12 @@ def test_forged_events_accuse_nobody(misbehaves: Callable[..., Any]) -> None:
     attack = CONFIRMED["writes events to all that is open"][0].replace('"ZeroGrad"', '"Backward"')
     outcome = misbehaves(scripted(attack, cleared="    optimizer.zero_grad()\n"))
     assert outcome.status == 0
-    assert "came to 6 updates" in outcome.err
+    assert "reached 6 optimizer steps" in outcome.err
 
 
 def test_much_that_is_printed_is_no_reason_to_wait(misbehaves: Callable[..., Any]) -> None:
     outcome = misbehaves(BUG + "import os\nfor _ in range(200):\n    os.write(1, bytes(1 << 20))\n")
-    assert "came to 6 updates" in outcome.err
+    assert "reached 6 optimizer steps" in outcome.err
     assert "confirmed" in outcome.out
 
 
@@ -421,7 +421,7 @@ def test_what_leaves_the_script_is_refused(misbehaves: Callable[..., Any]) -> No
     Path("ps").chmod(0o755)
     outcome = attempted(misbehaves, REFUSED)
     assert outcome.err.count("not done:") == len(REFUSED)
-    assert outcome.err.count("refused: ") >= len(REFUSED) - 4
+    assert outcome.err.count("blocked: ") >= len(REFUSED) - 4
 
 
 @pytest.mark.skipif(not fenced(), reason="the system has no Landlock")
@@ -452,7 +452,7 @@ def test_scripts_that_hear_nothing_are_ended(misbehaves: Callable[..., Any]) -> 
     outcome = misbehaves(BUG, *HANGS, "--probe-timeout", "4", "--jobs", str(len(HANGS) + 1))
     assert outcome.out.count("confirmed") >= 1 + len(HANGS)
     for name in HANGS:
-        assert f"{name} did not come to its end in 4 s and was stopped" in outcome.err
+        assert f"{name} did not finish within 4 s and was stopped" in outcome.err
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere shared memory is not to be seen")

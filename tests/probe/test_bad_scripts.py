@@ -137,7 +137,7 @@ def test_scripts_without_end_are_ended(misbehaves: Callable[..., Any]) -> None:
     assert outcome.status == 1
     assert outcome.out.count("[TDR101] missing-zero-grad") == 1 + len(ENDLESS)
     for name in ENDLESS:
-        assert f"{name} did not come to its end in 4 s and was stopped" in outcome.err
+        assert f"{name} did not finish within 4 s and was stopped" in outcome.err
     assert "train.py did not" not in outcome.err
 
 

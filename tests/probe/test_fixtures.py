@@ -147,8 +147,8 @@ ENDS_EARLY = {
     "TDR402/ok_deepspeed_engine.py": "No module named 'deepspeed'",
     "TDR502/bad_gan_logs.fixed.py": "KeyError: 10",  # it reads what a pass writes that the probe leaves out
     "TDR701/ok_order_of_a_phase_out_of_sight.py": "training mode is expected to be boolean",
-    "TDR707/ok_each_sample_alone.py": "what was never read has no `backward`",
-    "TDR707/ok_fitted_on_training_rows.py": "what was never read has no `backward`",
+    "TDR707/ok_each_sample_alone.py": "values that could not be read have no `backward`",
+    "TDR707/ok_fitted_on_training_rows.py": "values that could not be read have no `backward`",
     "TDR708/ok_hub_split_before.py": "default_collate: batch must contain",
     "TDR708/ok_hub_training_score.py": "default_collate: batch must contain",
     "TDR713/ok_fitted_for_each_model.py": "what was never read has no `parameters`",

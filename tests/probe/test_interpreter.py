@@ -72,7 +72,7 @@ def test_the_order_is_active_then_project_then_shell_then_own(
     origins.append(interpreter("", project).origin)
     monkeypatch.setenv("VIRTUAL_ENV", str(python("active/bin/python", GOOD).parent.parent))
     origins.append(interpreter("", project).origin)
-    assert origins == ["torch-doctor's own", "`python` of the shell", "the project's .venv", "$VIRTUAL_ENV"]
+    assert origins == ["torch-doctor's own interpreter", "`python` on PATH", "the project's .venv", "$VIRTUAL_ENV"]
 
 
 def test_an_environment_without_torch_is_passed_over(
@@ -92,18 +92,18 @@ def test_where_none_has_torch_all_are_named(
     monkeypatch.setattr(sys.modules[interpreter.__module__], "_own_torch", lambda: "")
     with pytest.raises(NoInterpreterError) as raised:
         interpreter("", tmp_path)
-    assert str(raised.value) == f"none of {active}, {own} has torch: give the script's interpreter with `--python`"
+    assert str(raised.value) == f"none of {active}, {own} has torch: pass the script's interpreter with `--python`"
 
 
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (NO_TORCH, "(--python) has no torch: give the script's interpreter with `--python`"),
+        (NO_TORCH, "(--python) has no torch: pass the script's interpreter with `--python`"),
         ('[[3, 8], "2.4.0"]', "is Python 3.8; the probe needs 3.10 or later"),
         ('[[3, 12], "2.3.1+cpu"]', "has torch 2.3.1+cpu; the probe needs 2.4 or later"),
-        ("hello", "(--python) does not run as a Python: give another with `--python`"),
-        ("", "(--python) does not run as a Python: give another with `--python`"),
-        ("[1]", "(--python) does not run as a Python: give another with `--python`"),
+        ("hello", "(--python) is not a working Python interpreter: pass another with `--python`"),
+        ("", "(--python) is not a working Python interpreter: pass another with `--python`"),
+        ("[1]", "(--python) is not a working Python interpreter: pass another with `--python`"),
     ],
 )
 def test_one_that_cannot_run_it_is_one_clear_line(

@@ -43,7 +43,7 @@ def test_a_run_is_a_trace_and_a_remark_on_who_ran_it(outcome: Callable[..., Outc
     assert len(done.trace.of(Stepped)) == 1
     assert done.ending == ""
     assert done.remarks[0].startswith("train.py ran for ")
-    assert f"came to 1 update: Python 3.12.1 with torch 2.9.0, {sys.executable} (--python)" in done.remarks[0]
+    assert f"reached 1 optimizer step: Python 3.12.1 with torch 2.9.0, {sys.executable} (--python)" in done.remarks[0]
     assert done.output == "hello\n"
 
 
@@ -59,26 +59,28 @@ def test_what_was_seen_before_a_crash_is_kept(outcome: Callable[..., Outcome]) -
     assert done.trace is not None
     assert done.trace.run is not None
     assert done.trace.run.end.how == "killed"
-    assert done.ending == "train.py ended without a word: signal SIGABRT"
+    assert done.ending == "train.py ended without an error message: signal SIGABRT"
 
 
 def test_a_crash_before_anything_was_seen_is_a_run_that_could_not_be(outcome: Callable[..., Outcome]) -> None:
     done = outcome(does="print('cannot import name Foo'); sys.exit(1)")
     assert done.trace is None
-    assert done.ending == "train.py ended without a word: status 1; its last words: cannot import name Foo"
+    assert (
+        done.ending == "train.py ended without an error message: status 1; last line of output: cannot import name Foo"
+    )
 
 
 def test_lines_that_cannot_be_read_are_told_of(outcome: Callable[..., Outcome]) -> None:
     done = outcome(HELLO, PLACE, "nonsense", STEP, '{"t":"event"', END)
     assert done.trace is not None
     assert len(done.trace.of(Stepped)) == 1
-    assert done.remarks[1:] == ("train.py: 2 lines of what the probe wrote could not be read; please report it",)
+    assert done.remarks[1:] == ("train.py: 2 lines of the probe's recording could not be read; please report it",)
 
 
 def test_a_gpu_that_was_asked_for_and_is_not_there(outcome: Callable[..., Outcome]) -> None:
     done = outcome(HELLO, PLACE, STEP, END, device="cuda")
     assert done.trace is None
-    assert done.ending == f"{sys.executable} has a torch that sees no GPU: leave out `--device`"
+    assert done.ending == f"torch of {sys.executable} finds no GPU: omit `--device`"
 
 
 def test_an_interpreter_that_is_not_there(tmp_path: Path) -> None:

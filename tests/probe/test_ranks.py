@@ -153,7 +153,7 @@ def test_each_process_runs_its_own_rank(run: Run, write: Callable[..., Path], st
         "rank 1 of 2 1 2",
     ]
     assert "train.py ran for " in outcome.err
-    assert "in 2 processes on the CPU and came to 5 updates" in outcome.err
+    assert "in 2 processes on the CPU and reached 5 optimizer steps" in outcome.err
     assert "gloo, 2 processes on the CPU instead of `init_process_group` (the backend nccl)" in outcome.err
 
 
@@ -232,7 +232,7 @@ def test_a_process_that_fails_is_named_and_ends_the_others(run: Run, write: Call
     write("train.py", HEAD + "    if rank == 1:\n        raise ValueError('no')\n    dist.barrier()\n" + LAUNCHED)
     outcome = run("scan", "train.py", "--probe", "--probe-processes", "2", "--isolated")
     assert outcome.status == 0
-    assert "train.py (rank 1 of 2) fails by itself: ValueError: no" in outcome.err
+    assert "train.py (rank 1 of 2) fails on its own: ValueError: no" in outcome.err
     assert "train.py:21 in main: raise ValueError('no')" in outcome.err
 
 
@@ -271,7 +271,7 @@ def test_a_process_that_is_killed_is_named(run: Run, write: Callable[..., Path])
     does = "    if rank == 1:\n        os.kill(os.getpid(), 11)\n    dist.barrier()\n"
     write("train.py", HEAD + does + LAUNCHED)
     outcome = run("scan", "train.py", "--probe", "--probe-processes", "2", "--isolated")
-    assert "train.py (rank 1 of 2) ended without a word: signal SIGSEGV" in outcome.err
+    assert "train.py (rank 1 of 2) ended without an error message: signal SIGSEGV" in outcome.err
 
 
 @pytest.mark.usefixtures("farm")
@@ -287,9 +287,9 @@ def test_those_that_hang_end_at_the_deadline_and_leave_nothing(
     outcome = run("scan", "one.py", "each.py", *options)
     assert time.monotonic() - began < 34
     for name in ("one.py", "each.py"):
-        assert f"{name} did not come to its end in 14 s and was stopped" in outcome.err
-        assert f"when its time was over: rank 0 at {name}:" in outcome.err
-    assert outcome.err.count("came to 5 updates") == 2
+        assert f"{name} did not finish within 14 s and was stopped" in outcome.err
+        assert f"at the time limit: rank 0 at {name}:" in outcome.err
+    assert outcome.err.count("reached 5 optimizer steps") == 2
     assert left(folder) == []
     assert list((folder / "scratch").iterdir()) == []
 
@@ -305,7 +305,7 @@ def test_the_memory_of_all_processes_counts(run: Run, folder: Path, write: Calla
     write("train.py", HEAD + does + LAUNCHED)
     outcome = run("scan", "train.py", "--probe", "--probe-processes", "2", "--isolated", "--probe-memory", "1400")
     assert "train.py used more than 1400 MiB of memory and was stopped (see `--probe-memory`)" in outcome.err
-    assert "came to 5 updates" in outcome.err  # which fit
+    assert "reached 5 optimizer steps" in outcome.err  # which fit
     assert left(folder) == []
 
 

@@ -30,7 +30,7 @@ def test_who_ran_it_how_long_and_how_far() -> None:
     run = Run(python="3.12.1", torch="2.9.0", device="cpu")
     python = Interpreter(Path("/venv/bin/python"), "$VIRTUAL_ENV")
     assert remarks.ran("train.py", Trace("train.py", run=run), python, 2.62) == (
-        "train.py ran for 2.6 s on the CPU and came to 0 updates: Python 3.12.1 with torch 2.9.0, "
+        "train.py ran for 2.6 s on the CPU and reached 0 optimizer steps: Python 3.12.1 with torch 2.9.0, "
         "/venv/bin/python ($VIRTUAL_ENV)"
     )
 
@@ -43,7 +43,7 @@ def test_everything_that_was_not_as_it_would_be_is_a_line() -> None:
     )
     assert list(remarks.differences("train.py", run)) == [
         "train.py:3:1: the CPU instead of `cuda` (there is none)",
-        "train.py:3:1: refused: a connection to example.org:80",
+        "train.py:3:1: blocked: a connection to example.org:80",
         "train.py: an instrument failed",
     ]
 
@@ -51,11 +51,12 @@ def test_everything_that_was_not_as_it_would_be_is_a_line() -> None:
 def test_what_is_replaced_in_the_same_way_is_one_line() -> None:
     run = Run(
         stand_ins=[
-            StandIn(what=name, why="a tracker", how="calls that log nothing") for name in ("wandb", "SummaryWriter")
+            StandIn(what=name, why="experiment tracker", how="calls that log nothing")
+            for name in ("wandb", "SummaryWriter")
         ]
     )
     assert list(remarks.differences("train.py", run)) == [
-        "train.py: calls that log nothing instead of `wandb`, `SummaryWriter` (a tracker)"
+        "train.py: calls that log nothing instead of `wandb`, `SummaryWriter` (experiment tracker)"
     ]
 
 
@@ -76,7 +77,7 @@ def test_a_script_that_fails_by_itself_shows_where() -> None:
         "    train.py:3 in <module>: main()",
         "    train.py:9 in main: raise ValueError",
         "    the script imports timm, which is not installed: install timm",
-        "    the probe left loops early (train.py:7): if it needs all their passes, that is why",
+        "    possible cause: the probe left loops early (train.py:7)",
     ]
 
 
@@ -104,14 +105,14 @@ def test_an_argument_that_was_made_up_is_blamed_where_the_failure_names_it(
 ) -> None:
     end = End(how="exception", status=1, exception="KeyError: 'x'", frames=(Frame(HERE, "<module>", line),))
     last = ending(Run(end=end, stand_ins=stand_ins)).splitlines()[-1].strip()
-    why = f"it runs on a value instead of `{blamed}` (it must be given): if that does not fit, that is why"
+    why = f"possible cause: the probe used a value instead of `{blamed}` (it must be given)"
     assert last == (why if blamed else f"train.py:3 in <module>: {line}")
 
 
 def test_who_leaves_for_an_argument_that_was_made_up_is_told_with_it() -> None:
     run = Run(end=End(how="exit", status=2), stand_ins=[made_up("--batch-size 2", "arguments")])
     assert ending(run, printed="train.py: error: --batch-size has to be odd\n").splitlines()[1:] == [
-        "    it runs on a value instead of `--batch-size 2` (it must be given): if that does not fit, that is why"
+        "    possible cause: the probe used a value instead of `--batch-size 2` (it must be given)"
     ]
 
 
@@ -133,13 +134,13 @@ def test_loops_that_were_left_early_are_blamed_for_what_they_may_be_the_cause_of
 def test_a_syntax_error_is_one_line() -> None:
     said = 'File "/p/train.py", line 5\n    x = = 1\n        ^\nSyntaxError: invalid syntax'
     run = Run(end=End(how="exception", status=1, exception=said))
-    assert ending(run) == 'train.py fails by itself: SyntaxError: invalid syntax (File "/p/train.py", line 5)'
+    assert ending(run) == 'train.py fails on its own: SyntaxError: invalid syntax (File "/p/train.py", line 5)'
 
 
 def test_an_exception_of_many_lines_is_one() -> None:
     run = Run(end=End(how="exception", status=1, exception="RuntimeError: in loading\n\tMissing key: a\n\tb" * 90))
     (line,) = ending(run).splitlines()
-    assert line.startswith("train.py fails by itself: RuntimeError: in loading Missing key: a b")
+    assert line.startswith("train.py fails on its own: RuntimeError: in loading Missing key: a b")
     assert len(line) < 400
 
 
@@ -147,9 +148,9 @@ def test_an_exception_of_many_lines_is_one() -> None:
     ("how", "said"),
     [
         ({"status": 3, "printed": "usage: train.py --data DATA\n\n"},
-         "train.py ended without a word: status 3; its last words: usage: train.py --data DATA"),
-        ({"status": -11}, "train.py ended without a word: signal SIGSEGV"),
-        ({"ended_for": "time"}, "train.py did not come to its end in 60 s and was stopped (see `--probe-timeout`)"),
+         "train.py ended without an error message: status 3; last line of output: usage: train.py --data DATA"),
+        ({"status": -11}, "train.py ended without an error message: signal SIGSEGV"),
+        ({"ended_for": "time"}, "train.py did not finish within 60 s and was stopped (see `--probe-timeout`)"),
         ({"ended_for": "memory"},
          "train.py used more than 4096 MiB of memory and was stopped (see `--probe-memory`)"),
         ({"ended_for": "disk"}, "train.py was stopped because the disk is nearly full"),
@@ -160,12 +161,12 @@ def test_a_script_that_was_ended(how: dict[str, object], said: str) -> None:
 
 
 def test_a_script_that_the_agent_stopped_in_time() -> None:
-    assert "did not come to its end in 60 s and was stopped" in ending(Run(end=End(how="stopped", status=75)))
+    assert "did not finish within 60 s and was stopped" in ending(Run(end=End(how="stopped", status=75)))
 
 
 def test_a_script_that_left_with_a_status() -> None:
     assert ending(Run(end=End(how="exit", status=2)), printed="no such file\n") == (
-        "train.py left with status 2; its last words: no such file"
+        "train.py exited with status 2; last line of output: no such file"
     )
 
 
@@ -175,11 +176,8 @@ def test_arguments_that_only_the_user_knows_are_asked_for() -> None:
 
 
 def test_a_failure_on_what_stands_in_is_not_called_the_scripts_own() -> None:
-    made_up = StandIn(what="train.csv", why="a table that is not there", how="512 rows", voids=frozenset({"files"}))
+    made_up = StandIn(what="train.csv", why="table not found", how="512 rows", voids=frozenset({"files"}))
     run = Run(stand_ins=[made_up], end=End(how="exception", exception="KeyError: 'price'"))
     first, why = ending(run).splitlines()
     assert first == "train.py fails: KeyError: 'price'"
-    assert (
-        why.strip()
-        == "it runs on 512 rows instead of `train.csv` (a table that is not there): if that does not fit, that is why"
-    )
+    assert why.strip() == "possible cause: the probe used 512 rows instead of `train.csv` (table not found)"

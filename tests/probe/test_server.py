@@ -68,7 +68,7 @@ def test_where_there_can_be_none_the_script_is_started_by_itself(
     runtime.mkdir(mode=0o755)
     write("train.py", "import torch\n")
     outcome = run("scan", "train.py", "--probe", "--probe-server", "--isolated")
-    word = f"probe: no probe server: {runtime} is not this user's alone; the script was started by itself"
+    word = f"probe: no probe server: {runtime} is accessible to other users; the script was started without it"
     assert word in outcome.err.splitlines()
     assert "train.py ran for " in outcome.err
 

@@ -89,7 +89,7 @@ def test_a_place_over_several_rows_is_met_by_any_of_them() -> None:
     ("reached", "verdict", "claims"),
     [
         (True, Verdict.REFUTED, ["seen 0 times"]),
-        (False, Verdict.NOT_REACHED, ["the run did not come here: it was ended"]),
+        (False, Verdict.NOT_REACHED, ["the probe run did not reach this line: it was stopped"]),
         ("perhaps on purpose", Verdict.UNDECIDED, ["perhaps on purpose"]),
     ],
 )
@@ -107,7 +107,7 @@ def test_a_run_that_left_out_a_way_to_the_finding_refutes_nothing() -> None:
     trace = Trace("train.py", run=Run(marked={THERE}))
     (finding,) = judge(static(rule), trace, [rule], Ways([source])).judged
     assert finding.verdict is Verdict.NOT_REACHED
-    assert [evidence.claim for evidence in finding.evidence] == ["the run did not come here by way of train.py:8"]
+    assert [evidence.claim for evidence in finding.evidence] == ["the probe run did not reach this line via train.py:8"]
 
 
 @pytest.mark.parametrize("reached", [True, "perhaps on purpose"])
@@ -118,9 +118,7 @@ def test_what_hides_behind_a_broken_part_is_not_refuted(reached: bool | str) -> 
     ]
     (found,) = judge(hidden, run(), [rule]).judged
     assert found.verdict is Verdict.UNDECIDED
-    assert [each.claim for each in found.evidence] == [
-        "TDR111 method-not-called at train.py:8 keeps a run from showing it"
-    ]
+    assert [each.claim for each in found.evidence] == ["TDR111 method-not-called at train.py:8 hides it at run time"]
 
 
 def test_a_rule_that_does_not_know_what_was_reached_refutes_nothing() -> None:
@@ -199,7 +197,7 @@ def test_what_a_stand_in_makes_meaningless_is_undecided_and_never_passed() -> No
     judgement = judge(static(rule), run(stand_in), [rule])
     (finding,) = judgement.judged
     assert finding.verdict is Verdict.UNDECIDED
-    assert finding.evidence[0].claim == "64 synthetic rows instead of `MNIST` (not there)"
+    assert finding.evidence[0].claim == "the probe used 64 synthetic rows instead of `MNIST` (not there)"
     assert judgement.new == ()
     assert judgement.void == (("TDR101 example", stand_in),)
 
@@ -223,15 +221,24 @@ def test_what_cannot_be_judged_counts_where_the_script_has_what_the_rule_is_abou
     assert bool(judge((), trace, [rule]).void) is counts
     assert judge(static(rule), trace, [rule]).void
     said = unsaid(trace, judge((), trace, [rule]))
-    assert said == (
-        "train.py: 1 check cannot be judged on stand-ins (`torch-doctor scan --probe -v` lists them)" if counts else ""
+    assert said == ("train.py: 1 check needs real data (`torch-doctor scan --probe -v` lists them)" if counts else "")
+
+
+def test_checks_that_need_something_else_than_data_are_counted_without_naming_data() -> None:
+    rules = [Example(HERE, THERE, reached=True), Other(HERE)]
+    rules[0].voided_by, rules[1].voided_by = frozenset(("values",)), frozenset(("workers",))  # type: ignore[misc]
+    data = StandIn(what="MNIST", why="data not found", how="64 samples", voids=frozenset(("values",)))
+    workers = StandIn(what="workers", why="num_workers=2", how="one process", voids=frozenset(("workers",)))
+    trace = run(data, workers)
+    assert unsaid(trace, judge((), trace, rules)) == (
+        "train.py: 2 checks cannot be judged with substitutes (`torch-doctor scan --probe -v` lists them)"
     )
 
 
 def test_a_stand_in_for_something_else_changes_nothing() -> None:
     rule = Example(HERE)
     rule.voided_by = frozenset(("values",))  # type: ignore[misc]
-    stand_in = StandIn(what="wandb", why="a tracker", how="calls that log nothing", voids=frozenset(("log",)))
+    stand_in = StandIn(what="wandb", why="experiment tracker", how="calls that log nothing", voids=frozenset(("log",)))
     assert judge(static(rule), run(stand_in), [rule]).judged[0].verdict is Verdict.CONFIRMED
 
 
@@ -265,11 +272,11 @@ def test_what_one_run_saw_no_other_takes_back(first: Verdict | None, second: Ver
 @pytest.mark.parametrize(
     ("end", "came", "why"),
     [
-        (End(how="end"), False, "the run did not come here"),
-        (End(how="stopped"), False, "the run did not come here: it was ended"),
-        (FAILED, False, "the run did not come here: it failed at train.py:8"),
-        (FAILED, True, "the run came here, and failed at train.py:8 before the bug could show"),
-        (End(how="end"), True, "the run saw no second pass"),
+        (End(how="end"), False, "the probe run did not reach this line"),
+        (End(how="stopped"), False, "the probe run did not reach this line: it was stopped"),
+        (FAILED, False, "the probe run did not reach this line: it failed at train.py:8"),
+        (FAILED, True, "the probe run reached this line, but failed at train.py:8 before the bug could occur"),
+        (End(how="end"), True, "the probe run had no second pass"),
     ],
 )
 def test_the_reason_why_a_run_is_no_witness_is_its_own(end: End, came: bool, why: str) -> None:

@@ -19,7 +19,7 @@ OWN = "{}.{}".format(*sys.version_info[:2])
 PLACE = "train.py:7 TDR101"
 CONFIRMED = Probed("TDR101/bad_train.py", {PLACE: [("confirmed", "the gradient at step 2 is 1.48 ×")]}, [])
 UNDECIDED = Probed("TDR101/bad_train.py", {PLACE: [("undecided", "the loop ended early")]}, [])
-FAILED = Probed("TDR101/bad_train.py", {}, ["train.py fails by itself: AttributeError"])
+FAILED = Probed("TDR101/bad_train.py", {}, ["train.py fails on its own: AttributeError"])
 
 
 def test_the_same_verdict_with_another_number_is_no_difference() -> None:
@@ -34,7 +34,7 @@ def test_another_verdict_is_told_with_its_reason() -> None:
 def test_a_script_that_fails_in_one_environment_alone_is_told_with_its_error() -> None:
     assert list(differences(CONFIRMED, FAILED)) == [
         f"{PLACE}: confirmed → not found",
-        "train.py fails by itself: AttributeError",
+        "train.py fails on its own: AttributeError",
     ]
 
 

@@ -52,7 +52,7 @@ __all__ = [
 ]
 
 GPU = b"cuda"
-UNREAD = "some of what the probe wrote could not be read"
+UNREAD = "part of the probe's recording could not be read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class Outcome:
     """What came of a probe.
 
     `trace` holds what was seen; it is None where the probe could not run, and `ending` says why. Else `ending` tells how
-    the script ended, where that was not its end, and `stopped` that it was ended before. `remarks` are lines on what ran
+    the script ended, where that was not its end, and `stopped` that it was stopped before. `remarks` are lines on what ran
     it, how far it came and what stood in for what. `output` is what the script printed, `seconds` how long it took, and
     `peak` the most memory, in bytes.
     """
@@ -124,7 +124,7 @@ def probe(
         ran = remarks.ran(name, reader.trace, python, outcome.seconds)
         outcome = replace(outcome, remarks=(ran, *filter(None, [word]), *outcome.remarks))
     if request.device == "cuda" and reader.greeted and reader.run.device != "cuda":
-        return replace(outcome, trace=None, ending=f"{python.path} has a torch that sees no GPU: leave out `--device`")
+        return replace(outcome, trace=None, ending=f"torch of {python.path} finds no GPU: omit `--device`")
     _climb(request, python.path, first, outcome, attention)
     left = request.seconds - done.seconds
     if (
@@ -180,7 +180,7 @@ def _server(request: Request, python: Interpreter, rules: Sequence[Rule], attent
         else:
             return "", ""
     except NoServerError as error:
-        return "", f"no probe server: {error}; the script was started by itself" if request.server else ""
+        return "", f"no probe server: {error}; the script was started without it" if request.server else ""
     return str(path), ""
 
 
@@ -210,12 +210,12 @@ def _outcome(name: str, readers: Sequence[Reader], launched: Launched, limits: L
     if launched.ended_for or (launched.status < 0 and not several):
         run.end = End(how="killed", status=launched.status)
     if garbled := sum(each.garbled for each in readers):
-        run.notes.append(f"{garbled} lines of what the probe wrote could not be read; please report it")
+        run.notes.append(f"{garbled} lines of the probe's recording could not be read; please report it")
         run.doubt = UNREAD
     run.doubt = next(filter(None, (each.run.doubt for each in readers)), "")
     if launched.foreign:
         run.notes.append(
-            f"it wrote {launched.foreign:,} bytes to a descriptor that the probe tells of it through; they were left out"
+            f"the script wrote {launched.foreign:,} bytes to the probe's file descriptor; they were ignored"
         )
     which = f"{name} (rank {wrong} of {len(readers)})" if several else name
     ending = remarks.ending(name, readers[wrong].run, launched, limits, which)

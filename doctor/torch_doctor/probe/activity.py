@@ -81,7 +81,7 @@ class Activity:
             return ""
         inner, *around = passes
         over = self._over.get(inner.loop, "")
-        said = f"{'batch' if inner.batches else 'pass'} {inner.number}{f' of `{over}`' if over else ''}"
+        said = f"{'batch' if inner.batches else 'iteration'} {inner.number}{f' of `{over}`' if over else ''}"
         return f"epoch {around[-1].number}, {said}" if around else said
 
 

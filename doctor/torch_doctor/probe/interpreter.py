@@ -48,7 +48,7 @@ class Interpreter:
         if version < OLDEST_PYTHON:
             said = f"{self.path} is Python {_dotted(version)}; the probe needs {_dotted(OLDEST_PYTHON)} or later"
         elif not torch:
-            said = f"{self.path} ({self.origin}) has no torch: give the script's interpreter with `--python`"
+            said = f"{self.path} ({self.origin}) has no torch: pass the script's interpreter with `--python`"
         elif _numbers(torch) < OLDEST_TORCH:
             said = f"{self.path} has torch {torch}; the probe needs {_dotted(OLDEST_TORCH)} or later"
         return NoInterpreterError(said) if said else None
@@ -59,7 +59,7 @@ class Interpreter:
         try:
             version, torch = json.loads(_asked(str(self.path)))
         except (OSError, subprocess.SubprocessError, ValueError, IndexError):
-            message = f"{self.path} ({self.origin}) does not run as a Python: give another with `--python`"
+            message = f"{self.path} ({self.origin}) is not a working Python interpreter: pass another with `--python`"
             raise NoInterpreterError(message) from None
         return tuple(version), torch or ""
 
@@ -106,7 +106,7 @@ def interpreter(asked: str, project: Path) -> Interpreter:
             problems[candidate.path] = problem
     if len(problems) == 1:
         raise next(iter(problems.values()))
-    message = f"none of {', '.join(map(str, problems))} has torch: give the script's interpreter with `--python`"
+    message = f"none of {', '.join(map(str, problems))} has torch: pass the script's interpreter with `--python`"
     raise NoInterpreterError(message)
 
 

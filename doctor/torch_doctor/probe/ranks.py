@@ -18,7 +18,7 @@ WRONG = ("exception", "fault", "asked", "stopped")
 def joined(readers: Sequence[Reader], launcher: Reader) -> Reader:
     """The reader of the first process, whose trace has those of all as its `ranks`.
 
-    What the launcher says of processes that ended without a word is how they ended.
+    What the launcher says of processes that ended without an error message is how they ended.
     """
     traces = tuple(reader.trace for reader in readers)
     for trace in traces:

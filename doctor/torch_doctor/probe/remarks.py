@@ -34,13 +34,13 @@ OF_NOTHING = ("AttributeError", "TypeError")  # these are for missing passes onl
 PLACE = 'File "'  # what the words of a SyntaxError begin with
 NAME = re.compile(r"[A-Za-z](?:[\w-]*\w)?")
 LIMITS = {
-    "time": "did not come to its end in {seconds:g} s and was stopped (see `--probe-timeout`)",
+    "time": "did not finish within {seconds:g} s and was stopped (see `--probe-timeout`)",
     "memory": "used more than {megabytes} MiB of memory and was stopped (see `--probe-memory`)",
     "disk": "was stopped because the disk is nearly full",
-    "written": "wrote more than may be kept and was stopped",
+    "written": "wrote more data than the probe allows and was stopped",
     "processes": "started too many processes and was stopped",
-    "torn": "was stopped: it wrote into what the probe tells of it, and nothing is known from there on",
-    "much": "was stopped: the probe saw more than it can keep",
+    "torn": "was stopped: it wrote into the probe's own channel, so nothing is known after that",
+    "much": "was stopped: it produced more events than the probe can store",
     "interrupt": "was interrupted after {after:.1f} s",
 }
 
@@ -52,7 +52,7 @@ def ran(name: str, trace: Trace, python: Interpreter, seconds: float) -> str:
     steps = len(trace.of(Stepped))
     where = f"in {len(trace.ranks)} processes on {device}" if trace.ranks else f"on {device}"
     return (
-        f"{name} ran for {seconds:.1f} s {where} and came to {steps} update{'s' * (steps != 1)}: Python {run.python} "
+        f"{name} ran for {seconds:.1f} s {where} and reached {steps} optimizer step{'s' * (steps != 1)}: Python {run.python} "
         f"with torch {run.torch}, {python.path} ({python.origin})"
     )
 
@@ -66,7 +66,7 @@ def differences(name: str, run: Run) -> Iterator[str]:
         asked = ", ".join(f"`{stand_in.what}`" for stand_in in group)
         yield f"{group[0].site or name}: {how} instead of {asked}{f' ({why})' if why else ''}"
     for told in run.refused:
-        yield f"{told.site or name}: refused: {told.text}"
+        yield f"{told.site or name}: blocked: {told.text}"
     for note in run.notes:
         yield f"{name}: {note}"
 
@@ -90,31 +90,31 @@ def ending(name: str, run: Run, launched: Launched, limits: Limits, which: str =
         return f"{which} {_without_a_word(end.status or launched.status, launched)}"
     if end.how == "exit" and end.status:
         words = _last_words(launched)
-        return "\n    ".join([f"{which} left with status {end.status}{words}", *_suspect(run, words)])
+        return "\n    ".join([f"{which} exited with status {end.status}{words}", *_suspect(run, words)])
     return ""
 
 
 def late(runs: Sequence[Run]) -> str:
     """Where the processes of a distributed run were when its time was over: those that could say so."""
     places = [f"rank {rank} at {run.late.path}:{run.late.row}" for rank, run in enumerate(runs) if run.late is not None]
-    return f"when its time was over: {', '.join(places)}" if places else ""
+    return f"at the time limit: {', '.join(places)}" if places else ""
 
 
 def _failure(name: str, run: Run) -> str:
     if run.end.how == "fault":
-        return f"{name} was ended by a failure of the probe's own, which is no fault of the script; please report it"
+        return f"{name} was stopped by an internal error of the probe, not by the script; please report it"
     rows = [row.strip() for row in run.end.exception.splitlines() if row.strip()] or [""]
     if rows[0].startswith(PLACE):  # of a SyntaxError
         rows = [f"{rows[-1]} ({rows[0]})"]
     real = run.voids(*DATA, ARGUMENTS) is None and not run.refused and not run.missing and not run.doubt
-    how = "fails by itself" if real else "fails"
+    how = "fails on its own" if real else "fails"
     lines = [f"{name} {how}: {' '.join(rows)[:LONGEST_WORDS]}"]
     lines += [f"{frame.site.path}:{frame.site.row} in {frame.function}: {frame.line}" for frame in run.end.frames]
     lines += [told.text for told in run.missing]
     lines += _suspect(run, " ".join([*rows, *(frame.line for frame in run.end.frames)]))
     if run.capped and _may_miss_passes(" ".join(rows)):
         loops = ", ".join(f"{site.path}:{site.row}" for site in run.capped)
-        lines.append(f"the probe left loops early ({loops}): if it needs all their passes, that is why")
+        lines.append(f"possible cause: the probe left loops early ({loops})")
     return "\n    ".join(lines)
 
 
@@ -125,7 +125,7 @@ def _suspect(run: Run, words: str) -> list[str]:
     for each in run.stand_ins:
         if ARGUMENTS in each.voids and not named.isdisjoint(_names(each.what)):
             made_up.insert(0, each)
-    return [f"it runs on {each}: if that does not fit, that is why" for each in made_up[:1]]
+    return [f"possible cause: the probe used {each}" for each in made_up[:1]]
 
 
 def _names(words: str) -> set[str]:
@@ -150,32 +150,36 @@ def explained(ending: str, findings: Sequence[Finding], trace: Trace) -> str:
         if each.verdict is not Verdict.CONFIRMED:
             continue
         if same_place(each.site, place):
-            lines.append(f"{called} is confirmed there")
+            lines.append(f"{called} is confirmed at this line")
         elif words and any(words in evidence.claim for evidence in each.evidence):
-            lines.append(f"{called} explains it")
+            lines.append(f"{called} explains this error")
     return "\n    ".join(lines)
 
 
 def unsaid(trace: Trace, judgement: Judgement) -> str:
-    """How many rules a run says nothing about, for what stood in; empty where it is none."""
+    """Return how many rules a run cannot judge because of substitutes; empty if it can judge all."""
     if not judgement.void:
         return ""
-    checks = f"{len(judgement.void)} check{'s' * (len(judgement.void) != 1)}"
-    return f"{trace.path}: {checks} cannot be judged on stand-ins (`torch-doctor scan --probe -v` lists them)"
+    one = len(judgement.void) == 1
+    lacking = "needs real data" if one else "need real data"
+    if any(stand_in.voids.isdisjoint(DATA) for _, stand_in in judgement.void):
+        lacking = "cannot be judged with substitutes"
+    checks = f"{len(judgement.void)} check{'s' * (not one)}"
+    return f"{trace.path}: {checks} {lacking} (`torch-doctor scan --probe -v` lists them)"
 
 
 def unsaid_rules(trace: Trace, judgement: Judgement) -> Iterator[str]:
-    """A line for each stand-in that keeps a run from saying anything of some rules."""
+    """Yield a line for each substitute because of which rules cannot be judged."""
     void: dict[str, list[str]] = defaultdict(list)
     for rule, stand_in in judgement.void:
         void[str(stand_in)].append(rule)
-    yield from (f"{trace.path}: nothing can be said of {', '.join(rules)}: {why}" for why, rules in void.items())
+    yield from (f"{trace.path}: not checked: {', '.join(rules)}: the probe used {why}" for why, rules in void.items())
 
 
 def _without_a_word(status: int, launched: Launched) -> str:
     if status == 0:
-        return "ended, and closed what the probe tells of it through: what it did last is not known"
-    return f"ended without a word: {_status(status)}{_last_words(launched)}"
+        return "ended after closing the probe's channel: its last actions are unknown"
+    return f"ended without an error message: {_status(status)}{_last_words(launched)}"
 
 
 def _status(status: int) -> str:
@@ -189,4 +193,4 @@ def _status(status: int) -> str:
 
 def _last_words(launched: Launched) -> str:
     lines = [line.strip() for line in launched.output.text().splitlines() if line.strip()]
-    return f"; its last words: {printable(lines[-1][:LONGEST_WORDS])}" if lines else ""
+    return f"; last line of output: {printable(lines[-1][:LONGEST_WORDS])}" if lines else ""

@@ -52,7 +52,7 @@ def address(python: Path, torch: str) -> Path:
         NoServerError: there is no folder that is ours alone, or its path is too long.
     """
     if sys.platform != "linux":
-        message = "it needs Linux"
+        message = "it requires Linux"
         raise NoServerError(message)
     newest = max(path.stat().st_mtime_ns for path in AGENT.rglob("*.py"))
     variables = sorted((name, value) for name, value in os.environ.items() if name.startswith(READ_AT_IMPORT))
@@ -180,7 +180,7 @@ class Forked:
             self._hear(PATIENCE)
             self.number = int(self._told.split(b"\n")[0])
             if self.number == 0:
-                message = "it ended before it forked"
+                message = "it exited before it forked"
                 raise ConnectionResetError(message)
         except (OSError, ValueError) as error:
             self._connection.close()
@@ -221,6 +221,6 @@ def _folder() -> Path:
         message = f"{folder}: {error.strerror}"
         raise NoServerError(message) from None
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) & 0o077:
-        message = f"{folder} is not this user's alone"
+        message = f"{folder} is accessible to other users"
         raise NoServerError(message)
     return folder

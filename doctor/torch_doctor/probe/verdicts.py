@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 WITNESS = "probe"
 WEIGHT = (Verdict.CONFIRMED, Verdict.UNDECIDED, Verdict.REFUTED, Verdict.NOT_REACHED)
 """Of several runs that saw a finding, the first of these counts: what one run saw, no other run takes back."""
-NOT_HERE = "the run did not come here"
-SAW_NO = "the run saw no "
+NOT_HERE = "the probe run did not reach this line"
+SAW_NO = "the probe run had no "
 NO_WAYS = Ways()
 ACTED_ON = ("actions",)
 """What voids every rule: something stood in that was given a model or an optimizer, and may have done anything to it."""
@@ -68,13 +68,15 @@ def judge(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule], ways
         if stand_in is not None:
             if own or rule.subject is None or rule.subject.within(trace):
                 void.append((f"{rule.code} {rule.name}", stand_in))
-            verdicts.update({number: _said(verdicts[number], Verdict.UNDECIDED, f"{stand_in}") for number in own})
+            verdicts.update(
+                {number: _said(verdicts[number], Verdict.UNDECIDED, f"the probe used {stand_in}") for number in own}
+            )
             continue
         try:
             said, found = _judged_by(rule, [verdicts[number] for number in own], trace, ways)
         except Exception as error:  # noqa: BLE001 - one rule's failure is not the others'
             failures.append((rule.code, error))
-            said = [_said(verdicts[number], Verdict.UNDECIDED, "the rule failed on this run") for number in own]
+            said = [_said(verdicts[number], Verdict.UNDECIDED, "the rule crashed on this probe run") for number in own]
             found = []
         verdicts.update(zip(own, said, strict=True))
         new += found
@@ -151,11 +153,11 @@ def _unexplained(new: Sequence[Finding], judged: Sequence[Finding], rules: Itera
 def _not_seen(rule: Rule, finding: Finding, trace: Trace, ways: Ways) -> Finding:
     reached = rule.reached(trace, finding)
     if reached and finding.behind:
-        return _said(finding, Verdict.UNDECIDED, f"{_cause(finding)} keeps a run from showing it")
+        return _said(finding, Verdict.UNDECIDED, f"{_cause(finding)} hides it at run time")
     if isinstance(reached, str):
         return _said(finding, Verdict.UNDECIDED, reached)
     if reached and (missed := ways.left_out(finding, trace)) is not None:
-        return _said(finding, Verdict.NOT_REACHED, f"{NOT_HERE} by way of {_row(missed)}")
+        return _said(finding, Verdict.NOT_REACHED, f"{NOT_HERE} via {_row(missed)}")
     if reached:
         return finding.with_verdict(Verdict.REFUTED, tuple(rule.evidence(trace, finding)))
     return _said(finding, Verdict.NOT_REACHED, _why_not(rule, finding, trace, ways))
@@ -167,17 +169,17 @@ def _why_not(rule: Rule, finding: Finding, trace: Trace, ways: Ways) -> str:
     came = run.came_to(finding.site)
     if came is None:
         came = bool(seen_at(trace, finding.site))
-    ended = "was ended" if run.end.how in ("stopped", "killed") else ""
+    ended = "was stopped" if run.end.how in ("stopped", "killed") else ""
     if run.end.how == "exception" and run.end.frames:
         ended = f"failed at {_row(run.end.frames[-1].site)}"
     if not came:
         return f"{NOT_HERE}{f': it {ended}' * bool(ended)}"
     if ended:
-        return f"the run came here, and {ended} before the bug could show"
+        return f"the probe run reached this line, but {ended} before the bug could occur"
     if (missed := ways.left_out(finding, trace)) is not None:
-        return f"{NOT_HERE} by way of {_row(missed)}"
-    hidden = f": {_cause(finding)} keeps it from one" if finding.behind else ""
-    return f"{SAW_NO}{rule.shown_by or 'such thing under conditions that tell'}{hidden}"
+        return f"{NOT_HERE} via {_row(missed)}"
+    hidden = f": {_cause(finding)} prevents it" if finding.behind else ""
+    return f"{SAW_NO}{rule.shown_by or 'conditions under which the bug would occur'}{hidden}"
 
 
 def _cause(finding: Finding) -> str:

@@ -17,7 +17,7 @@ COLOURS = {
     Verdict.NOT_REACHED: "yellow",
     Verdict.UNDECIDED: "yellow",
 }
-NOT_REACHED = "the run did not come there, or not under conditions that would show it"
+NOT_REACHED = "the probe run did not reach this line, or not under conditions that would expose the bug"
 
 
 def claims(finding: Finding) -> Iterator[str]:

@@ -105,7 +105,7 @@ class AccumulationTailDropped(Rule):
         tails = self._at(trace, finding)
         if tails:
             return all(not tail.left for tail in tails)
-        return "the run saw no second window in one pass through a loader of known length"
+        return "the probe run had no second window in one pass through a loader of known length"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How long the windows and the loader are."""

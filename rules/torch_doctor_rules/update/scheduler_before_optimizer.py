@@ -106,7 +106,7 @@ class SchedulerBeforeOptimizer(Rule):
         steps = at(trace, finding.site, SchedulerStepped)
         if all(trace.view(Schedules).steps_before(moved) for moved in steps):
             return bool(steps)
-        return "the optimizer had not stepped yet, and the run saw no step of it that follows"
+        return "the optimizer had not stepped yet, and the probe run had no step of it that follows"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How often the optimizer had stepped before the scheduler first did."""

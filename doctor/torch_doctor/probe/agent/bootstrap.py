@@ -173,7 +173,7 @@ class Run:
         if self._package:
             name = os.path.splitext(os.path.basename(script))[0]
             whole = self._package if name == "__main__" else f"{self._package}.{name}"
-            self.recorder.note(f"it is part of a package, and was run as `python -m {whole}`")
+            self.recorder.note(f"it is part of a package and was run as `python -m {whole}`")
             importlib.import_module(self._package)
         flags = 0
         if self._plan.get("text") is not None:
@@ -214,7 +214,7 @@ class Run:
 
         def blamed(error: BaseException | None) -> None:
             if fence.held_back(error):
-                self.recorder.tell("refused", what="what is not done through Python: the system denied the permission")
+                self.recorder.tell("refused", what="an operation outside Python: the system denied permission")
 
         self._ending.before.append(blamed)
 

@@ -62,7 +62,7 @@ class Ending:
         recorder = self._recorder
         if rehearsals.under_way:
             rehearsals.broke_off(error)
-        recorder.channel.write(t="doing", what="looking at what the script left")
+        recorder.channel.write(t="doing", what="inspecting the final state")
         recorder.channel.flush()
         for watcher in self.before + recorder.at_end:
             recorder.safely(watcher, error)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .channel import Channel
 
 FAILED = 1
-WITHOUT = "its torch has no `torch.distributed`: leave out `--probe-processes`"
+WITHOUT = "its torch has no `torch.distributed`: omit `--probe-processes`"
 
 
 def launch(plan: Mapping[str, Any], plan_file: str, channel: Channel) -> int:

@@ -49,8 +49,8 @@ MOVES = {
 def test_nobody_is_blamed_for_where_a_made_up_batch_is(move: str, run: Any, write: Callable[..., Any]) -> None:
     write("train.py", MOVED.replace("MOVE", MOVES[move]))
     done = run("scan", "train.py", "--probe", "--isolated", "--select", "TDR802")
-    assert "known by their use alone" in done.err
-    assert "came to 0 updates" not in done.err
+    assert "inferred from their use" in done.err
+    assert "reached 0 optimizer steps" not in done.err
     assert "TDR802" not in done.out
 
 
@@ -136,7 +136,7 @@ def test_a_folder_of_data_that_nobody_knows_is_gone_over(run: Any, write: Callab
     (folder / "corpus").mkdir()
     err = run("scan", "train.py", "--probe", "--isolated", "--probe-output").err
     assert "fails" not in err
-    assert "data that cannot be read (RuntimeError" in err
+    assert "the data cannot be read (RuntimeError" in err
 
 
 def test_future_imports_of_later_cells_hold_from_there_on(run: Any, write: Callable[..., Any]) -> None:

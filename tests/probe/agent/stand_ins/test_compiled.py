@@ -67,7 +67,7 @@ def probed(run: Run, write: Write) -> Callable[..., Any]:
 @pytest.mark.parametrize("compiled", MODELS.values(), ids=list(MODELS))
 def test_a_compiled_model_trains_under_the_probe(probed: Callable[..., Any], compiled: str) -> None:
     outcome = probed(compiled)
-    assert "came to 3 updates" in outcome.err
+    assert "reached 3 optimizer steps" in outcome.err
     assert "the loss: " in outcome.err
     assert "fails" not in outcome.err
     assert "an instrument failed" not in outcome.err
@@ -77,8 +77,8 @@ def test_a_compiled_model_trains_under_the_probe(probed: Callable[..., Any], com
 @pytest.mark.parametrize("decorated", STEPS.values(), ids=list(STEPS))
 def test_a_compiled_step_is_seen_as_it_is_written(probed: Callable[..., Any], decorated: str) -> None:
     outcome = probed(decorated=decorated, cleared="pass")
-    assert "came to 3 updates" in outcome.err
-    assert "the code as it is written instead of `torch.compile`" in outcome.err
+    assert "reached 3 optimizer steps" in outcome.err
+    assert "uncompiled code instead of `torch.compile`" in outcome.err
     assert "TDR101" in outcome.out
     assert "confirmed" in outcome.out
     assert "an instrument failed" not in outcome.err
@@ -113,6 +113,6 @@ def test_nobody_reads_values_of_a_function_that_is_mapped_over_rows(run: Run, wr
     write("train.py", PER_ROW)
     outcome = run("scan", "train.py", "--probe", "--isolated", "--probe-output", "--ignore", "TDR8")
     assert "norm: " in outcome.err
-    assert "came to 2 updates" in outcome.err
+    assert "reached 2 optimizer steps" in outcome.err
     assert "an instrument failed" not in outcome.err
     assert outcome.status == 0

@@ -52,8 +52,8 @@ def test_a_step_gives_as_many_values_as_the_script_takes(
 ) -> None:
     write("train.py", LEARN.format(library=library, **version))
     err = run("scan", "train.py", "--probe", "--isolated").err
-    assert "came to 2 updates" in err
-    assert f"environments with made-up observations and rewards, by their names instead of `{library}`" in err
+    assert "reached 2 optimizer steps" in err
+    assert f"environments with synthetic observations and rewards instead of `{library}`" in err
 
 
 SPACES = """
@@ -99,4 +99,4 @@ def test_spaces_wrappers_and_own_environments_behave(run: Any, write: Callable[.
     write("train.py", SPACES)
     err = run("scan", "train.py", "--probe", "--isolated").err
     assert "fails" not in err
-    assert "made-up observations" in err
+    assert "synthetic observations" in err

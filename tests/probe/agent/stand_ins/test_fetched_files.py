@@ -45,4 +45,4 @@ def test_a_file_of_each_kind_is_made_up_and_told(run: Any, write: Callable[..., 
     err = run("scan", "train.py", "--probe", "--isolated").err
     assert "fails" not in err
     assert "refused" not in err
-    assert "a made-up file of its kind instead of `https://example.org/tiny.txt`" in err
+    assert "a synthetic file of this type instead of `https://example.org/tiny.txt`" in err

@@ -65,5 +65,5 @@ def test_masks_have_the_names_that_a_pool_asks_for(run: Any, write: Callable[...
     write("train.py", MASKS)
     err = run("scan", "train.py", "--probe", "--isolated").err
     assert "fails" not in err
-    assert "of the names that are asked for instead of `data/masks` (data that is not there)" in err
+    assert "under the requested names instead of `data/masks` (data not found)" in err
     assert "one thread instead of `multiprocessing.Pool`" in err

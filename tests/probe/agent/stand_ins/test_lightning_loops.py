@@ -55,7 +55,7 @@ def test_a_fit_ends_early_and_evaluates(options: str, updates: int, run: Any, wr
     pytest.importorskip("lightning")
     write("train.py", TRAIN.replace("OPTIONS", options))
     err = run("scan", "train.py", "--probe", "--isolated", "--probe-output").err
-    assert f"came to {updates} updates" in err
+    assert f"reached {updates} optimizer steps" in err
     assert "validated 15" in err
     assert "validated 16" not in err
     assert "was stopped" not in err

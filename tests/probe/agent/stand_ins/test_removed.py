@@ -62,11 +62,11 @@ else:
 def test_names_functions_and_tensors_work_as_they_did(run: Any, write: Callable[..., Any]) -> None:
     write("train.py", GONE)
     err = run("scan", "train.py", "--probe", "--isolated").err
-    assert "came to 4 updates" in err
+    assert "reached 4 optimizer steps" in err
     assert "fails" not in err
     for told in ("int instead of `numpy.int`", "next(iterator) instead of `iterator.next()`", "`[0] of a number`"):
         assert told in err
-    assert err.count("(an interface that was removed)") > 1
+    assert err.count("(removed from this version)") > 1
 
 
 def test_code_that_is_not_the_users_finds_what_there_is(run: Any, write: Callable[..., Any]) -> None:
@@ -98,8 +98,8 @@ def test_yaml_needs_no_loader_and_paths_may_be_those_of_windows(run: Any, write:
     write("settings/small.yaml", "rate: 0.1\n")
     write("train.py", SETTINGS)
     err = run("scan", "train.py", "--probe", "--isolated").err
-    assert "came to 3 updates" in err
-    assert "yaml.FullLoader instead of `yaml.load without a loader` (an interface that was removed)" in err
+    assert "reached 3 optimizer steps" in err
+    assert "yaml.FullLoader instead of `yaml.load without a loader` (removed from this version)" in err
 
 
 FABRIC = """
@@ -129,5 +129,5 @@ def test_fabric_that_wants_a_gpu_gets_the_cpu(run: Any, write: Callable[..., Any
     write("lightning/fabric/fabric.py", FABRIC)
     write("train.py", TRAINS)
     err = run("scan", "train.py", "--probe", "--isolated").err
-    assert "came to 3 updates" in err
+    assert "reached 3 optimizer steps" in err
     assert "the CPU instead of `Fabric(accelerator='cuda')` (a GPU)" in err

@@ -58,5 +58,5 @@ for labels, words, places in DataLoader(list(AG_NEWS(split="train")), batch_size
 """,
     )
     outcome = run("scan", "train.py", "--probe", "--isolated")
-    assert "came to 0 updates" not in outcome.err
-    assert "came to" in outcome.err
+    assert "reached 0 optimizer steps" not in outcome.err
+    assert "reached 6 optimizer steps" in outcome.err

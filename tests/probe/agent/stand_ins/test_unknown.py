@@ -51,8 +51,8 @@ criterion = FocalLoss(gamma=2)
 optimizer = Lamb(model.parameters(), lr=0.1)
 """
     outcome = probe(DATA + script + TRAIN.format(loss="criterion(model(inputs), targets)"))
-    assert "came to 3 updates" in outcome.err
-    assert "a module that returns what the script takes instead of `their_models.build_model`" in outcome.err
+    assert "reached 3 optimizer steps" in outcome.err
+    assert "a module whose output fits the script instead of `their_models.build_model`" in outcome.err
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ import their
 model = nn.Sequential(nn.Flatten(), nn.Linear(768, 4))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 """
-    assert "came to 3 updates" in probe(DATA + script + TRAIN.format(loss=use)).err
+    assert "reached 3 optimizer steps" in probe(DATA + script + TRAIN.format(loss=use)).err
 
 
 @pytest.mark.parametrize("after", ["", ".mean((2, 3))", " + hidden"])
@@ -94,7 +94,7 @@ model = Net()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 """
     loss = "nn.functional.cross_entropy(model(inputs), targets)"
-    assert "came to 3 updates" in probe(DATA + script + TRAIN.format(loss=loss)).err
+    assert "reached 3 optimizer steps" in probe(DATA + script + TRAIN.format(loss=loss)).err
 
 
 def test_data_and_helpers_that_are_not_there_are_what_the_loop_takes(probe: Callable[..., Any]) -> None:
@@ -118,7 +118,7 @@ for inputs, targets in loader:
     meter.update(top1.item(), inputs.size(0))
     print(f"{meter.avg:.3f} {top5.item():.2f}")
 """
-    assert "came to 6 updates" in probe(script).err
+    assert "reached 6 optimizer steps" in probe(script).err
 
 
 def test_a_stand_in_that_gets_the_model_leaves_every_verdict_open(probe: Callable[..., Any]) -> None:
@@ -157,7 +157,7 @@ for _ in range(3):
     optimizer.step()
 """,
     )
-    assert "came to 3 updates" in run("scan", script, "--probe", "--isolated").err
+    assert "reached 3 optimizer steps" in run("scan", script, "--probe", "--isolated").err
 
 
 def test_a_name_that_an_installed_module_lacks_is_what_the_script_takes_it_for(probe: Callable[..., Any]) -> None:
@@ -177,7 +177,7 @@ model = nn.Sequential(nn.Flatten(), nn.Linear(768, 4))
 optimizer = Lamb(model.parameters(), lr=Config().optimizer.rate)
 """
     outcome = probe(DATA + script + TRAIN.format(loss="nn.functional.cross_entropy(model(inputs), targets)"))
-    assert "came to 3 updates" in outcome.err
+    assert "reached 3 optimizer steps" in outcome.err
     assert "torch.optim has no Lamb in this version" in outcome.err
 
 
@@ -186,6 +186,6 @@ def test_what_has_a_forward_need_not_be_a_module(probe: Callable[..., Any], also
     script = "\nfrom their_physics import Simulator\nsim = Simulator('robot.xml')\nsim.forward()\n" + also
     model = "model = nn.Sequential(nn.Flatten(), nn.Linear(768, 4))\noptimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
     outcome = probe(DATA + script + model + TRAIN.format(loss="nn.functional.cross_entropy(model(inputs), targets)"))
-    assert "came to 3 updates" in outcome.err
+    assert "reached 3 optimizer steps" in outcome.err
     assert "confirmed" not in outcome.out
     assert "refuted" not in outcome.out

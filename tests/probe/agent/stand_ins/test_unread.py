@@ -134,7 +134,7 @@ def test_a_script_reaches_updates_whatever_its_data_would_be(form: str, run: Any
     write("train.py", BEGINNING + FORMS[form])
     err = run("scan", "train.py", "--probe", "--isolated").err
     assert "fails" not in err
-    updates = re.search(r"came to (\d+) update", err)
+    updates = re.search(r"reached (\d+) optimizer step", err)
     assert updates is not None
     assert int(updates[1]) > 1, err
 
@@ -207,6 +207,6 @@ for graph in graphs:
 def test_nothing_is_trained_with_a_loss_that_was_never_computed(run: Any, write: Callable[..., Any]) -> None:
     write("train.py", UNKNOWN)
     outcome = run("scan", "train.py", "--probe", "--isolated")
-    assert "came to 0 updates" in outcome.err
-    assert "what was never read has no `backward`" in outcome.err
+    assert "reached 0 optimizer steps" in outcome.err
+    assert "values that could not be read have no `backward`" in outcome.err
     assert "confirmed" not in outcome.out

@@ -89,7 +89,7 @@ class Audit:
 
     def _bound(self, sock: Any, address: Any) -> None:
         if sock.family == getattr(socket, "AF_UNIX", None) and (path := os.fsdecode(address)) and path[0] != "\0":
-            self._must_be_free(path, "making a socket at")
+            self._must_be_free(path, "creating a socket at")
 
     def _symbol(self, library: Any, name: Any) -> None:
         """A function of the C library, for whom it is loaded by itself."""

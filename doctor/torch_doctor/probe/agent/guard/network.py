@@ -48,7 +48,7 @@ class Network:
 
     def _made(self, _: Any, family: int, kind: int, *__: Any) -> None:
         if family not in FAMILIES or kind & 0xF == getattr(socket, "SOCK_RAW", -1):
-            msg = "a socket below TCP and UDP"
+            msg = "a raw socket"
             raise self._refusals.refuse(msg)
 
     def _connect(self, sock: socket.socket, address: Any = None, *_: Any) -> None:

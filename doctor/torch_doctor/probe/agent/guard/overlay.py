@@ -229,10 +229,10 @@ class Overlay:
             os.makedirs(target, exist_ok=True)
         elif os.path.exists(source):
             if not os.path.isfile(source):
-                msg = f"changing {source}: it is no file"
+                msg = f"changing {source}: it is not a regular file"
                 raise self._refusals.refuse(msg)
             if os.path.getsize(source) > LARGEST_COPY:
-                msg = f"changing {source}: it is too large to be copied"
+                msg = f"changing {source}: it is too large to copy"
                 raise self._refusals.refuse(msg)
             real.copy_file(source, target)
             shutil.copymode(source, target)

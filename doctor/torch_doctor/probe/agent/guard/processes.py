@@ -127,7 +127,7 @@ class Processes:
 
     def confine(self, *_: Any) -> None:
         """`os.chroot` and its like: what the guard names would lie elsewhere."""
-        msg = "another root or namespace"
+        msg = "changing the root or namespace"
         raise self._refusals.refuse(msg)
 
     def stay(self, *_: Any) -> None:
@@ -199,7 +199,7 @@ class Processes:
         raise self._refusals.refuse(msg)
 
     def _fork(self) -> None:
-        msg = "a fork of the process"
+        msg = "forking the process"
         raise self._refusals.refuse(msg)
 
 

@@ -15,7 +15,7 @@ class RefusedError(PermissionError):
     """The probe does not let the script do this; `strerror` says what and why."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(errno.EPERM, f"torch-doctor's probe refuses {what}")
+        super().__init__(errno.EPERM, f"blocked by torch-doctor's probe: {what}")
 
 
 class Refusals:

@@ -34,24 +34,22 @@ IDLE = {
     **dict.fromkeys(
         "matplotlib mpl_toolkits pylab seaborn plotly bokeh hiddenlayer graphviz torchviz pydot pygraphviz altair pyecharts "
         "livelossplot scienceplots PyQt5 tkinter pygame imgcat celluloid cmocean adjustText turtle wordcloud".split(),
-        "drawing",
+        "plotting",
     ),
-    **dict.fromkeys("tqdm progressbar alive_progress progress enlighten fastprogress".split(), "a progress bar"),
+    **dict.fromkeys("tqdm progressbar alive_progress progress enlighten fastprogress".split(), "progress bar"),
     **dict.fromkeys(
         "torchsummary torchinfo torchsummaryX pytorch_model_summary thop ptflops fvcore prettytable tabulate texttable "
         "rich colorama termcolor colorlog coloredlogs loguru icecream pyfiglet blessed crayons beautifultable".split(),
-        "output",
+        "console output",
     ),
     **dict.fromkeys(
         "IPython ipdb pudb ipywidgets snoop line_profiler memory_profiler gpustat pynvml nvidia_smi GPUtil pyinstrument "
         "setproctitle better_exceptions nvitop jupyter google ipykernel".split(),
-        "looking at a running program",
+        "debugging or profiling",
     ),
-    **dict.fromkeys(
-        "yagmail slack telegram notifiers knockknock twilio pushover playsound".split(), "sending messages"
-    ),
-    "evaluate": "measuring",
-    **dict.fromkeys("nni kaggle dotenv google.colab".split(), "fetching and launching"),
+    **dict.fromkeys("yagmail slack telegram notifiers knockknock twilio pushover playsound".split(), "messaging"),
+    "evaluate": "metrics",
+    **dict.fromkeys("nni kaggle dotenv google.colab".split(), "download or launch"),
 }
 PLAYING = frozenset(
     "numpy pandas scipy pytorch_lightning lightning ignite fastai catalyst poutyne skorch keras mmcv mmengine mmdet mmseg "
@@ -65,7 +63,7 @@ WITHIN = frozenset({"google.colab"})  # packages whose parent may be there witho
 class AbsentModules(StandIn):
     """Looks at every module that no finder finds."""
 
-    replaces = "a package that is not installed"
+    replaces = "package not installed"
     voids = (told.LOG,)
 
     def __init__(self, setting: Setting) -> None:
@@ -112,11 +110,11 @@ def _inside(stand_in: AbsentModules, name: str) -> ModuleSpec | None:
 
 def _made(stand_in: AbsentModules, name: str, top: str) -> ModuleSpec | None:
     if top in IDLE:
-        stand_in.tell(top, "calls that do nothing", why=f"{IDLE[top]} with a package that is not installed")
+        stand_in.tell(top, "calls that do nothing", why=f"{IDLE[top]} package, not installed")
         return imports.spec_of(name, MADE.get(top, SilentModule))
     own = _own_package(stand_in, name) if name == top else None
     if own is not None:
-        stand_in.teller.note(f"{name} is found in the project itself, as it would be when it is installed")
+        stand_in.teller.note(f"{name} is imported from the project itself, as if it were installed")
         return own
     if top in sys.stdlib_module_names or (name != top and is_a_name() and _is_installed(stand_in, name)):
         return None
@@ -127,14 +125,14 @@ def _made(stand_in: AbsentModules, name: str, top: str) -> ModuleSpec | None:
 
 def _postponed(stand_in: StandIn, top: str) -> ModuleSpec:
     """A module that ends the run where it is used."""
-    stand_in.teller.note(f"{asked_for(top)}; it runs until it uses it")
+    stand_in.teller.note(f"{asked_for(top)}; the probe runs the script up to its first use")
     return imports.spec_of(top, functools.partial(PostponedModule, user=stand_in))
 
 
 def _unknown(stand_in: AbsentModules, name: str) -> ModuleSpec:
     """A module whose names are what the script takes them for."""
-    absent = asked_for(name) if name == name.partition(".")[0] else f"the script imports {name}, which is not there"
-    stand_in.teller.note(f"{absent}; what it takes from there is made up by its use")
+    absent = asked_for(name) if name == name.partition(".")[0] else f"the script imports {name}, which was not found"
+    stand_in.teller.note(f"{absent}; its names are replaced by placeholders inferred from their use")
     return imports.spec_of(name, functools.partial(UnknownModule, unknowns=stand_in.unknowns))
 
 

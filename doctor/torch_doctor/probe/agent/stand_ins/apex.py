@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Apex(StandIn):
     """Stands in for apex where the user's code cannot do without."""
 
-    replaces = "a package that is not installed"
+    replaces = "package not installed"
     voids = (told.PRECISION,)
 
     def prepare(self) -> None:
@@ -35,7 +35,7 @@ class Apex(StandIn):
             users = self.sources.is_users(frame.f_code.co_filename)
             if not users or is_only_asking() or has_fallback(self.sources, frame):
                 return None
-            self.tell("apex", "what torch has of it, in float32")
+            self.tell("apex", "the equivalents in torch, in float32")
         return imports.spec_of(name, _made)
 
 

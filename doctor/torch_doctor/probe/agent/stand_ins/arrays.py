@@ -25,7 +25,7 @@ PACKED = (".npz", ".pkl", ".pickle")
 class ArrayFiles(StandIn):
     """Makes up what `numpy.load`, `genfromtxt` and `loadtxt` would read."""
 
-    replaces = "a file that is not there"
+    replaces = "file not found"
     voids = (told.FILES, told.VALUES, told.SHAPES)
     installed_after = ("Files",)
 
@@ -57,7 +57,7 @@ class ArrayFiles(StandIn):
         draw = numpy.random.default_rng(len(path))
         keys = list(dict.fromkeys(self._keys()))
         if path.endswith(PACKED) and keys:
-            self.tell(path, f"{ROWS} made-up rows of each of {', '.join(keys[:6])}")
+            self.tell(path, f"{ROWS} synthetic rows for each of {', '.join(keys[:6])}")
             return {key: self._array(key, dtype, draw) for key in keys}
         made = self._array(os.path.basename(path), dtype, draw)
         self.tell(path, f"random numbers {'×'.join(map(str, made.shape))}")

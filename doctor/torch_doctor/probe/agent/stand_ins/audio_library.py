@@ -25,7 +25,7 @@ REPLICAS = f"{(__package__ or '').rpartition('.')[0]}.replicas.torchaudio"
 class Audio(StandIn):
     """Stands in for torchaudio where it is not installed."""
 
-    replaces = "a package that is not installed"
+    replaces = "package not installed"
     voids = (told.VALUES, told.FILES)
 
     def prepare(self) -> None:
@@ -42,7 +42,7 @@ class Audio(StandIn):
         users = frame is not None and self.sources.is_users(frame.f_code.co_filename)
         if not users or is_only_asking() or has_fallback(self.sources, frame):
             return None
-        self.tell(TOP, "waves that are made up, and transforms of them")
+        self.tell(TOP, "synthetic waveforms and their transforms")
         return imports.spec_of(name, Library)
 
 

@@ -20,7 +20,7 @@ OWN = "_orig_mod"  # where a compiled module keeps the one that it was made of
 class Compiler(StandIn):
     """Leaves models uncompiled, and remembers which of them would have been, with `original` and which arguments."""
 
-    replaces = "compilation, which takes long"
+    replaces = "compiling is slow"
     voids = (told.COMPILE,)
 
     def __init__(self, setting: Setting) -> None:
@@ -47,7 +47,7 @@ class Compiler(StandIn):
         after(COMPILER, lambda dynamo: self._with_compiler(dynamo, as_written))
 
     def _tell(self, what: str, thing: Any, keywords: dict[str, Any]) -> None:
-        self.tell(what, "the code as it is written")
+        self.tell(what, "uncompiled code")
         self.compiled.append((thing, keywords))
 
     def _with_compiler(self, dynamo: Any, as_written: Callable[..., Any]) -> None:

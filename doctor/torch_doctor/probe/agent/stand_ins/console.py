@@ -28,7 +28,7 @@ TERMINAL = {"stty size": "24 80\n", "tput cols": "80\n", "tput lines": "24\n"}
 class Terminal(StandIn):
     """Answers questions by what is done with the answers, opens no windows, and shortens sleeps."""
 
-    replaces = "a question at the terminal"
+    replaces = "input from the terminal"
     voids = (told.ARGUMENTS,)
 
     def __init__(self, setting: Setting) -> None:
@@ -44,7 +44,7 @@ class Terminal(StandIn):
 
         def shortened(seconds: float, /) -> None:
             if seconds > LONGEST_SLEEP and self.sources.called_by_user():
-                self.tell("time.sleep", f"{LONGEST_SLEEP:g} s at most", why=f"{seconds:g} s", voids=[told.TIME])
+                self.tell("time.sleep", f"at most {LONGEST_SLEEP:g} s", why=f"{seconds:g} s", voids=[told.TIME])
             sleep(min(seconds, LONGEST_SLEEP))
 
         run: Any = os.popen
@@ -54,7 +54,7 @@ class Terminal(StandIn):
             size = TERMINAL.get(" ".join(command.split())) if command.__class__ is str else None
             if size is None:
                 return run(command, *arguments, **keywords)
-            self.tell("the terminal", "one of 24 rows and 80 columns", why="a question for its size", voids=[])
+            self.tell("the terminal", "a terminal of 24 rows and 80 columns", why="queried for its size", voids=[])
             return io.StringIO(size)
 
         system.popen = told_size
@@ -75,7 +75,7 @@ class Terminal(StandIn):
         if answer is None:
             self._unanswered += 1
             if self._unanswered > MOST_UNANSWERED:  # it asks again whatever is answered
-                text = "the script asks at the terminal for ever, and takes none of the probe's answers"
+                text = "the script keeps asking for input and accepts none of the probe's answers"
                 raise self.teller.asked(text, [])
             raise EOFError
         self.tell("input()", f"the answer {answer!r}" if answer else "an empty answer")

@@ -34,7 +34,7 @@ SPLITS = ("use_local_synchronization", "group_desc")  # keywords of `new_group` 
 class ProcessGroup(StandIn):
     """Lets distributed training run on the CPU, by gloo."""
 
-    replaces = "a launcher of several processes"
+    replaces = "no launcher for several processes"
     voids = (told.PROCESSES,)
     installed_after = ("Gpu",)
 
@@ -54,7 +54,7 @@ class ProcessGroup(StandIn):
             except KeyError:
                 if key not in LAUNCHED or environment is not os.environ or not self.sources.called_by_user():
                     raise
-            self.tell(f'os.environ["{key}"]', LAUNCHED[key], why="no launcher set it")
+            self.tell(f'os.environ["{key}"]', LAUNCHED[key], why="not set by a launcher")
             return LAUNCHED[key]
 
         kind.__getitem__ = answered  # type: ignore[method-assign]
@@ -96,7 +96,7 @@ def _pass_local_rank(stand_in: StandIn) -> None:
         words = list(sys.argv[1:] if args is None else args)
         name = next((each for each in LOCAL_RANK if each in self._option_string_actions), "")
         if name and stand_in.sources.innermost() is not None and not any(word.startswith(LOCAL_RANK) for word in words):
-            stand_in.tell(name, "the number of each process", why="as `torch.distributed.launch` passes it", voids=[])
+            stand_in.tell(name, "the rank of each process", why="passed by `torch.distributed.launch`", voids=[])
             args = [f"{name}={stand_in.ranks.rank}", *words]
         return parse(self, args, *rest, **keywords)
 

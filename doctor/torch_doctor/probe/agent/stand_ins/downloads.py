@@ -45,7 +45,7 @@ FETCHING = ("requests", "wget", "gdown")
 class FetchedFiles(StandIn):
     """Makes up what is fetched by requests, urllib, wget, gdown and torch."""
 
-    replaces = "a file that would be fetched"
+    replaces = "the probe downloads nothing"
     voids = (told.FILES, told.VALUES)
 
     def __init__(self, setting: Setting) -> None:
@@ -79,7 +79,7 @@ class FetchedFiles(StandIn):
     def content(self, address: str) -> bytes:
         """What an address would give."""
         name = os.path.basename(urlsplit(address).path) or "index.html"
-        self.tell(address, "a made-up file of its kind")
+        self.tell(address, "a synthetic file of this type")
         return self._bytes(name)
 
     def into(self, address: str, path: Any) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-WHY = "a file that is not there"
+WHY = "file not found"
 TEXTS = (
     ".txt",
     ".tokens",
@@ -129,7 +129,7 @@ class Files(StandIn):
             return False
         ending = os.path.splitext(name)[1].lower()
         if ending in TEXTS or (ending not in NO_TEXTS and self._is_read_in_lines()):
-            content, how = self._text(name), f"{LINES} lines of made-up text"
+            content, how = self._text(name), f"{LINES} lines of synthetic text"
         elif ending in (".csv", ".tsv"):
             made = self.tables.text("\t" if ending == ".tsv" else ",")
             if made is None:
@@ -254,7 +254,7 @@ class Files(StandIn):
         @functools.wraps(opened)
         def opening(file: Any, *arguments: Any, **keywords: Any) -> Any:
             if _is_missing(file) and os.path.splitext(os.fspath(file))[1].lower() in folders.READABLE:
-                self.teller.stand_in("pictures", WHY, "random pictures 256×256", [told.FILES, told.VALUES])
+                self.teller.stand_in("images", WHY, "random images 256×256", [told.FILES, told.VALUES])
                 return opened(
                     io.BytesIO(folders.picture(len(os.fspath(file)) % 8, mask=folders.is_mask(os.fspath(file)))),
                     *arguments,
@@ -272,7 +272,7 @@ class Files(StandIn):
             if _is_missing(filename):
                 import numpy as np
 
-                self.teller.stand_in("pictures", WHY, "random pictures 256×256", [told.FILES, told.VALUES])
+                self.teller.stand_in("images", WHY, "random images 256×256", [told.FILES, told.VALUES])
                 draw = np.random.default_rng(len(os.fspath(filename)))
                 return draw.integers(0, 256, (256, 256, 3) if flags else (256, 256), dtype=np.uint8)
             return read(filename, flags)

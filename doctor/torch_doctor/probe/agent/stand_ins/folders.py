@@ -24,7 +24,7 @@ CLASSES, PICTURES = 2, 256  # two classes are in range for every model
 FLAT = 64  # in a folder without classes
 SIDE = 256
 READABLE = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".ppm", ".tif", ".tiff")
-WHY = "data that is not there"
+WHY = "data not found"
 DATA = frozenset({"train", "training", "val", "valid", "test"})
 OF_PICTURES = ("image", "img", "pic", "photo")
 MASKS = frozenset({"gt", "groundtruth", "seg"})
@@ -38,7 +38,7 @@ LISTING = frozenset({"listdir", "glob", "iglob", "rglob", "iterdir", "scandir", 
 class PictureFolders(StandIn):
     """Fills folders of pictures that a script lists."""
 
-    replaces = "data that is not there"
+    replaces = "data not found"
     voids = (told.VALUES, told.FILES)
     installed_after = ("OutputFolders",)
 
@@ -193,7 +193,7 @@ def _beside(folder: str, stem: str, teller: Teller) -> bool:
         return False
     _write(folder, iter((f"{stem}.png",)), len(stem))
     if not known:
-        how = f"random {'masks' if is_mask(folder) else 'pictures'} {SIDE}×{SIDE} of the names that are asked for"
+        how = f"random {'masks' if is_mask(folder) else 'pictures'} {SIDE}×{SIDE} under the requested names"
         teller.stand_in(folder, WHY, how, [told.VALUES, told.FILES])
     return True
 
@@ -229,7 +229,7 @@ def make(root: str, extensions: Any, teller: Teller, what: str) -> bool:
         return False
     for number in range(CLASSES):
         _write(os.path.join(root, f"class_{number:02}"), (f"{place:03}.jpg" for place in range(PICTURES)), number)
-    how = f"{CLASSES * PICTURES} random pictures {SIDE}×{SIDE}, {CLASSES} classes"
+    how = f"{CLASSES * PICTURES} random images {SIDE}×{SIDE}, {CLASSES} classes"
     teller.stand_in(f"{what}({root!r})", WHY, how, [told.VALUES, told.FILES])
     return True
 

@@ -24,7 +24,7 @@ TRAINERS = ("lightning.pytorch.trainer.trainer", "pytorch_lightning.trainer.trai
 class LightningLoops(StandIn):
     """Ends the training and the evaluations of a `Trainer` early, by the limits that it has for that."""
 
-    replaces = "the rest of the training"
+    replaces = "training shortened"
 
     def prepare(self) -> None:
         """Patches the trainer when it is imported; a checkup repeats its steps by itself."""
@@ -67,4 +67,4 @@ def _limit(trainer: Any) -> str:
         loop.max_epochs = last
     if loop.min_epochs is not None:
         loop.min_epochs = min(loop.min_epochs, loop.max_epochs)
-    return f"Lightning's Trainer ends after {batches} batches of an epoch and {EPOCHS} epochs"
+    return f"Lightning's Trainer stops after {batches} batches per epoch and {EPOCHS} epochs"

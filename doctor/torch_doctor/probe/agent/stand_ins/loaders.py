@@ -23,7 +23,7 @@ WITHOUT_WORKERS: dict[str, Any] = {
 class LoaderWorkers(StandIn):
     """Has a loader get its rows in this process."""
 
-    replaces = "workers of a loader"
+    replaces = "no worker processes"
     voids = (told.WORKERS,)
 
     def with_torch(self, torch: Any) -> None:
@@ -47,7 +47,7 @@ def _build_without_workers(torch: Any, stand_in: StandIn, *, on_cpu: bool) -> No
         rest = given.pop("kwargs", {})
         workers = given.get("num_workers", 0)
         if isinstance(workers, int) and workers > 0:
-            how = "the data is loaded in this process"
+            how = "loading in the main process"
             stand_in.tell("DataLoader workers", how, why=f"num_workers={workers}")
             given.update({name: value for name, value in WITHOUT_WORKERS.items() if name in given})
         if on_cpu:

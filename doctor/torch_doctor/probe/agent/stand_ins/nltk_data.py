@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-WHY = "data of nltk that is not there"
+WHY = "nltk data not found"
 STOP_WORDS = (
     "i me my we our you your he him his she her it its they them their what which who this that these those am is are was were "
     "be been being have has had do does did a an the and but if or because as until while of at by for with about to from in "
@@ -27,7 +27,7 @@ STOP_WORDS = (
 class NltkData(StandIn):
     """Stop words, and sentences and words taken apart by punctuation."""
 
-    replaces = "data of nltk that is not there"
+    replaces = "nltk data not found"
     voids = (told.VALUES,)
 
     def prepare(self) -> None:
@@ -42,7 +42,7 @@ def _patch_download(stand_in: StandIn, module: ModuleType) -> None:
 
     def download(*arguments: Any, **_: Any) -> bool:
         what = " ".join(str(each) for each in arguments)
-        stand_in.tell(f"nltk.download({what!r})", "nothing", why="data that would be fetched", voids=[])
+        stand_in.tell(f"nltk.download({what!r})", "nothing", why="the probe downloads nothing", voids=[])
         return True
 
     downloader.download = downloader.Downloader.download = downloader._downloader.download = download
@@ -60,7 +60,7 @@ def _apart(real: Callable[..., Any], name: str, pattern: re.Pattern[str], stand_
         try:
             return real(text, *arguments, **keywords)
         except LookupError:
-            stand_in.tell(f"nltk.{name}", "what punctuation tells")
+            stand_in.tell(f"nltk.{name}", "splitting at punctuation")
             return [part.strip() for part in pattern.findall(text) if part.strip()]
 
     return taken_apart
@@ -78,7 +78,7 @@ def _patch_corpora(stand_in: StandIn, module: ModuleType) -> None:
         except LookupError:
             if name != "words" or self.__dict__.get("_LazyCorpusLoader__name") != "stopwords":
                 raise
-            stand_in.tell("nltk.corpus.stopwords", f"{len(STOP_WORDS)} English ones")
+            stand_in.tell("nltk.corpus.stopwords", f"{len(STOP_WORDS)} English stop words")
             return lambda *_, **__: list(STOP_WORDS)
 
     loader.__getattr__ = __getattr__

@@ -23,7 +23,7 @@ WRITING = frozenset("wax")
 class OutputFolders(StandIn):
     """Makes the folders that a script writes to."""
 
-    replaces = "a folder for output that is not there"
+    replaces = "output folder not found"
     installed_after = ("Files",)
 
     def prepare(self) -> None:
@@ -81,5 +81,5 @@ def make_parent(path: Any, sources: Sources, teller: Teller) -> bool:
     os.makedirs(folder, exist_ok=True)
     if str(folder).startswith(os.path.dirname(tempfile.gettempdir())):
         return True  # the scratch folder: what the guard made of a path that was told already
-    teller.stand_in(str(folder), "a folder for output that is not there", "a new one", [])
+    teller.stand_in(str(folder), "output folder not found", "a new one", [])
     return True

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-HOW = "it runs in this process"
-OWN = "each of the probe's {count} processes runs its own"
+HOW = "a call in this process"
+OWN = "one call in each of the probe's {count} processes"
 
 
 class Processes(StandIn):
     """Runs in this process what would run in others."""
 
-    replaces = "another process"
+    replaces = "subprocesses are not started"
     voids = (told.PROCESSES,)
 
     def prepare(self) -> None:
@@ -119,7 +119,7 @@ def _processes(stand_in: StandIn, module: ModuleType) -> None:
             stand_in.tell(
                 f"multiprocessing.Process({name})",
                 OWN.format(count=stand_in.ranks.count),
-                why="a process for each rank",
+                why="one process per rank",
                 voids=[],
             )
             if number != stand_in.ranks.rank:
@@ -165,7 +165,7 @@ def _pools(stand_in: StandIn, module: ModuleType) -> None:
     def manager(self: Any) -> Any:
         if stand_in.sources.innermost() is None:
             return make_manager(self)
-        stand_in.tell("multiprocessing.Manager", "plain objects", why="a process that serves objects")
+        stand_in.tell("multiprocessing.Manager", "plain objects", why="a server process")
         return Manager()
 
     context.Pool, context.Manager = pool, manager

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PICTURES, SLOW = 16, 4  # rows of a batch of large pictures, and of any when batches take long
 LONG = 4.0  # seconds from one batch to the next
-WHY = "the CPU takes long for it"
+WHY = "too slow on the CPU"
 
 
 class SmallBatches(StandIn):
@@ -55,7 +55,7 @@ class SmallBatches(StandIn):
                 or len(rows) <= most
             ):
                 return rows
-            self.tell(f"batches of {len(rows)} rows", f"batches of {most}")
+            self.tell(f"batches of {len(rows)} samples", f"batches of {most}")
             return rows[:most]
 
         iterator._next_index = chosen

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class SmallPackages(StandIn):
     """Stands in for packages that hold settings, compile functions or compare versions."""
 
-    replaces = "a package that is not installed"
+    replaces = "package not installed"
 
     def prepare(self) -> None:
         """Finds them where they are not installed."""
@@ -99,8 +99,8 @@ def _settings(name: str) -> Callable[[], dict[str, Any]]:
 PACKAGES: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
     "easydict": ("a dictionary with attributes", _settings("EasyDict")),
     "addict": ("a dictionary with attributes", _settings("Dict")),
-    "numba": ("functions that are not compiled", _compiling),
-    "pkg_resources": ("versions as they are compared", _versions),
+    "numba": ("uncompiled functions", _compiling),
+    "pkg_resources": ("comparable versions", _versions),
 }
 
 

@@ -97,8 +97,9 @@ class Tables:
             table = _indexed(table, keywords.get("index_col"), keywords.get("names"))
             if dates is True:
                 table.index = pandas.to_datetime(_dates())
-            how = f"{ROWS} made-up rows of the columns that are read ({', '.join(map(str, columns[:6]))}{'…' * (len(columns) > 6)})"  # noqa: PLR2004
-            self._teller.stand_in(os.fspath(path), "a table that is not there", how, [told.FILES, told.VALUES])
+            names = f"{', '.join(map(str, columns[:6]))}{'…' * (len(columns) > 6)}"  # noqa: PLR2004
+            how = f"{ROWS} synthetic rows with the columns read by the script ({names})"
+            self._teller.stand_in(os.fspath(path), "table not found", how, [told.FILES, told.VALUES])
             return table
 
         return reading
@@ -111,7 +112,7 @@ class Tables:
         rows = zip(*(_values(str(name)) for name in columns), strict=True)
         lines = [between.join(map(str, columns)), *(between.join(map(str, row)) for row in rows)]
         shown = ", ".join(map(str, columns[:6]))
-        return "\n".join(lines) + "\n", f"{ROWS} made-up rows of the columns that are read ({shown})"
+        return "\n".join(lines) + "\n", f"{ROWS} synthetic rows with the columns read by the script ({shown})"
 
     def _columns(self, pandas: Any, keywords: dict[str, Any]) -> list[Any]:
         """The columns that the user's code names of what is being read, or only some of them where it asks for these."""

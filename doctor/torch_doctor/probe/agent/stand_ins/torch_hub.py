@@ -18,7 +18,7 @@ REPOSITORIES = {word: library for library in known() for word in library.reposit
 class TorchHub(StandIn):
     """Takes models from the library that the repository belongs to."""
 
-    replaces = "a model that would be fetched"
+    replaces = "the probe downloads nothing"
     voids = (told.WEIGHTS,)
 
     def with_torch(self, torch: Any) -> None:
@@ -34,14 +34,14 @@ class TorchHub(StandIn):
                     return load(repo_or_dir, model, *arguments, **keywords)
                 except (OSError, RuntimeError):
                     if not local:
-                        text = f"the script fetches {model} of {repo_or_dir} by torch.hub: fetch it first"
+                        text = f"the script downloads {model} of {repo_or_dir} with torch.hub: download it first"
                         self.teller.missing(f"{repo_or_dir} {model}", text)
                     raise
             for key in ("source", "trust_repo", "force_reload", "verbose", "skip_validation"):
                 keywords.pop(key, None)
             models = importlib.import_module(found.models)
             what = f"torch.hub.load({repo_or_dir!r}, {model!r})"
-            self.tell(what, f"the one of {found.models}, with random weights")
+            self.tell(what, f"the model of {found.models} with random weights")
             make = functools.partial(getattr(models, found.create), model) if found.create else getattr(models, model)
             return make(*arguments, **keywords)
 

@@ -27,7 +27,7 @@ TRACKERS = (
 class Trackers(StandIn):
     """Stands in for every tracker that the user's own code imports, installed or not."""
 
-    replaces = "a tracker"
+    replaces = "experiment tracker"
     voids = (told.LOG,)
 
     def prepare(self) -> None:

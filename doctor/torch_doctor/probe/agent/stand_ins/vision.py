@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 ROWS = "_torch_doctor_rows"
 MISSING = (OSError, RuntimeError, ValueError, AssertionError, ImportError)
 BLOCK = 2_048  # rows that are drawn; the others repeat them
-WHY = "data that is not there"
+WHY = "data not found"
 
 
 class VisionDatasets(StandIn):
     """Fills datasets of torchvision whose files are not there."""
 
-    replaces = "data that is not there"
+    replaces = "data not found"
     voids = (told.VALUES,)
 
     def prepare(self) -> None:
@@ -147,7 +147,7 @@ def _fill(dataset: Any, name: str, given: dict[str, Any], base: Any, stand_in: S
             dataset.__dict__.update(targets=targets, _labels=targets)
     shape = f"{rows.size[0]}×{rows.size[1]}" + ("" if rows.mode == "L" else f"×{len(rows.mode)}")
     sort = f", {rows.classes} classes" if rows.target == "class" else f" with {rows.target}"
-    stand_in.tell(f"torchvision.datasets.{name}", f"{count} random rows {shape}{sort}")
+    stand_in.tell(f"torchvision.datasets.{name}", f"{count} random samples {shape}{sort}")
 
 
 def _fill_arrays(dataset: Any, rows: Rows, count: int) -> None:

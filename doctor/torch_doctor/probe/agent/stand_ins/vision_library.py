@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 REPLICAS = f"{(__package__ or '').rpartition('.')[0]}.replicas.torchvision"
 LIBRARIES = {
     "torchvision": (
-        "data sets of random pictures, transforms, and models with fewer layers and random weights",
+        "datasets of random images, transforms, and models with fewer layers and random weights",
         (told.WEIGHTS,),
     ),
-    "PIL": ("pictures that are made up", ()),
+    "PIL": ("synthetic images", ()),
 }
 """What is there instead, and what that makes meaningless by itself: made-up data says so where it is read."""
 MODEL_FILES = (
@@ -45,7 +45,7 @@ MODEL_FILES = (
 class Vision(StandIn):
     """Stands in for torchvision and Pillow where they are not installed."""
 
-    replaces = "a package that is not installed"
+    replaces = "package not installed"
     voids = (told.VALUES,)
 
     def prepare(self) -> None:
@@ -133,7 +133,7 @@ def _images(stand_in: StandIn) -> dict[str, Any]:
                 raise FileNotFoundError(2, "No such file or directory", name)
         elif isinstance(fp, io.BytesIO):
             name = str(len(fp.getvalue()))
-        stand_in.tell("pictures", "random pictures 256×256", why="files that Pillow would read")
+        stand_in.tell("images", "random images 256×256", why="image files not found")
         return found.drawn(str(name), mask=folders.is_mask(str(name)))
 
     return {**vars(found), "open": opened, "isImageType": lambda value: isinstance(value, found.Image)}
@@ -173,7 +173,7 @@ def _io(stand_in: StandIn) -> dict[str, Any]:
     found = _part("operations")
 
     def read_image(*arguments: Any, **keywords: Any) -> Any:
-        stand_in.tell("pictures", "random pictures", why="files that torchvision would read")
+        stand_in.tell("images", "random images", why="image files not found")
         return found.read_image(*arguments, **keywords)
 
     return {"read_image": read_image, "decode_image": read_image, "ImageReadMode": ImageReadMode}

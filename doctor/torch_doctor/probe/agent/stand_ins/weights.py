@@ -1,4 +1,4 @@
-"""Pretrained weights that would be fetched, and checkpoints that are not there: the random ones of the same model stay."""
+"""Pretrained weights that would be fetched, and checkpoints that are not there: random weights stay."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .source import Sources
 
-FETCHED, RANDOM = "weights that would be fetched", "the random ones of the same model"
+FETCHED, RANDOM = "the probe downloads nothing", "random weights"
 COUNTS = ("epoch", "iter", "step", "global", "start", "n_")
 SCORES = ("acc", "best", "loss", "score", "map", "prec")
 
@@ -26,7 +26,7 @@ SCORES = ("acc", "best", "loss", "score", "map", "prec")
 class Weights(StandIn):
     """Leaves the random weights where others would be fetched or read."""
 
-    replaces = "weights that would be fetched"
+    replaces = "the probe downloads nothing"
     voids = (told.WEIGHTS,)
     installed_after = ("Gpu",)
 
@@ -111,11 +111,11 @@ def _patch_reading(torch: Any, stand_in: StandIn) -> None:
             statements = stand_in.sources.statements(frame) if frame is not None else []
             if not statements or not _is_loaded(statements[0], stand_in.sources):
                 stand_in.teller.missing(
-                    os.fspath(f), f"the script reads {os.fspath(f)}, which is not there: make it first"
+                    os.fspath(f), f"the script reads {os.fspath(f)}, which does not exist: create it first"
                 )
                 raise
-            how = "none: what it was to be loaded into keeps its random weights"
-            stand_in.tell(os.fspath(f), how, why="a checkpoint that is not there", voids=[told.WEIGHTS, told.FILES])
+            how = "random weights"
+            stand_in.tell(os.fspath(f), how, why="checkpoint not found", voids=[told.WEIGHTS, told.FILES])
             return Absent()
 
     torch.load = read

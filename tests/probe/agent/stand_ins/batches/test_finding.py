@@ -78,7 +78,7 @@ def test_a_shape_that_is_asked_for_before_the_model_is_what_the_model_at_hand_ta
         assert rows == len(pictures) == ROWS
         nn.functional.cross_entropy(model(pictures), masks.view(rows, height, -1).long())
 
-    assert found(one_pass) == "4×1×32×32 float32, 4×32×32 int64 below 2, what is not used"
+    assert found(one_pass) == "4×1×32×32 float32, 4×32×32 int64 below 2, an unused value"
 
 
 def test_the_length_that_a_linear_layer_asks_for_is_found(found: Callable[..., str]) -> None:
@@ -127,7 +127,7 @@ def test_what_nothing_takes_is_not_made_up(found: Callable[..., str]) -> None:
         with pytest.raises(TypeError):
             model(batch[0])
 
-    assert found(one_pass) == "what is not used"
+    assert found(one_pass) == "an unused value"
 
 
 def test_a_shape_is_that_for_the_model_to_which_the_code_gives_it(found: Callable[..., str]) -> None:

@@ -51,8 +51,8 @@ words = load_dataset("conll2003", split="train")[0]
 assert len(words["tokens"]) == len(words["ner_tags"])
 """)
     assert (
-        "made-up rows (train 1024, validation 256) of id, title, context, question, answers "
-        "instead of `load_dataset('rajpurkar/squad')` (data that is not there)"
+        "synthetic samples (train 1024, validation 256) of id, title, context, question, answers "
+        "instead of `load_dataset('rajpurkar/squad')` (data not found)"
     ) in outcome.err
 
 
@@ -85,13 +85,13 @@ assert list(files) == ["train", "dev"]
 print(kept["train"][0]["category"])
 """)
     assert "of complaint, category instead of `load_dataset('somebody/complaints')`" in outcome.err
-    assert "instead of `encoded` (data that is not there)" in outcome.err
+    assert "instead of `encoded` (data not found)" in outcome.err
 
 
 def test_a_set_of_which_nothing_is_known_is_named(run: Any, write: Any) -> None:
     write("train.py", "import torch\nfrom datasets import load_dataset\nprint(load_dataset('somebody/things'))\n")
     outcome = run("scan", "train.py", "--probe", "--isolated")
-    text = "the script loads load_dataset('somebody/things'), which is not there, and does not say which columns it has"
+    text = "the script loads load_dataset('somebody/things'), which was not found, and its columns are unknown"
     assert text in outcome.err
 
 
@@ -149,7 +149,7 @@ assert AutoTokenizer.from_pretrained("kept")("A bird.")["input_ids"][0] == 101
         in outcome.err
     )
     assert [path.name for path in folder.iterdir()] == ["train.py"]
-    assert "made-up vocabulary of 8192 instead of `the tokenizer of bert-base-uncased`" in outcome.err
+    assert "synthetic vocabulary of 8192 instead of `the tokenizer of bert-base-uncased`" in outcome.err
 
 
 def test_a_model_with_a_decoder_knows_where_it_begins(probe: Callable[..., Any]) -> None:
@@ -249,7 +249,7 @@ def test_a_model_whose_name_tells_nothing_is_named(run: Any, write: Any) -> None
     script = "import torch\nfrom transformers import AutoModel\nAutoModel.from_pretrained('somebody/thing')\n"
     write("train.py", script)
     outcome = run("scan", "train.py", "--probe", "--isolated")
-    text = "the script loads somebody/thing, which is not there, and the name tells no architecture: fetch it first"
+    text = "the script loads somebody/thing, which was not found, and its architecture is unknown: download it first"
     assert text in outcome.err
 
 
@@ -257,7 +257,7 @@ def test_files_that_the_script_fetches_by_itself_are_named(run: Any, write: Any)
     script = "import torch\nfrom huggingface_hub import hf_hub_download\nhf_hub_download('a/b', 'c.bin')\n"
     write("train.py", script)
     outcome = run("scan", "train.py", "--probe", "--isolated")
-    assert "the script fetches a/b/c.bin from the Hugging Face hub: fetch it first" in outcome.err
+    assert "the script downloads a/b/c.bin from the Hugging Face Hub: download it first" in outcome.err
 
 
 def test_the_trainer_of_transformers_ends_as_loops_do(probe: Callable[..., Any]) -> None:
@@ -270,6 +270,6 @@ data = data.map(lambda rows: tokenizer(rows["text"], padding="max_length", max_l
 model = AutoModelForSequenceClassification.from_pretrained("prajjwal1/bert-tiny", num_labels=6)
 Trainer(model, TrainingArguments("out", num_train_epochs=50, fp16=True, report_to="none"), train_dataset=data["train"]).train()
 """)
-    assert "came to 6 updates" in outcome.err
+    assert "reached 6 optimizer steps" in outcome.err
     assert "float32 instead of `fp16` (a GPU's precision)" in outcome.err
     assert "the training of transformers' Trainer ends after 3 updates an epoch and 2 epochs" in outcome.err

@@ -77,7 +77,7 @@ def by_name(tell: Any) -> dict[str, type]:
 
     def told(name: str) -> Any:
         def build(self: Any, *arguments: Any, **keywords: Any) -> None:
-            tell(f"torchaudio.datasets.{name}", "waves of a second that are made up")
+            tell(f"torchaudio.datasets.{name}", "one-second synthetic waveforms")
             Sounds.__init__(self, *arguments, **keywords)
 
         return build

@@ -85,7 +85,7 @@ class MadeUp(VisionDataset):
         shape = f"{rows.size[0]}×{rows.size[1]}" + ("" if rows.mode == "L" else f"×{len(rows.mode)}")
         sort = f", {rows.classes} classes" if rows.target == "class" else f" with {rows.target}"
         self.stand_in.tell(
-            f"torchvision.datasets.{self.name}", f"{self.count} random rows {shape}{sort}", why=folders.WHY
+            f"torchvision.datasets.{self.name}", f"{self.count} random samples {shape}{sort}", why=folders.WHY
         )
 
     def _fill(self, rows: Rows, generator: Any) -> None:

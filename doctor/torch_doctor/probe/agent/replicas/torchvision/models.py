@@ -163,7 +163,7 @@ def _function(name: str, build: Callable[..., Any], stand_in: StandIn) -> Callab
     ) -> Any:
         if pretrained or weights or (arguments and arguments[0] is True):
             stand_in.tell(
-                f"{name}(pretrained)", "random weights", why="weights that would be fetched", voids=("weights",)
+                f"{name}(pretrained)", "random weights", why="the probe downloads nothing", voids=("weights",)
             )
         model = build(num_classes=num_classes)
         if keywords.get("aux_logits") is False and hasattr(model, "aux_logits"):

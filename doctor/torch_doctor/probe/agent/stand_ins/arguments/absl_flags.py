@@ -22,7 +22,7 @@ MOST_FLAGS = 30
 class AbslFlags(StandIn):
     """Fills flags that a validator refuses to leave at None."""
 
-    replaces = "an argument that must be given"
+    replaces = "required argument"
     voids = (told.ARGUMENTS,)
 
     def prepare(self) -> None:
@@ -55,5 +55,5 @@ def _value(flag: Any, name: str, stand_in: StandIn) -> str:
     kind = KINDS.get(str(flag.flag_type()))
     choices = list(getattr(flag.parser, "enum_values", None) or ())
     value = made_up(name, kind, choices, flag.help or "", stand_in.sources)
-    stand_in.tell(f"--{name}={value}", "a value made up", why=WHY)
+    stand_in.tell(f"--{name}={value}", "a placeholder value", why=WHY)
     return value

@@ -32,7 +32,7 @@ FLAGS = frozenset(
 class ArgparseOptions(StandIn):
     """Fills what argparse requires, and tyro, which has a copy of it."""
 
-    replaces = "an argument that must be given"
+    replaces = "required argument"
     voids = (told.ARGUMENTS,)
     installed_after = ("ProcessGroup",)
 
@@ -71,11 +71,11 @@ def _filled(parser: argparse.ArgumentParser, given: list[str], stand_in: StandIn
         if _has_commands(action):
             name = main_command(list(action.choices or ()))
             inner = _filled(dict(action.choices or {})[name], [], stand_in)
-            stand_in.tell(f"the command {name!r}", "the one that trains", why=WHY)
+            stand_in.tell(f"the command {name!r}", "the command that trains", why=WHY)
             return [*given, *before, name, *inner]
         values = _values(action, stand_in)
         name = action.option_strings[-1] if action.option_strings else action.dest
-        stand_in.tell(f"{name} {' '.join(values)}".rstrip(), "a value made up", why=WHY)
+        stand_in.tell(f"{name} {' '.join(values)}".rstrip(), "a placeholder value", why=WHY)
         before += [*([action.option_strings[-1]] if action.option_strings else []), *values]
     return [*given, *before]
 

@@ -23,7 +23,7 @@ HELD = "torch-doctor"  # the folder of what is made up
 class ClickOptions(StandIn):
     """Fills what click requires, and typer, which stands on it."""
 
-    replaces = "an argument that must be given"
+    replaces = "required argument"
     voids = (told.ARGUMENTS,)
 
     def prepare(self) -> None:
@@ -53,7 +53,7 @@ def _patch_values(stand_in: StandIn, parameter: Any) -> None:
             if type(error).__name__ != "MissingParameter" or getattr(context, "resilient_parsing", False):
                 raise
         made = _made(stand_in, self)
-        stand_in.tell(f"{self.name} {made}", "a value made up", why=WHY)
+        stand_in.tell(f"{self.name} {made}", "a placeholder value", why=WHY)
         count = self.nargs if self.nargs > 0 else 1
         whole: Any = made if self.nargs == 1 else (made,) * count
         return process(self, context, (whole,) if getattr(self, "multiple", False) else whole)
@@ -95,7 +95,7 @@ def _patch_prompts(stand_in: StandIn, option: Any) -> None:
     def prompt_for_value(self: Any, context: Any) -> Any:
         default = self.get_default(context)
         value = True if getattr(self, "is_flag", False) else default or _made(stand_in, self)
-        stand_in.tell(f"{self.name} {value}", "a value made up", why=WHY)
+        stand_in.tell(f"{self.name} {value}", "a placeholder value", why=WHY)
         return self.type_cast_value(context, value)
 
     option.prompt_for_value = prompt_for_value
@@ -114,7 +114,7 @@ def _patch_commands(stand_in: StandIn, group: Any) -> None:
             names = list(self.list_commands(context))
             if names and not set(args) & set(context.help_option_names):
                 name = main_command(names)
-                stand_in.tell(f"the command {name!r}", "the one that trains", why=WHY)
+                stand_in.tell(f"the command {name!r}", "the command that trains", why=WHY)
                 args = [*args, name]
         return parse(self, context, args)
 

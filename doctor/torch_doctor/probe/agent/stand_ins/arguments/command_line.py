@@ -35,7 +35,7 @@ COMPARISONS: dict[type[ast.cmpop], Any] = {
 class CommandLine(StandIn):
     """Appends to `sys.argv` what the script takes from it."""
 
-    replaces = "an argument that must be given"
+    replaces = "required argument"
     voids = (told.ARGUMENTS,)
 
     def prepare(self) -> None:

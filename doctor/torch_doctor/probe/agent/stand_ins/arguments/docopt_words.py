@@ -24,7 +24,7 @@ PLACED = re.compile(r"^<.+>$|^[A-Z][A-Z0-9_-]+$")
 class DocoptWords(StandIn):
     """Fills what docopt requires."""
 
-    replaces = "an argument that must be given"
+    replaces = "required argument"
     voids = (told.ARGUMENTS,)
 
     def prepare(self) -> None:
@@ -44,7 +44,7 @@ def _patch(stand_in: StandIn, module: ModuleType) -> None:
             if argv is not None or stand_in.plan.get("args"):
                 raise
             words = _words(doc, stand_in)
-            stand_in.tell(" ".join(words), "a command line made up", why=WHY)
+            stand_in.tell(" ".join(words), "a placeholder command line", why=WHY)
             return parse(doc, words, *arguments, **keywords)
 
     library.docopt = parsed

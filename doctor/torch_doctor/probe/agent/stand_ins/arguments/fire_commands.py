@@ -23,7 +23,7 @@ KINDS = {"int": int, "float": float, "bool": bool, "str": str}
 class FireCommands(StandIn):
     """Fills what fire's commands require, and chooses the one that trains."""
 
-    replaces = "an argument that must be given"
+    replaces = "required argument"
     voids = (told.ARGUMENTS,)
 
     def prepare(self) -> None:
@@ -80,7 +80,7 @@ def _members(component: Any) -> dict[str, Any]:
 
 def _chosen(members: dict[str, Any], stand_in: StandIn) -> str:
     name = main_command(list(members))
-    stand_in.tell(f"the command {name!r}", "the one that trains", why=WHY)
+    stand_in.tell(f"the command {name!r}", "the command that trains", why=WHY)
     return name
 
 
@@ -108,5 +108,5 @@ def _value(parameter: inspect.Parameter, stand_in: StandIn) -> str:
     name = parameter.name
     kind = KINDS.get(getattr(parameter.annotation, "__name__", str(parameter.annotation)))
     value = made_up(name, kind, [], "", stand_in.sources) if kind is not None else untyped(name, stand_in.sources)
-    stand_in.tell(f"--{name} {value}", "a value made up", why=WHY)
+    stand_in.tell(f"--{name} {value}", "a placeholder value", why=WHY)
     return value

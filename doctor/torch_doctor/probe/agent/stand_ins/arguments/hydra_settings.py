@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-WHY = "a value that the configuration leaves open"
+WHY = "value missing in the configuration"
 GROUP = re.compile(r"You must specify '([^']+)'")
 MOST_GROUPS = 10
 
@@ -23,7 +23,7 @@ MOST_GROUPS = 10
 class HydraSettings(StandIn):
     """Fills settings of hydra that have no value."""
 
-    replaces = "an argument that must be given"
+    replaces = "required argument"
     voids = (told.ARGUMENTS,)
 
     def prepare(self) -> None:
@@ -46,7 +46,7 @@ def _patch(stand_in: StandIn, module: ModuleType) -> None:
                 chosen = _choice(str(error))
                 if chosen is None:
                     raise
-                stand_in.tell(chosen, "the first of its choices", why=WHY)
+                stand_in.tell(chosen, "the first choice", why=WHY)
                 overrides.append(chosen)
         else:
             config = compose(self, config_name, overrides, *arguments, **keywords)
@@ -73,7 +73,7 @@ def _fill(config: Any, stand_in: StandIn) -> None:
         kind = getattr(getattr(node, "_metadata", None), "ref_type", None)
         known = kind in (int, float, bool, str)
         value = made_up(name, kind, [], "", stand_in.sources) if known else untyped(name, stand_in.sources)
-        stand_in.tell(f"{key}={value}", "a value made up", why=WHY)
+        stand_in.tell(f"{key}={value}", "a placeholder value", why=WHY)
         with open_dict(config):
             OmegaConf.update(config, key, value if known else _read(value))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ..source import Sources
 
-WHY = "an argument that must be given"
+WHY = "required argument"
 PLACES = (
     "dir",
     "path",

@@ -87,7 +87,7 @@ class Datasets:
                 return ROWS
             if rows:
                 return rows
-            self._fail(dataset, ValueError("it has no rows"))
+            self._fail(dataset, ValueError("the dataset is empty"))
             return ROWS
 
         return counted
@@ -102,10 +102,10 @@ class Datasets:
         if id(dataset) in self._failed:
             return
         self._failed[id(dataset)] = (dataset, error)
-        how = "batches that are made up where a loop takes them"
+        how = "synthetic batches, created in the loop"
         self._teller.stand_in(f"{type(dataset).__name__}", unreadable(error), how, VOIDS)
 
 
 def unreadable(error: BaseException) -> str:
     """What is not there, by the error of who tried to read it."""
-    return f"data that cannot be read ({type(error).__name__}: {error})".replace("\n", " ")
+    return f"the data cannot be read ({type(error).__name__}: {error})".replace("\n", " ")

@@ -31,7 +31,7 @@ LONG, SHORT = 2.0, 1.0  # seconds that a forward may take, and those of one with
 class WantedBatches(StandIn):
     """Gives batches that fit where a dataset fails because its data is not there, or is made up and does not do."""
 
-    replaces = "data that cannot be read"
+    replaces = "the data cannot be read"
     voids = VOIDS
     installed_after = ("LoaderWorkers", "SmallBatches")
 
@@ -106,7 +106,7 @@ class WantedBatches(StandIn):
             return
         self._most[id(iterator._index_sampler)] = most = max(FEW, int(SLOW / (STEP * a_row)))
         how = f"batches of {most}"
-        self.tell(f"batches of {rows} rows", how, why="the CPU takes long for it", voids=[told.VALUES])
+        self.tell(f"batches of {rows} samples", how, why="too slow on the CPU", voids=[told.VALUES])
 
     def _another(self, iterator: Any, batch: Any, failure: str) -> Any:
         """What fits instead of a batch that does not; the batch itself where nothing does, or its files were there."""
@@ -144,12 +144,12 @@ class WantedBatches(StandIn):
             if learnt is rehearsals:
                 return Wanted(Pass.current.finder.batch)  # type: ignore[union-attr]
             if not learnt or "failed" in learnt:
-                why = learnt["failed"] if learnt else "it came to no end in time"
-                self.teller.note(f"no batch was found that the loop takes from the loader of {name} ({why})")
+                why = learnt["failed"] if learnt else "it did not finish in time"
+                self.teller.note(f"no synthetic batch of {name} fits the loop ({why})")
                 raise error
             self._of_class.setdefault(name, []).append(learnt)
         self._learnt[id(sampler)] = (sampler, learnt)
-        how = f"batches that the loop takes ({described(learnt)})"
+        how = f"batches that fit the loop ({described(learnt)})"
         self.tell(f"batches of {name}", how, why=unreadable(error))
         return self._batch(learnt, sampler)
 

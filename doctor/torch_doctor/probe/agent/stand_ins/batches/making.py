@@ -58,7 +58,7 @@ def described(learnt: dict[str, Any]) -> str:
     """A batch in words."""
     if learnt["form"] == LEAF:
         if not learnt.get("spec"):
-            return "what is not used"
+            return "an unused value"
         shape, dtype, high = learnt["spec"]
         below = f" below {high}" if high else ""
         return f"{'×'.join(map(str, shape))} {dtype}{below}"

@@ -18,7 +18,7 @@ from .queries import Queries
 class Gpu(StandIn):
     """Patches whatever moves to a GPU, makes something there, or asks for one."""
 
-    replaces = "no GPU that torch can use"
+    replaces = "torch finds no GPU"
     voids = (told.DEVICE,)
 
     @classmethod

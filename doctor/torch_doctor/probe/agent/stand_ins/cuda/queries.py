@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ..source import Sources
 
-NAME = "CPU (stands in for CUDA)"
+NAME = "CPU (substitute for CUDA)"
 GIB = 1024**3
 NOTHING = (
     "synchronize empty_cache ipc_collect init set_device reset_peak_memory_stats reset_max_memory_allocated set_stream "

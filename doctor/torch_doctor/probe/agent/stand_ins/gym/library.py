@@ -29,7 +29,7 @@ FIVE, FOUR = 5, 4  # values of a step
 class Environments(StandIn):
     """Stands in for gym and gymnasium, and for environments that these cannot build here."""
 
-    replaces = "a package that is not installed"
+    replaces = "package not installed"
     voids = (told.VALUES,)
 
     def prepare(self) -> None:
@@ -48,7 +48,7 @@ class Environments(StandIn):
         if not users or is_only_asking() or has_fallback(self.sources, frame):
             return None
         new = top == "gymnasium" or self._unpacks_five()
-        self.tell(top, "environments with made-up observations and rewards, by their names")
+        self.tell(top, "environments with synthetic observations and rewards")
         return imports.spec_of(name, functools.partial(Library, new=new, stand_in=self))
 
     def _unpacks_five(self) -> bool:
@@ -79,8 +79,8 @@ class Environments(StandIn):
                 kind = kind_of(id) if isinstance(id, str) else None
                 if kind is None or not self.sources.called_by_user():
                     raise
-            how = "observations and rewards that are made up"
-            self.tell(f"gymnasium.make({id!r})", how, why="an environment that cannot be built here")
+            how = "synthetic observations and rewards"
+            self.tell(f"gymnasium.make({id!r})", how, why="the environment cannot be created here")
             return environments.made(id, kind, library.Env, library.spaces, new=True)
 
         library.make = made
@@ -129,7 +129,7 @@ class Library(types.ModuleType):
         kind = kind_of(str(id))
         if kind is None:
             name = str(id)
-            self._stand_in.teller.missing(name, f"the script makes the environment {name}: install {self.__name__}")
+            self._stand_in.teller.missing(name, f"the script creates the environment {name}: install {self.__name__}")
             raise self.error.UnregisteredEnv(name)
         environment = environments.made(str(id), kind, core.Env, spaces, new=self.new)
         environment.render_mode = keywords.get("render_mode")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Downloads(StandIn):
     """Refuses files of the hub, and says which."""
 
-    replaces = "a file that would be fetched"
+    replaces = "the probe downloads nothing"
 
     def prepare(self) -> None:
         """Patches `huggingface_hub` where it defines what it fetches by; the package itself imports that late."""
@@ -38,7 +38,9 @@ def _refused(fetch: Any, stand_in: StandIn) -> Any:
             if stand_in.sources.called_by_user():
                 given = [*arguments, *(keywords.get(key) for key in ("repo_id", "filename"))]
                 what = "/".join(str(each) for each in given if isinstance(each, str))
-                stand_in.teller.missing(what, f"the script fetches {what} from the Hugging Face hub: fetch it first")
+                stand_in.teller.missing(
+                    what, f"the script downloads {what} from the Hugging Face Hub: download it first"
+                )
             raise
 
     return fetched

@@ -32,7 +32,7 @@ RESULTS = {
 class Metrics(StandIn):
     """Metrics of `evaluate`, and those that `datasets` once had."""
 
-    replaces = "a metric that would be fetched"
+    replaces = "the probe downloads nothing"
     voids = (told.LOG,)
 
     def prepare(self) -> None:
@@ -77,7 +77,7 @@ def _patch(stand_in: StandIn, name: str, module: ModuleType) -> None:
             return load(path, *arguments, **keywords)
         except (OSError, ImportError):
             what = f"{library.__name__}.{name}({path!r})"
-            stand_in.tell(what, "one that is always 0")
+            stand_in.tell(what, "a metric that is always 0")
             return Metric(str(path))
 
     setattr(library, name, loaded)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from ..told import Teller
 
-WHY = "a pretrained model that would be fetched"
-TOKENS = "a tokenizer that would be fetched"
+WHY = "the probe downloads nothing"
+TOKENS = "the probe downloads nothing"
 # Modules of the library → classes whose `from_pretrained` reads nothing but small files.
 READING = {
     "image_processing_base": ("ImageProcessingMixin",),
@@ -38,7 +38,7 @@ ATTENTIONS = ("eager", "sdpa")  # that a CPU has
 class PretrainedModels(StandIn):
     """Models and tokenizers of `transformers`."""
 
-    replaces = "a pretrained model that would be fetched"
+    replaces = "the probe downloads nothing"
     voids = (told.WEIGHTS,)
 
     def prepare(self) -> None:
@@ -105,7 +105,7 @@ class Models:
             made = loaded(real, folder, arguments, keywords)
         shown = self._snapshots.named(folder) or str(name)
         made.name_or_path = shown
-        how = f"{type(made).__name__} with a made-up vocabulary of {len(made)}"
+        how = f"{type(made).__name__} with a synthetic vocabulary of {len(made)}"
         self._teller.stand_in(f"the tokenizer of {shown}", TOKENS, how, [told.VALUES])
         return made
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..source import Sources
     from ..told import Teller
 
-WHY = "data that is not there"
+WHY = "data not found"
 MARK = "made up by torch-doctor"  # the description of a data set goes with everything that is made of it
 TRAIN, OTHER = 1_024, 256  # rows
 ENDLESS = 10**9  # more rows than any set has
@@ -33,7 +33,7 @@ SHOWN = 6
 class HubDatasets(StandIn):
     """Data sets of the `datasets` library."""
 
-    replaces = "data that is not there"
+    replaces = "data not found"
     voids = (told.VALUES,)
 
     def prepare(self) -> None:
@@ -159,7 +159,7 @@ class Sets:
         }
         counts = ", ".join(f"{name} {len(part)}" for name, part in parts.items())
         names = ", ".join([*list(kinds)[:SHOWN], *("…" for _ in list(kinds)[SHOWN : SHOWN + 1])])
-        self._teller.stand_in(shown, WHY, f"made-up rows ({counts}) of {names}", [told.VALUES, told.FILES])
+        self._teller.stand_in(shown, WHY, f"synthetic samples ({counts}) of {names}", [told.VALUES, told.FILES])
         return datasets.DatasetDict(parts)
 
     def _taken(self, whole: Any, asked: Any) -> Any:
@@ -190,7 +190,7 @@ class Sets:
         return taken.to_iterable_dataset()
 
     def _unknown(self, shown: str) -> None:
-        text = f"the script loads {shown}, which is not there, and does not say which columns it has: fetch it first"
+        text = f"the script loads {shown}, which was not found, and its columns are unknown: download it first"
         self._teller.missing(shown, text)
 
 
@@ -273,7 +273,7 @@ def _in_this_process(method: Callable[..., Any], stand_in: StandIn) -> Any:
     @functools.wraps(method)
     def called(self: Any, *arguments: Any, **keywords: Any) -> Any:
         if keywords.pop("num_proc", None) not in (None, 0, 1):  # for some versions, one is another process
-            stand_in.tell("num_proc", "this one alone", why="processes that prepare data", voids=[])
+            stand_in.tell("num_proc", "one process", why="no worker processes", voids=[])
         return method(self, *arguments, **keywords)
 
     return called

@@ -73,7 +73,7 @@ class Snapshots:
         if found is None and beside:
             found = architectures.beside(self._sources, list(CONFIG_MAPPING.keys()))
         if found is None:
-            text = f"the script loads {name}, which is not there, and the name tells no architecture: fetch it first"
+            text = f"the script loads {name}, which was not found, and its architecture is unknown: download it first"
             self._teller.missing(name, text)
             raise OSError(text)
         if (name, found) not in self._folders:

@@ -21,7 +21,7 @@ STEPS, EPOCHS = 3, 2
 class Trainers(StandIn):
     """Ends the training of a `Trainer` early."""
 
-    replaces = "the rest of the training"
+    replaces = "training shortened"
 
     def prepare(self) -> None:
         """Patches the trainer when it is imported."""
@@ -77,7 +77,7 @@ def _patch(stand_in: StandIn, module: ModuleType) -> None:
             """Another update; the trainer's own count is as it was when a step was repeated."""
             if state.global_step - self._begun >= STEPS:
                 stand_in.teller.note(
-                    f"the training of transformers' Trainer ends after {STEPS} updates an epoch and {EPOCHS} epochs"
+                    f"the training of transformers' Trainer stops after {STEPS} optimizer steps per epoch and {EPOCHS} epochs"
                 )
                 control.should_epoch_stop = True
                 control.should_training_stop = self._epochs >= EPOCHS

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import ModuleType
 
-GONE = "an interface that was removed"
+GONE = "removed from this version"
 
 
 class Removed(StandIn):

@@ -65,7 +65,7 @@ class PictureNames(Removed):
 
     def _patch_models(self, module: ModuleType) -> None:
         known: dict[str, tuple[str, Callable[[], Any]]] = {
-            "model_urls": ("addresses of weights that are not fetched", _Addresses),
+            "model_urls": ("placeholder addresses of weights", _Addresses),
             "load_state_dict_from_url": moved("torch.hub:load_state_dict_from_url"),
         }
         self.names(module, {name: entry for name, entry in known.items() if name not in vars(module)})

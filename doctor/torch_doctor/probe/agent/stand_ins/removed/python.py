@@ -58,7 +58,7 @@ class PythonNames(Removed):
                 path = getattr(sys.modules.get(cls.__module__), "__file__", None)
                 if type(default).__module__ == "builtins" or not path or not self.sources.is_users(path):
                     raise
-            self.was_used("a default that can change", "one that all objects share")
+            self.was_used("mutable default", "one object shared by all instances")
             setattr(cls, name, fields.field(default_factory=lambda: default))
             return get(cls, name, *arguments)
 
@@ -69,7 +69,7 @@ class PythonNames(Removed):
         frame = importing_frame()
         if name not in MODULES or frame is None or not self.sources.is_users(frame.f_code.co_filename):
             return None
-        self.was_used(name.partition(".")[0], "a copy of the part that scripts use")
+        self.was_used(name.partition(".")[0], "a copy of the commonly used part")
         return imports.spec_of(name, _made)
 
 

@@ -61,14 +61,14 @@ class TorchNames(Removed):
         else:
             for name in ("DataLoaderIter", "_DataLoaderIter"):
                 known[name] = moved("torch.utils.data.dataloader:_SingleProcessDataLoaderIter")
-            known["numpy_type_map"] = "the types of numpy", lambda: _numpy_types(torch)
+            known["numpy_type_map"] = "numpy's types", lambda: _numpy_types(torch)
         self.names(module, {name: entry for name, entry in known.items() if name not in vars(module)})
 
     def _find(self, name: str) -> ModuleSpec | None:
         frame = importing_frame()
         if name not in MODULES or frame is None or not self.sources.is_users(frame.f_code.co_filename):
             return None
-        self.was_used(name, "what it held")
+        self.was_used(name, "its value")
         return imports.spec_of(name, _made)
 
 
@@ -210,7 +210,7 @@ class TorchValues(Removed):
         self._patch_schedules(torch)
         check: Any = sys.modules.get("torch.autograd.gradcheck")
         if check is not None and not hasattr(check, "zero_gradients"):
-            entry = "clearing them by hand", lambda: _gradcheck()["zero_gradients"]
+            entry = "manual zeroing", lambda: _gradcheck()["zero_gradients"]
             self.names(check, {"zero_gradients": entry})
 
     def _first(self, torch: Any) -> Callable[[Any], Any]:
@@ -271,7 +271,7 @@ class TorchValues(Removed):
         @functools.wraps(build)
         def built(this: Any, *arguments: Any, **keywords: Any) -> None:
             if "verbose" in keywords:
-                self.was_used(f"{cls.__name__}(verbose=…)", "nothing is printed")
+                self.was_used(f"{cls.__name__}(verbose=…)", "no printing")
                 del keywords["verbose"]
             build(this, *arguments, **keywords)
 

@@ -71,7 +71,9 @@ def _is_installed(module: Any, sources: Any) -> bool:
 
 
 def _made(module: types.ModuleType, name: str, unknowns: Any) -> Any:
-    unknowns.user.teller.note(f"{module.__name__} has no {name} in this version; what that does is made up by its use")
+    unknowns.user.teller.note(
+        f"{module.__name__} has no {name} in this version; it is replaced by a placeholder inferred from its use"
+    )
     return Unknown(f"{module.__name__}.{name}", unknowns)
 
 

@@ -11,7 +11,7 @@ from ..arguments.values import COUNTED, MEASURED, number
 from ..silent import Silent, unpacked
 from .bases import base_for
 
-MADE_UP = "values that are made up by what the script does with them"
+MADE_UP = "placeholder values inferred from their use"
 VERSION = "1.0.0"
 FEW, MANY = 10, 1_000
 WORDS = ("vocab", "stoi", "itos", "word", "token")  # in names of what has many entries

@@ -92,7 +92,7 @@ class Unknowns:
             return None  # an interface of which only the use is known
         found = importlib.import_module(f"{REPLICAS}.texts").NAMES.get(name)
         if found is not None:
-            self.tell(name, "words and sentences that are made up", (told.VALUES, told.FILES))
+            self.tell(name, "synthetic words and sentences", (told.VALUES, told.FILES))
         return found
 
     # --- what they do ---
@@ -123,7 +123,7 @@ class Unknowns:
         if made is not None:
             return made
         if any(isinstance(each, self.torch.nn.Module) for each in given):
-            self.tell(name, "a call that does nothing to what it is given", (*VOIDS, told.ACTIONS))
+            self.tell(name, "a call that returns its argument unchanged", (*VOIDS, told.ACTIONS))
         else:
             self.tell(name, MADE_UP)
         return Unknown(name, self)
@@ -140,7 +140,7 @@ class Unknowns:
             return None
         actors = (self.torch.nn.Module, self.torch.optim.Optimizer)
         if any(isinstance(each, actors) for each in given):
-            self.tell(name, "what it is given, as it is", (*VOIDS, told.ACTIONS))
+            self.tell(name, "its argument, unchanged", (*VOIDS, told.ACTIONS))
         if len(given) == len(target.elts) and isinstance(given[0], actors):
             return given
         made = []
@@ -162,12 +162,12 @@ class Unknowns:
     def loader(self, name: str, keywords: dict[str, Any]) -> Any:
         """What gives the batches that the loop takes."""
         size = next((keywords[each] for each in SIZES if isinstance(keywords.get(each), int)), None)
-        self.tell(name, "batches that the loop takes")
+        self.tell(name, "batches that fit the loop")
         return data.Loader(self.torch, name, self._build, size)
 
     def _of_role(self, role: str, name: str, last: str, given: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         if role == roles.DATASET:
-            self.tell(name, "rows that cannot be read")
+            self.tell(name, "placeholder samples")
             return data.dataset(self.torch, name)
         if role == roles.LOADER:
             whole = next((each for each in given if hasattr(each, "__next__") or _is_row(each)), None)
@@ -175,9 +175,9 @@ class Unknowns:
         if role == roles.MODULE:
             inside = [each for each in given if isinstance(each, self.torch.nn.Module)]
             if len(inside) == 1 and inside[0] is given[0] and not last[:1].isupper():
-                self.tell(name, "the module that it is given, as it is", (*VOIDS, told.ACTIONS))
+                self.tell(name, "the module it receives, unchanged", (*VOIDS, told.ACTIONS))
                 return inside[0]
-            self.tell(name, "a module that returns what the script takes")
+            self.tell(name, "a module whose output fits the script")
             trained = not any(word in name.lower() for word in roles.LOSSES)
             return layer_class(self.torch)(self, name, given, trained=trained)
         return None
@@ -186,13 +186,13 @@ class Unknowns:
         """What a function or a layer gives for tensors."""
         if self._computing is None:
             raise self.missing(name)
-        self.tell(name, "what the script takes, computed of what it gives")
+        self.tell(name, "values that fit the script, computed from the arguments")
         return self._computing.value(key, given, weight, parts, lambda: self.missing(name))
 
     def missing(self, name: str) -> Exception:
         """Why the run ends where nothing fits."""
         top = name.partition(".")[0]
-        self.user.teller.missing(name, f"nothing was found that {name} could be, which is not there")
+        self.user.teller.missing(name, f"{name} was not found, and no substitute for it fits")
         return ModuleNotFoundError(f"No module named {top!r}", name=top)
 
     def _optimizing(self, name: str, arguments: Any, keywords: dict[str, Any], uses: roles.Uses) -> Any:
@@ -201,10 +201,14 @@ class Unknowns:
         given = next((each for each in (*arguments, *keywords.values()) if isinstance(each, optim.Optimizer)), None)
         if given is not None:
             if uses.methods & roles.OF_OPTIMIZERS:
-                self.tell(name, "the optimizer that it is given", (*VOIDS, told.ACTIONS))
+                self.tell(name, "the optimizer it receives", (*VOIDS, told.ACTIONS))
                 return given
             schedules = "step" in uses.methods
-            how = "a schedule that changes no rate" if schedules else "a call that does nothing to what it is given"
+            how = (
+                "a scheduler that changes no learning rate"
+                if schedules
+                else "a call that returns its argument unchanged"
+            )
             self.tell(name, how, (*VOIDS, told.RATES if schedules else told.ACTIONS))
             return Unknown(name, self)
         parameters = _parameters(arguments[0] if arguments else keywords.get("params"), self.torch)

@@ -67,7 +67,7 @@ class Unread:
         return self
 
     def __array__(self, *_: Any, **__: Any) -> Any:
-        message = "what would have been read has no numbers"
+        message = "values that could not be read cannot be used as numbers"
         raise TypeError(message)
 
     # --- parts ---
@@ -79,7 +79,7 @@ class Unread:
         if tensor is not None and hasattr(tensor, name):
             return getattr(tensor, name)
         if name in TRAINING:
-            message = f"what was never read has no `{name}`"
+            message = f"values that could not be read have no `{name}`"
             raise UnknownFormError(message)
         if name in MOVING:
             return functools.partial(self._to, name)

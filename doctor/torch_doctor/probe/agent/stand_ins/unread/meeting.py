@@ -112,7 +112,7 @@ class Meeting:
     def _tensor_of(self, unread: Unread) -> Any:
         tensor = self._found(unread)
         if tensor is None:
-            message = "data that was never read does not fit: nothing is known of its form"
+            message = "data that could not be read does not fit: its shape is unknown"
             raise UnknownFormError(message)
         return tensor
 

@@ -50,9 +50,9 @@ MOST = 200  # times that one statement is left out
 
 
 class SkippedStatements(StandIn):
-    """Goes on where reading data failed, with values that are known by their use alone."""
+    """Goes on where reading data failed, with placeholder values inferred from their use."""
 
-    replaces = "data that cannot be read"
+    replaces = "the data cannot be read"
     voids = (told.VALUES, told.FILES, told.SHAPES)
     installed_after = ("WantedBatches", "Files", "PictureFolders")
 
@@ -188,8 +188,8 @@ class SkippedStatements(StandIn):
     def _say(self, frame: FrameType, error: Exception) -> None:
         name = frame.f_code.co_name
         where = f"line {frame.f_lineno}" + (f" in {name}" if name != "<module>" else "")
-        why = f"data that cannot be read ({type(error).__name__}: {error})".replace("\n", " ")[:200]
-        self.tell(where, "values that are known by their use alone", why=why)
+        why = f"the data cannot be read ({type(error).__name__}: {error})".replace("\n", " ")[:200]
+        self.tell(where, "placeholder values inferred from their use", why=why)
 
 
 def _imports_torch(node: ast.AST) -> bool:

@@ -241,7 +241,7 @@ class Watcher:
     def _write(self, gone: list[Any], moved: list[Any], here: Here, site: int, text: str) -> None:
         """Modules of which everything is gone are cleared; modules of which anything moved were stepped; each once."""
         if self._threads - {get_ident()}:
-            self._recorder.doubt("several threads change gradients, and which of them did is unknown")
+            self._recorder.doubt("several threads change gradients, so steps cannot be attributed to them")
         owners, recorder, once = self._watch.modules.owners, self._recorder, self._once
         if moved:
             modules = owners(moved, here) - once["moved"]

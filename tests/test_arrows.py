@@ -235,6 +235,7 @@ COMMAND_LINE = [
     "installed",
     "libraries",
     "narrowing",
+    "patterns",
     "options",
     "printing",
     "probe_options",

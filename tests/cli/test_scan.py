@@ -101,11 +101,11 @@ def test_an_error_of_ours_is_one_line_and_the_rest_is_reported(run: Run, write: 
         (["scan", "--output-format", "xml"], "no output format is called `xml`; there are full, concise, json"),
         (["scan", "--output-format", "json", "--output-format", "full"], "only one output format can go to stdout"),
         (["scan", "--output-format", "json:a", "--output-format", "full:a"], "two output formats go to the file `a`"),
-        (["scan", "--per-file-ignores", "tests"], "--per-file-ignores: `tests` is no `pattern:selector`"),
+        (["scan", "--per-file-ignores", "tests"], "--per-file-ignores: `tests` is not a `pattern:selector`"),
         (["scan", "--per-file-ignores", "a.py:TDR777"], "--per-file-ignores: no rule is called `TDR777`"),
-        (["scan", "--exclude", "!"], "--exclude: `!` is no pattern of paths, such as `tests/*.py`"),
-        (["scan", "--extend-exclude", "old,!"], "--extend-exclude: `!` is no pattern of paths"),
-        (["scan", "--per-file-ignores", "!!:TDR1"], "--per-file-ignores: `!` is no pattern of paths"),
+        (["scan", "--exclude", "!"], "--exclude: `!` is not a file pattern such as `tests/*.py`"),
+        (["scan", "--extend-exclude", "old,!"], "--extend-exclude: `!` is not a file pattern"),
+        (["scan", "--per-file-ignores", "!!:TDR1"], "--per-file-ignores: `!` is not a file pattern"),
         (["scan", "--slect", "x"], "--slect"),
         (["scan", "--config", "nope.toml"], "nope.toml: No such file"),
         (["scan", "--color", "blue"], "blue"),
@@ -148,7 +148,7 @@ def test_a_wrong_configuration_is_named(run: Run, write: Callable[..., Path]) ->
     path.write_text("[tool.torch-doctor]\nselect = ['TDR777']\n", encoding="utf-8")
     assert run("scan").err.startswith(f"error: {path}: select: no rule is called `TDR777`")
     path.write_text("[tool.torch-doctor]\nextend-exclude = ['!']\n", encoding="utf-8")
-    assert run("scan").err.startswith(f"error: {path}: extend-exclude: `!` is no pattern of paths")
+    assert run("scan").err.startswith(f"error: {path}: extend-exclude: `!` is not a file pattern")
     path.write_text("[tool.torch-doctor]\noutput-format = 'jsn'\n", encoding="utf-8")
     assert run("scan").err == f"error: {path}: output-format: no output format is called `jsn`; did you mean `json`?\n"
     assert run("scan", "--isolated").status == 0

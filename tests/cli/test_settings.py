@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from torch_doctor.cli.settings import Flags, formats, settings, split
+from torch_doctor.cli.patterns import split
+from torch_doctor.cli.settings import Flags, formats, settings
 from torch_doctor.config import Config, LoadedConfig
 from torch_doctor.sources.ignores import Patterns
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from torch_doctor.checkup.telling.terminal import Lines, signs_for, summary
 from torch_doctor.cli.libraries import environment
 from torch_doctor.cli.probe_options import DEVICES, END, SCRIPT_ARGUMENTS
-from torch_doctor.cli.settings import Flags, settings
+from torch_doctor.cli.settings import Flags, fail_level, settings
 from torch_doctor.cli.streams import is_terminal, wants_colours, write, write_file
 from torch_doctor.report.paint import Paint
 from torch_doctor.rule import Level, Verdict
@@ -64,7 +64,6 @@ class CheckupCommand(click.Command):
 @click.option(
     "--fail-level",
     type=click.Choice([level.name.lower() for level in Level]),
-    default="advice",
     help="The least level of findings that make the status 1. [default: advice, which is any]",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
@@ -76,17 +75,19 @@ def command(ctx: click.Context, /, script: str, **given: Any) -> int:  # noqa: A
     """
     if given["html"]:
         _check_extra()
-    examined = examine(script, given, ctx.meta.get(SCRIPT_ARGUMENTS, ()))
+    examined, least = examine(script, given, ctx.meta.get(SCRIPT_ARGUMENTS, ()))
     _tell(examined.checkup, given)
     for error in examined.report.errors:
         click.echo(f"error: {error}", err=True)
-    return status(examined, Level[given["fail_level"].upper()])
+    return status(examined, least)
 
 
 def examine(
     script: str, given: dict[str, Any], arguments: tuple[str, ...], *, rungs: tuple[str, ...] | None = None
-) -> Examined:
-    """Run a checkup of a script, as the options say; `rungs` are those that are climbed, where not all are.
+) -> tuple[Examined, Level]:
+    """Run a checkup of a script, and return it with the lowest level of findings that makes the exit status 1.
+
+    `rungs` are those to climb; all by default.
 
     Raises:
         UsageError: the script or an option means nothing.
@@ -112,7 +113,7 @@ def examine(
         wanted = replace(wanted, rungs=rungs)
     paint = Paint(wants_colours("auto", sys.stderr))
     with Lines(sys.stderr, live=is_terminal(sys.stderr), paint=paint, wanted=not given["quiet"]) as lines:
-        return checkup(wanted, lines, lines)
+        return checkup(wanted, lines, lines), fail_level(given.get("fail_level"), loaded)
 
 
 def _tell(checked: Checkup, given: dict[str, Any]) -> None:

@@ -76,7 +76,7 @@ def command(  # the options are taken as they come
     if script is None:
         write(_causes(meant))
         return 0
-    examined = examine(script, given, ctx.meta.get(SCRIPT_ARGUMENTS, ()), rungs=meant.rungs)
+    examined, least = examine(script, given, ctx.meta.get(SCRIPT_ARGUMENTS, ()), rungs=meant.rungs)
     colours = wants_colours("auto", sys.stdout)
     write(
         "\n".join(_lines(meant, examined.checkup, Paint(colours, links=is_terminal(sys.stdout)))) + "\n",
@@ -84,7 +84,7 @@ def command(  # the options are taken as they come
     )
     for error in examined.report.errors:
         click.echo(f"error: {error}", err=True)
-    return status(examined, Level.ADVICE)
+    return status(examined, least)
 
 
 def _meant(sentence: str) -> Symptom:

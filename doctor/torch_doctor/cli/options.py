@@ -87,7 +87,6 @@ _OPTIONS = (
     click.option(
         "--fail-level",
         type=click.Choice([level.name.lower() for level in Level]),
-        default="advice",
         help="The least level of findings that make the status 1. [default: advice, which is any]",
     ),
     click.option("--exit-zero", is_flag=True, help="Leave with status 0 even when there are findings."),

@@ -14,10 +14,11 @@ from torch_doctor.cli.fixing import WITH_FIXES, Fixing, fix_options, fixing, wit
 from torch_doctor.cli.libraries import environment
 from torch_doctor.cli.narrowing import narrowing, narrowing_options
 from torch_doctor.cli.options import scan_options
+from torch_doctor.cli.patterns import split
 from torch_doctor.cli.printing import Printing
 from torch_doctor.cli.probe_options import ProbeCommand, probe_options, probing
 from torch_doctor.cli.progress import Progress
-from torch_doctor.cli.settings import Flags, formats, settings, split
+from torch_doctor.cli.settings import Flags, fail_level, formats, settings
 from torch_doctor.cli.streams import write_bytes
 from torch_doctor.cli.telling import show_outputs, talk, tell_mended
 from torch_doctor.rule import Level, Verdict
@@ -48,7 +49,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
     if given["show_settings"] or given["show_files"]:
         from torch_doctor.cli.showing import show  # noqa: PLC0415 - few ask for it
 
-        return show(*settings(_flags(paths, given)), files=given["show_files"])
+        return show(*settings(_flags(paths, given)), given)
     if given["watch"]:
         from torch_doctor.cli.watching import watch  # noqa: PLC0415 - few ask for it
 
@@ -108,7 +109,9 @@ def _once(ctx: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> 
         for stage, seconds in report.seconds.items():
             click.echo(f"{stage:10} {seconds:8.3f} s", err=True)
     fails = bool(wanted and wanted.fails)
-    return _status(report, mended, fails=fails, exit_zero=given["exit_zero"], least=Level[given["fail_level"].upper()])
+    return _status(
+        report, mended, fails=fails, exit_zero=given["exit_zero"], least=fail_level(given["fail_level"], loaded)
+    )
 
 
 def _hints(report: Report, options: scanning.Options, paths: tuple[str, ...], given: dict[str, Any]) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,17 +12,19 @@ from msgspec import Struct
 
 from torch_doctor import selection
 from torch_doctor.cli.installed import installed_rules
+from torch_doctor.cli.patterns import check, file_ignores, patterns
 from torch_doctor.config import Config, ConfigError, LoadedConfig, Part, find, load, overridden
 from torch_doctor.report.formats import FORMATS
-from torch_doctor.scan import FileIgnore, Options
-from torch_doctor.selection import Layer, UnknownSelectorError, did_you_mean
+from torch_doctor.rule import Level
+from torch_doctor.scan import Options
+from torch_doctor.selection import Layer, did_you_mean
 from torch_doctor.sources.discovery import common_directory
-from torch_doctor.sources.ignores import Patterns, is_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from torch_doctor.rule import Rule
+    from torch_doctor.sources.ignores import Patterns
     from torch_doctor.sources.pins import Versions
 
 STDIN = "-"
@@ -59,14 +60,16 @@ def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
     config, rules, parts = loaded.config, installed_rules(), loaded.parts
     excluding = loaded.saying("exclude")
     if flags.exclude is not None:
-        exclude: tuple[Patterns, ...] | None = (_patterns(cwd, flags.exclude, "--exclude"),)
+        exclude: tuple[Patterns, ...] | None = (patterns(cwd, flags.exclude, "--exclude"),)
     elif config.exclude is not None:
-        exclude = (_patterns(excluding.base, config.exclude, f"{excluding.source}: exclude"),)
+        exclude = (patterns(excluding.base, config.exclude, f"{excluding.source}: exclude"),)
     else:
         exclude = None
     chosen, hiding, quiet = _selected(flags, parts, rules)
-    file_ignores = [ignore for part in parts for ignore in _of_part(part, loaded, rules)]
-    file_ignores += _file_ignores(_pairs(flags.per_file_ignores), cwd, rules, "--per-file-ignores")
+    including = loaded.saying("include")
+    include = None
+    if config.include is not None:
+        include = patterns(including.base, config.include, f"{including.source}: include")
     options = Options(
         paths=paths,
         rules=chosen,
@@ -75,18 +78,24 @@ def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
         known=frozenset(selection.names_of(rules)),
         exclude=exclude,
         extend_exclude=(
-            *(_patterns(part.base, part.config.extend_exclude, f"{part.source}: extend-exclude") for part in parts),
-            _patterns(cwd, flags.extend_exclude, "--extend-exclude"),
+            *(patterns(part.base, part.config.extend_exclude, f"{part.source}: extend-exclude") for part in parts),
+            patterns(cwd, flags.extend_exclude, "--extend-exclude"),
         ),
         respect_gitignore=flags.respect_gitignore and config.respect_gitignore,
-        force_exclude=flags.force_exclude,
-        file_ignores=tuple(file_ignores),
+        include=include,
+        force_exclude=flags.force_exclude or config.force_exclude,
+        file_ignores=tuple(file_ignores(loaded, rules, flags.per_file_ignores, cwd)),
         heeds_comments=not flags.ignore_noqa,
         overlay=overlay,
         names=names,
         torch=_torch(config.torch_version, loaded.saying("torch-version").source),
     )
     return options, loaded
+
+
+def fail_level(asked: str | None, loaded: LoadedConfig) -> Level:
+    """Return the lowest level of findings that makes the exit status 1: from the command line, else the configuration."""
+    return Level[(asked or loaded.config.fail_level or "advice").upper()]
 
 
 def _torch(text: str | None, source: str) -> Versions | None:
@@ -134,11 +143,6 @@ def formats(asked: Sequence[str], loaded: LoadedConfig, instead: str | None = No
         )
         raise click.UsageError(message)
     return chosen
-
-
-def split(values: Iterable[str]) -> tuple[str, ...]:
-    """The members of comma-separated lists."""
-    return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
 
 
 def _working_directory() -> Path:
@@ -212,52 +216,6 @@ def _selected(
     layers = (*(part.config.layer for part in parts), Layer(flags.select, flags.ignore, flags.extend_select))
     for layer, where in zip(layers, (*sources, "--"), strict=True):
         for key in ("select", "ignore", "extend_select"):
-            _check(getattr(layer, key) or (), rules, f"{where}{key.replace('_', '-')}")
+            check(getattr(layer, key) or (), rules, f"{where}{key.replace('_', '-')}")
     chosen = selection.select(rules, layers)
     return chosen, selection.hiding(rules, chosen, layers), selection.quiet(chosen, layers)
-
-
-def _check(selectors: Iterable[str], rules: Sequence[Rule], where: str) -> None:
-    try:
-        selection.check(selectors, rules, where)
-    except UnknownSelectorError as error:
-        raise click.UsageError(str(error)) from None
-
-
-def _pairs(values: Iterable[str]) -> Iterable[tuple[str, tuple[str, ...]]]:
-    pairs: dict[str, list[str]] = defaultdict(list)
-    for text in split(values):
-        pattern, colon, selector = text.rpartition(":")
-        if not colon or not pattern or not selector:
-            message = f"--per-file-ignores: `{text}` is no `pattern:selector`, such as `tests/*.py:TDR101`"
-            raise click.UsageError(message)
-        pairs[pattern].append(selector)
-    return [(pattern, tuple(selectors)) for pattern, selectors in pairs.items()]
-
-
-def _patterns(base: Path, globs: tuple[str, ...], where: str) -> Patterns:
-    for glob in globs:
-        if not is_pattern(glob):
-            message = f"{where}: `{glob}` is no pattern of paths, such as `tests/*.py`"
-            raise click.UsageError(message)
-    return Patterns(base, globs)
-
-
-def _of_part(part: Part, loaded: LoadedConfig, rules: Sequence[Rule]) -> Iterable[FileIgnore]:
-    """What a part of the configuration says of single files; of two lists that replace each other the last one counts."""
-    for key in ("per-file-ignores", "extend-per-file-ignores"):
-        if key.startswith("extend") or part is loaded.saying(key):
-            pairs = getattr(part.config, key.replace("-", "_")).items()
-            yield from _file_ignores(pairs, part.base, rules, f"{part.source}: {key}")
-
-
-def _file_ignores(
-    pairs: Iterable[tuple[str, tuple[str, ...]]], base: Path, rules: Sequence[Rule], where: str
-) -> list[FileIgnore]:
-    ignores = []
-    for pattern, selectors in pairs:
-        _check(selectors, rules, where)
-        codes = frozenset(rule.code for rule in rules for selector in selectors if selection.matches(selector, rule))
-        negated = pattern.startswith("!")
-        ignores.append(FileIgnore(_patterns(base, (pattern[negated:],), where), codes, negated))
-    return ignores

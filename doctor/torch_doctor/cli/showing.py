@@ -20,12 +20,21 @@ if TYPE_CHECKING:
     from torch_doctor.sources.ignores import Patterns
 
 
-def show(options: Options, loaded: LoadedConfig, *, files: bool) -> int:
-    """Print the settings, or with `files` the files; the exit status."""
+RESOLVED = frozenset(("extend", "select", "ignore", "extend-select", "extend-per-file-ignores"))
+"""Keys whose values are part of those of other keys."""
+SHOWN_AS_GIVEN = ("fail-level", "cache-dir", "baseline")
+"""Keys whose command-line option has the same name and the same values."""
+
+
+def show(options: Options, loaded: LoadedConfig, given: dict[str, Any]) -> int:
+    """Print the settings, or with `--show-files` the files to scan; return the exit status.
+
+    `given` are the command-line options.
+    """
     for warning in loaded.warnings:
         click.echo(f"warning: {warning}", err=True)
-    if not files:
-        write("".join(f"{line}\n" for line in _settings(options, loaded)))
+    if not given["show_files"]:
+        write("".join(f"{line}\n" for line in _settings(options, loaded, given)))
         return 0
     names, report = scanning.files(options)
     write("".join(f"{name}\n" for name in names))
@@ -35,14 +44,11 @@ def show(options: Options, loaded: LoadedConfig, *, files: bool) -> int:
     return 2 if report.errors else 0
 
 
-def _settings(options: Options, loaded: LoadedConfig) -> Iterator[str]:
-    """The settings as TOML: those of the files, then those that the command line and they come to."""
+def _settings(options: Options, loaded: LoadedConfig, given: dict[str, Any]) -> Iterator[str]:
+    """Yield the settings in effect as lines of TOML, from the configuration and the command line."""
     read = [display(part.path) for part in loaded.parts if part.path is not None]
     yield f"# read: {', '.join(read) or 'no configuration'}"
-    for key in KEYS:
-        if key == "extend" or key in {"select", "ignore", "extend-select"}:
-            continue
-        value = _in_effect(key, options, loaded)
+    for key, value in _in_effect(options, loaded, given).items():
         if value is None:
             yield f"# {key} is not set"
         else:
@@ -53,23 +59,22 @@ def _settings(options: Options, loaded: LoadedConfig) -> Iterator[str]:
     yield "]"
 
 
-def _in_effect(key: str, options: Options, loaded: LoadedConfig) -> Any:  # noqa: ANN401 - any setting
-    """The value that a key comes to, with what the command line says."""
-    if key == "exclude":
-        return None if options.exclude is None else _globs(options.exclude)
-    if key == "extend-exclude":
-        return _globs(options.extend_exclude)
-    if key == "per-file-ignores":
-        pairs: dict[str, list[str]] = {}
-        for ignore in options.file_ignores:
-            name = "!" * ignore.negated + _globs([ignore.patterns])[0]
-            pairs[name] = sorted({*pairs.get(name, ()), *ignore.codes})
-        return pairs
-    if key == "extend-per-file-ignores":
-        return {}
-    if key == "respect-gitignore":
-        return options.respect_gitignore
-    return getattr(loaded.config, key.replace("-", "_"))
+def _in_effect(options: Options, loaded: LoadedConfig, given: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of all keys with the command line taken into account; None for those that are not set."""
+    values = {key: getattr(loaded.config, key.replace("-", "_")) for key in KEYS if key not in RESOLVED}
+    values |= {key: asked for key in SHOWN_AS_GIVEN if (asked := given[key.replace("-", "_")])}
+    pairs: dict[str, list[str]] = {}
+    for ignore in options.file_ignores:
+        name = "!" * ignore.negated + _globs([ignore.patterns])[0]
+        pairs[name] = sorted({*pairs.get(name, ()), *ignore.codes})
+    return values | {
+        "include": None if options.include is None else _globs([options.include]),
+        "exclude": None if options.exclude is None else _globs(options.exclude),
+        "extend-exclude": _globs(options.extend_exclude),
+        "per-file-ignores": pairs,
+        "respect-gitignore": options.respect_gitignore,
+        "force-exclude": options.force_exclude,
+    }
 
 
 def _globs(patterns: Iterable[Patterns]) -> list[str]:

@@ -199,7 +199,9 @@ def _wrong(said: str) -> str:
 
     key = said.rpartition(" - at `$.")[2].partition("[")[0].rstrip("`")
     described = schema()["properties"][key]
-    return f"`{key}` must be a {kind(described)}, for example `{key} = {in_toml(described['examples'][0])}`"
+    article = "" if "enum" in described else "a "
+    example = f"{key} = {in_toml(described['examples'][0])}"
+    return f"`{key}` must be {article}{kind(described)}, for example `{example}`"
 
 
 def _tables(content: dict[str, Any]) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 - msgspec reads the annotations
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct, field
 
 from torch_doctor.selection import Layer
+
+LevelName: TypeAlias = Literal["error", "warning", "advice"]
 
 
 class ConfigError(ValueError):
@@ -53,6 +55,23 @@ class Config(Struct, frozen=True, rename="kebab"):
         tuple[str, ...],
         Meta(description="Rules to enable in addition to the selected ones.", examples=[["no-seed"]]),
     ] = ()
+    fail_level: Annotated[
+        LevelName | None,
+        Meta(
+            description="The lowest level of findings that makes the exit status 1, as for `--fail-level`. The default is "
+            "`advice`: any finding.",
+            examples=["error"],
+        ),
+    ] = None
+    include: Annotated[
+        tuple[str, ...] | None,
+        Meta(
+            description="Python files and notebooks to scan, as .gitignore patterns; a folder stands for all files in it. By "
+            "default, all are scanned. `exclude` takes precedence. Files named on the command line are scanned even if no "
+            "pattern matches, except with `force-exclude`.",
+            examples=[["src", "train_*.py"]],
+        ),
+    ] = None
     exclude: Annotated[
         tuple[str, ...] | None,
         Meta(
@@ -65,6 +84,14 @@ class Config(Struct, frozen=True, rename="kebab"):
         tuple[str, ...],
         Meta(description="Files and folders to exclude in addition to those of `exclude`.", examples=[["vendor"]]),
     ] = ()
+    force_exclude: Annotated[
+        bool,
+        Meta(
+            description="Apply `include`, `exclude` and `extend-exclude` to files named on the command line, too, as "
+            "pre-commit names them.",
+            examples=[True],
+        ),
+    ] = False
     per_file_ignores: Annotated[
         dict[str, tuple[str, ...]],
         Meta(

@@ -45,6 +45,8 @@ def _without_null(value: dict[str, Any]) -> dict[str, Any]:
 
 def kind(described: dict[str, Any]) -> str:
     """Return the type of a key in words, such as "list of strings"."""
+    if "enum" in described:
+        return f"one of {', '.join(f'`{each}`' for each in described['enum'])}"
     if described["type"] == "array":
         return f"list of {kind(described['items'])}s"
     if described["type"] == "object":

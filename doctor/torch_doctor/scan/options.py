@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 
+from torch_doctor.sources.ignores import Ignores
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -51,7 +53,8 @@ class Options(Struct, frozen=True, kw_only=True):
     exclude: tuple[Patterns, ...] | None = None
     extend_exclude: tuple[Patterns, ...] = ()
     respect_gitignore: bool = True
-    force_exclude: bool = False  # exclude patterns hold for files that are named, too
+    include: Patterns | None = None  # the files to scan in folders; None: all
+    force_exclude: bool = False  # the patterns apply to files that are named, too
     file_ignores: tuple[FileIgnore, ...] = ()
     heeds_comments: bool = True  # comments that suppress findings count
     named_only: bool = False
@@ -66,6 +69,12 @@ class Options(Struct, frozen=True, kw_only=True):
     shard: Shard | None = None  # of the scan only this part is done
     executor: str = ""  # the cluster that does the scan, as `dask:ADDRESS`; "": this process
     jobs: int = 0  # processes that examine files side by side; 0: as many as are worth it
+
+    def ignores(self, root: Path) -> Ignores:
+        """Return which files are left out; gitignore files above `root` do not count."""
+        return Ignores(
+            frozenset({root}), self.exclude, self.extend_exclude, self.respect_gitignore, include=self.include
+        )
 
 
 UNFOLLOWED = "no training loop was followed in "

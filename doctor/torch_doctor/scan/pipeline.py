@@ -23,7 +23,6 @@ from torch_doctor.scan.starting import TRAINING, of_a_folder
 from torch_doctor.scan.unfollowed import Unfollowed
 from torch_doctor.scan.unused import Unused
 from torch_doctor.sources.discovery import Discovered, discover, display, outer_root, root_of
-from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.project import Project
 from torch_doctor.static import Imports, Order, shipped
 
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from torch_doctor.scan.examining import Examined
     from torch_doctor.scan.gathering import Turn
     from torch_doctor.scan.remembering import Memory
+    from torch_doctor.sources.ignores import Ignores
     from torch_doctor.trace import Site, Trace
 
 
@@ -234,7 +234,7 @@ class Scan:
         """The folder around all paths, what is ignored below it, and the files under the paths."""
         options, report = self.options, self.report
         outer = outer_root(options.paths)
-        ignores = Ignores(frozenset({outer}), options.exclude, options.extend_exclude, options.respect_gitignore)
+        ignores = options.ignores(outer)
         found = self._discovered = discover([path for path in options.paths if path not in options.overlay], ignores)
         report.errors += found.errors
         report.warnings += found.warnings

@@ -139,7 +139,7 @@ def key_of(options: Options) -> str:
     parts = (
         of_packages(packages), rules, sorted(options.quiet), sorted(options.known), str(Path.cwd()), list(map(str, options.paths)),
         options.exclude, options.extend_exclude, options.respect_gitignore, options.force_exclude, ignores,
-        options.named_only,
+        options.include, options.named_only,
         options.torch, libraries, options.shard, options.heeds_comments, stamps(_KNOWLEDGE),
     )  # fmt: skip
     return digest(repr(parts).encode("utf-8", "surrogatepass")).hex()

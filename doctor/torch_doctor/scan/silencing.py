@@ -66,11 +66,4 @@ class Silencing:
 
 
 def _is_ignored(ignore: FileIgnore, path: Path, code: str) -> bool:
-    if code not in ignore.codes:
-        return False
-    from pathspec import GitIgnoreSpec  # noqa: PLC0415 - only where there are per-file ignores
-
-    base = ignore.patterns.base
-    inside = path.is_relative_to(base)
-    name = path.relative_to(base).as_posix() if inside else path.name
-    return bool(GitIgnoreSpec.from_lines(ignore.patterns.globs).match_file(name)) is not ignore.negated
+    return code in ignore.codes and ignore.patterns.match(path) is not ignore.negated

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from pathspec import GitIgnoreSpec
 
@@ -24,22 +25,29 @@ FOLDER = "ps_d"  # the group in pathspec's expressions that stands where a folde
 
 
 class Patterns(Struct, frozen=True):
-    """Globs in the manner of gitignore: without a slash a name anywhere, with one a path from `base`."""
+    """Patterns as in a .gitignore file: without a slash, a name at any depth; with one, a path relative to `base`."""
 
     base: Path
     globs: tuple[str, ...]
+
+    def match(self, path: Path) -> bool:
+        """Return whether a pattern matches a file or a folder above it; outside `base`, only the file's name is compared."""
+        name = path.relative_to(self.base).as_posix() if path.is_relative_to(self.base) else path.name
+        return bool(_compiled(self.globs).match_file(name))
 
 
 class Ignores(Struct):
     """Answers whether a path is left out.
 
-    `excludes` of None means the usual folders. Above `roots`, and above a repository, no gitignore file is read.
+    `excludes` of None means the usual folders, `include` of None all files. Above `roots`, and above a repository, no
+    gitignore file is read.
     """
 
     roots: frozenset[Path]
     excludes: Sequence[Patterns] | None = None
     extra_excludes: Sequence[Patterns] = ()
     respect_gitignore: bool = True
+    include: Patterns | None = None
     _specs: list[tuple[str, GitIgnoreSpec]] | None = None
     _chains: dict[str, tuple[tuple[str, GitIgnoreSpec], ...]] = field(default_factory=dict)
 
@@ -47,6 +55,8 @@ class Ignores(Struct):
         """Whether the entry `name` of `directory` is left out."""
         path = os.path.join(directory, name)  # noqa: PTH118 - called for every entry of a tree
         if self.excludes_entry(path, name, folder=folder):
+            return True
+        if not (folder or self.includes(Path(path))):
             return True
         if not self.respect_gitignore:
             return False
@@ -63,11 +73,17 @@ class Ignores(Struct):
             return True
         return any(_matches(spec, base, path, folder=folder) for base, spec in self._exclude_specs())
 
+    def includes(self, path: Path) -> bool:
+        """Return whether an include pattern matches a file; without patterns, all are included."""
+        return self.include is None or self.include.match(path)
+
     def excludes_path(self, path: Path, root: Path) -> bool:
-        """Whether an exclude pattern leaves out the file, or a folder above it and below `root`."""
+        """Whether an exclude pattern leaves out the file, or a folder above it and below `root`, or none includes it."""
         above = [folder for folder in path.parents if root in folder.parents]
-        return self.excludes_entry(str(path), path.name, folder=False) or any(
-            self.excludes_entry(str(folder), folder.name, folder=True) for folder in above
+        return (
+            not self.includes(path)
+            or self.excludes_entry(str(path), path.name, folder=False)
+            or any(self.excludes_entry(str(folder), folder.name, folder=True) for folder in above)
         )
 
     def skips_path(self, path: Path, root: Path) -> bool:
@@ -111,6 +127,11 @@ def _lines(path: str) -> list[str]:
             return [line for line in file.read().splitlines() if line.strip() and not line.startswith("#")]
     except OSError:
         return []
+
+
+@functools.cache
+def _compiled(globs: tuple[str, ...]) -> GitIgnoreSpec:
+    return _compile(globs)
 
 
 def _compile(lines: Sequence[str]) -> GitIgnoreSpec:

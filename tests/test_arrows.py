@@ -232,6 +232,7 @@ COMMAND_LINE = [
     "caching",
     "completing",
     "fixing",
+    "grouping",
     "installed",
     "libraries",
     "narrowing",

@@ -121,4 +121,4 @@ def test_all_pages_are_printed_one_after_the_other(run: Run, rules: tuple[Rule, 
 
 @pytest.mark.parametrize("arguments", [(), ("TDR101", "--all")])
 def test_one_rule_or_all_has_to_be_asked_for(run: Run, arguments: tuple[str, ...]) -> None:
-    assert run("rule", *arguments) == (2, "", "error: name one rule, by its code or name, or say --all\n")
+    assert run("rule", *arguments) == (2, "", "error: pass the code or the name of one rule, or --all\n")

@@ -13,6 +13,7 @@ import pytest
 
 from torch_doctor.config import KEYS
 from torch_doctor.config.schema import schema
+from torch_doctor.report.formats import FORMATS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,21 +51,26 @@ def test_a_version_that_is_not_the_required_one_exits_with_2_in_one_line(run: Ru
 
 def test_a_key_that_is_not_there_gets_the_nearest(run: Run) -> None:
     outcome = run("config", "slect")
-    assert (outcome.status, outcome.err) == (2, "error: the configuration has no key `slect`; did you mean `select`?\n")
+    assert (outcome.status, outcome.err) == (2, "error: unknown configuration key `slect`; did you mean `select`?\n")
 
 
 def test_the_schema_is_printed(run: Run) -> None:
     assert json.loads(run("config", "--schema").out) == schema()
 
 
-def completed(*words: str) -> list[str]:
-    """What click's own protocol for bash completes the last word to."""
-    environment = {**os.environ, COMPLETE: "bash_complete", "COMP_WORDS": " ".join(("torch-doctor", *words))}
-    environment["COMP_CWORD"] = str(len(words))
+def answer(shell: str, *words: str) -> str:
+    """What click's own protocol for a shell answers when the last word is completed."""
+    environment = {**os.environ, COMPLETE: f"{shell}_complete", "COMP_WORDS": " ".join(("torch-doctor", *words))}
+    environment["COMP_CWORD"] = words[-1] if shell == "fish" else str(len(words))
     done = subprocess.run(
         [sys.executable, "-m", "torch_doctor"], env=environment, capture_output=True, text=True, check=True
     )
-    return [line.partition(",")[2] for line in done.stdout.splitlines()]
+    return done.stdout
+
+
+def completed(*words: str) -> list[str]:
+    """The words that bash completes the last word to."""
+    return [line.partition(",")[2] for line in answer("bash", *words).splitlines()]
 
 
 @pytest.mark.parametrize("option", ["--select", "--ignore", "--extend-select"])
@@ -79,6 +85,54 @@ def test_a_rule_and_a_key_and_a_command_are_completed() -> None:
     assert completed("rule", "softmax-b") == ["softmax-before-cross-entropy"]
     assert completed("config", "extend-p") == ["extend-per-file-ignores"]
     assert completed("conf") == ["config"]
+
+
+def test_an_output_format_is_completed() -> None:
+    assert completed("scan", "--output-format", "") == list(FORMATS)
+    assert completed("scan", "--output-format", "sar") == ["sarif"]
+    assert completed("rules", "--output-format", "mark") == ["markdown"]
+
+
+def test_the_file_of_an_output_format_is_completed(folder: Path) -> None:
+    (folder / "reports").mkdir()
+    (folder / "reports" / "scan.sarif").touch()
+    (folder / "readme.txt").touch()
+    assert completed("scan", "--output-format", "sarif:re") == ["sarif:readme.txt", "sarif:reports/"]
+    assert completed("scan", "--output-format", "sarif:reports/") == ["sarif:reports/scan.sarif"]
+    assert answer("bash", "scan", "--output-format", "sarif:nowhere/").strip() == ""
+
+
+@pytest.mark.parametrize(
+    ("shell", "answers"),
+    [
+        ("bash", "plain,missing-zero-grad\n"),
+        ("zsh", "plain\nmissing-zero-grad\nTDR101\n"),
+        ("fish", "plain,missing-zero-grad\tTDR101\n"),
+    ],
+)
+def test_each_shell_gets_a_rule_in_its_own_form(shell: str, answers: str) -> None:
+    assert answer(shell, "scan", "--select", "missing-z") == answers
+    assert answer(shell, "rule", "missing-z") == answers
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_the_formats(shell: str) -> None:
+    assert "sarif" in answer(shell, "scan", "--output-format", "sa")
+    assert "json-lines" in answer(shell, "scan", "--output-format", "j")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("scan", "tr"),
+        ("scan", "--baseline", "tr"),
+        ("scan", "--output-format", "sarif", ":", "tr"),
+        ("checkup", "tr"),
+        ("merge", "tr"),
+    ],
+)
+def test_names_of_files_are_left_to_the_shell(words: tuple[str, ...]) -> None:
+    assert answer("bash", *words) == "file,tr\n"
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")

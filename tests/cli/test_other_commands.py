@@ -86,7 +86,7 @@ def test_version(run: Run, arguments: tuple[str, ...]) -> None:
 def test_the_page_of_help_lists_every_command_with_a_line(run: Run) -> None:
     listed = run("--help").out.partition("Commands:\n")[2]
     assert [line.split("  ")[1] for line in listed.splitlines()] == list(COMMANDS)
-    assert "scan      Find the bugs in files and folders.\n" in listed
+    assert "scan      Scan files and folders for bugs in training code.\n" in listed
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -102,4 +102,4 @@ def test_every_command_has_help(run: Run, command: str) -> None:
 def test_a_command_that_other_linters_have_is_answered_with_ours(run: Run, name: str, meant: str) -> None:
     outcome = run(name)
     assert outcome.status == 2
-    assert f"`{name}` is no command; did you mean `{meant}`?" in outcome.err
+    assert f"unknown command `{name}`; did you mean `{meant}`?" in outcome.err

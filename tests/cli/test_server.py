@@ -22,9 +22,8 @@ def test_what_is_not_installed_is_named_in_one_line(
     monkeypatch.setattr(server, "find_spec", lambda _: None)
     outcome = run("server")
     assert (outcome.status, outcome.out) == (2, "")
-    assert outcome.err == (
-        "error: pygls and lsprotocol not installed: `pip install 'torch-doctor[server]'` brings the language server\n"
-    )
+    needed = "pygls and lsprotocol: run `pip install 'torch-doctor[server]'`"
+    assert outcome.err == f"error: the language server needs {needed}\n"
 
 
 def test_a_server_ends_with_its_editor() -> None:

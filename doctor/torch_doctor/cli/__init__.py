@@ -17,42 +17,42 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = {
-    "scan": "Find the bugs in files and folders.",
-    "checkup": "Examine a training script: run it and climb the debug ladder.",
-    "diagnose": 'Say what is behind a symptom, such as "the loss is nan".',
-    "rule": "Explain a rule: why it is a bug, an example, what to do instead.",
+    "scan": "Scan files and folders for bugs in training code.",
+    "checkup": "Run a training script and check it rung by rung.",
+    "diagnose": 'Find the likely cause of a symptom, such as "the loss is nan".',
+    "rule": "Explain a rule: why it matters, an example, and the fix.",
     "rules": "List all rules.",
-    "config": "Explain the keys of the configuration.",
-    "trace": "Show what a script does: the events that rules judge.",
-    "server": "Serve an editor: diagnostics as one types.",
-    "new": "Begin a rule of your own: its module, fixtures and test.",
-    "merge": "Join what the parts of a scan have told.",
-    "clean": "Remove what scans have kept.",
-    "version": "Say which version this is.",
+    "config": "List the configuration keys, or explain one.",
+    "trace": "Print the events of a script that the rules check.",
+    "server": "Run the language server for editors.",
+    "new": "Create a rule of your own: its module, fixtures and test.",
+    "merge": "Merge the reports of a sharded scan.",
+    "clean": "Remove cached results.",
+    "version": "Print the version.",
 }
-"""Their names, the most used first, with what the list of them says: nothing of them is imported for that."""
+"""The names of the commands, most used first, each with its line on the help page; listing them imports no command."""
 ELSEWHERE = {"check": "scan", "lint": "scan", "explain": "rule", "lsp": "server"}
-"""What other linters call a command."""
+"""Names that other linters give to a command."""
 USAGE_ERROR = 2
 INTERRUPTED = 130
 FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EIO))
-"""Errors of the machine, whose own words say all."""
+"""Errors of the operating system whose message is reported as it is."""
 
 
 class Commands(click.Group):
     """The commands by name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Their names, the most used first."""
+        """Return the names of the commands, most used first."""
         return list(COMMANDS)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """The list of them on the page of help."""
+        """Write the list of commands on the help page."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command, imported now."""
+        """Import and return a command; None if there is none of this name."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = importlib.import_module(f"torch_doctor.cli.{cmd_name}").command
@@ -61,7 +61,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the first argument names.
+        """Return the command that the first argument names, with the remaining arguments.
 
         Raises:
             UsageError: there is no such command.
@@ -70,23 +70,23 @@ class Commands(click.Group):
         if name in COMMANDS:
             return super().resolve_command(ctx, args)
         if os.path.exists(name):  # noqa: PTH110 - as cheap as it gets
-            message = f"`{name}` is no command; did you mean `torch-doctor scan {name}`?"
+            message = f"unknown command `{name}`; did you mean `torch-doctor scan {name}`?"
         else:
             from torch_doctor.selection import did_you_mean  # noqa: PLC0415 - only for the error
 
             meant = ELSEWHERE.get(name, name)
-            message = f"`{name}` is no command{did_you_mean(meant, COMMANDS)}"
+            message = f"unknown command `{name}`{did_you_mean(meant, COMMANDS)}"
         raise click.UsageError(message)
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def commands() -> None:
-    """Find the bugs in PyTorch training scripts that no exception reports."""
+    """Find bugs in PyTorch training scripts that raise no exception."""
 
 
 def main() -> NoReturn:
-    """Run the command line and leave with its exit status."""
+    """Run the command line and exit with its status."""
     try:
         status = _run()
     except KeyboardInterrupt:  # at its very beginning or end
@@ -105,7 +105,7 @@ def _run() -> int:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command; the exit status is 0, 1 for findings, 2 for everything that went wrong."""
+    """Run one command and return its exit status: 0, 1 for findings, 2 for errors, 130 after Ctrl-C."""
     try:
         result = commands.main(list(arguments), prog_name="torch-doctor", standalone_mode=False)
     except click.Abort:  # Ctrl-C

@@ -11,6 +11,8 @@ import click
 from msgspec.structs import replace
 
 from torch_doctor.checkup.telling.terminal import Lines, signs_for, summary
+from torch_doctor.cli.completing import Paths
+from torch_doctor.cli.grouping import EXIT_CODES, ExplainedCommand
 from torch_doctor.cli.libraries import environment
 from torch_doctor.cli.probe_options import DEVICES, END, SCRIPT_ARGUMENTS
 from torch_doctor.cli.settings import Flags, fail_level, settings
@@ -26,8 +28,8 @@ INTERRUPTED = 130
 SECONDS = 120.0
 
 
-class CheckupCommand(click.Command):
-    """A command in which `--` ends what is ours."""
+class CheckupCommand(ExplainedCommand):
+    """A command whose arguments after `--` belong to the script."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Set the script's own arguments aside, and parse the others."""
@@ -38,40 +40,65 @@ class CheckupCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-@click.command("checkup", cls=CheckupCommand, context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("script")
-@click.option("--html", metavar="FILE", help="Write the report as one HTML file (extra `report`).")
-@click.option("--json", metavar="FILE", help="Write everything as JSON; `-` is stdout.")
-@click.option("--markdown", metavar="FILE", help="Write a readiness note in Markdown.")
+EXAMPLES = {
+    "torch-doctor checkup train.py": "print a summary",
+    "torch-doctor checkup train.py --html report.html": "also write an HTML page",
+    "torch-doctor checkup train.py -- --lr 0.1": "pass arguments to the script",
+}
+
+
+@click.command(
+    "checkup",
+    cls=CheckupCommand,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    examples=EXAMPLES,
+    exit_codes=EXIT_CODES | {"1": "A failed rung, or findings."},
+)
+@click.argument("script", type=Paths())
+@click.option(
+    "--html", type=Paths(), metavar="FILE", help="Write the report as an HTML page (needs the extra `report`)."
+)
+@click.option("--json", type=Paths(), metavar="FILE", help="Write all results as JSON; `-` writes to stdout.")
+@click.option(
+    "--markdown", type=Paths(), metavar="FILE", help="Write a readiness note in Markdown; `-` writes to stdout."
+)
 @click.option(
     "--time",
     "seconds",
     type=click.FloatRange(min=1),
     metavar="SECONDS",
     default=SECONDS,
-    help=f"How long all of it may take. [default: {SECONDS:g}]",
+    help=f"Time limit for the checkup. [default: {SECONDS:g}]",
 )
-@click.option("--device", type=click.Choice(DEVICES), help="What the script runs on. [default: auto]")
-@click.option("--python", metavar="PATH", help="The Python, or its environment, that runs the script.")
+@click.option("--device", type=click.Choice(DEVICES), help="Device on which the script runs. [default: auto]")
+@click.option("--python", type=Paths(), metavar="PATH", help="Python interpreter or environment that runs the script.")
 @click.option(
     "--memory",
     type=click.IntRange(min=1),
     metavar="MIB",
-    help="How much memory the script may take. [default: three quarters of what is free]",
+    help="Memory limit for the script, in MiB. [default: three quarters of the free memory]",
 )
-@click.option("--config", multiple=True, metavar="PATH|KEY=VALUE", help="The configuration to use, as for `scan`.")
-@click.option("--isolated", is_flag=True, help="Use no configuration file.")
+@click.option(
+    "--config",
+    type=Paths(),
+    multiple=True,
+    metavar="PATH|KEY=VALUE",
+    help="Configuration file or setting, as for `scan`.",
+)
+@click.option("--isolated", is_flag=True, help="Ignore all configuration files.")
 @click.option(
     "--fail-level",
     type=click.Choice([level.name.lower() for level in Level]),
-    help="The least level of findings that make the status 1. [default: advice, which is any]",
+    metavar="LEVEL",
+    help="Lowest level that sets exit status 1: error, warning or advice. [default: advice]",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 @click.pass_context
 def command(ctx: click.Context, /, script: str, **given: Any) -> int:  # noqa: ANN401 - as click hands them over
-    """Examine a training script: run it, have it repeat its first training step, and climb the debug ladder.
+    """Run a training script and check its data, loss, gradients and reproducibility, rung by rung of a debug ladder.
 
-    What follows `--` are the script's own arguments.
+    The script runs until its first optimizer step and then repeats that step on batches that the checkup chooses.
+    Arguments after `--` go to the script.
     """
     if given["html"]:
         _check_extra()

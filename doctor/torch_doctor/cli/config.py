@@ -18,16 +18,18 @@ if TYPE_CHECKING:
 
 @click.command("config", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("key", required=False, type=Completed(keys))
-@click.option("--output-format", type=click.Choice(("text", "json")), default="text", help="Text to read, or JSON.")
+@click.option(
+    "--output-format", type=click.Choice(("text", "json")), default="text", show_default=True, help="Output format."
+)
 @click.option("--schema", "as_schema", is_flag=True, help="Print the JSON schema of the configuration.")
 def command(key: str | None, output_format: str, *, as_schema: bool) -> None:
-    """List the keys of the configuration, or explain one: what it does, its type, its default, an example."""
+    """List the configuration keys, or explain one: its purpose, type, default and an example."""
     if as_schema:
         write(json.dumps(schema(), indent=2, ensure_ascii=False) + "\n")
         return
     properties = schema()["properties"]
     if key is not None and key not in properties:
-        message = f"the configuration has no key `{key}`{did_you_mean(key, properties)}"
+        message = f"unknown configuration key `{key}`{did_you_mean(key, properties)}"
         raise click.UsageError(message)
     if output_format == "json":
         shown = {name: _record(each) for name, each in properties.items()}

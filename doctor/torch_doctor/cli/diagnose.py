@@ -14,6 +14,8 @@ from torch_doctor.checkup.reading import near, readings
 from torch_doctor.checkup.symptoms import SYMPTOMS
 from torch_doctor.checkup.telling.words import MEANINGS
 from torch_doctor.cli.checkup import SECONDS, CheckupCommand, examine, status
+from torch_doctor.cli.completing import Paths
+from torch_doctor.cli.grouping import EXIT_CODES
 from torch_doctor.cli.probe_options import DEVICES, SCRIPT_ARGUMENTS
 from torch_doctor.cli.streams import is_terminal, wants_colours, write
 from torch_doctor.report.paint import Paint
@@ -31,24 +33,48 @@ WIDTH = 100
 MOST = 3  # lines of what speaks for or against a cause
 
 
-@click.command("diagnose", cls=CheckupCommand, context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("symptom", required=False)
-@click.argument("script", required=False)
-@click.option("--list", "lists", is_flag=True, help="List the symptoms that are known, and what decides them.")
+EXAMPLES = {
+    'torch-doctor diagnose "the loss is nan" train.py': "examine a script",
+    'torch-doctor diagnose "the loss is nan"': "list the possible causes",
+    "torch-doctor diagnose train.py": "ask for the symptom",
+}
+
+
+@click.command(
+    "diagnose",
+    cls=CheckupCommand,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    examples=EXAMPLES,
+    exit_codes=EXIT_CODES | {"1": "A failed rung, or findings."},
+)
+@click.argument("symptom", required=False, type=Paths())
+@click.argument("script", required=False, type=Paths())
+@click.option("--list", "lists", is_flag=True, help="List the known symptoms, their causes, and the checks for each.")
 @click.option(
     "--time",
     "seconds",
     type=click.FloatRange(min=1),
     metavar="SECONDS",
     default=SECONDS,
-    help=f"How long all of it may take. [default: {SECONDS:g}]",
+    help=f"Time limit for the examination. [default: {SECONDS:g}]",
 )
-@click.option("--device", type=click.Choice(DEVICES), help="What the script runs on. [default: auto]")
-@click.option("--python", metavar="PATH", help="The Python, or its environment, that runs the script.")
-@click.option("--memory", type=click.IntRange(min=1), metavar="MIB", help="How much memory the script may take.")
-@click.option("--config", multiple=True, metavar="PATH|KEY=VALUE", help="The configuration to use, as for `scan`.")
-@click.option("--isolated", is_flag=True, help="Use no configuration file.")
-@click.option("-q", "--quiet", is_flag=True, help="Print the answer only.")
+@click.option("--device", type=click.Choice(DEVICES), help="Device on which the script runs. [default: auto]")
+@click.option("--python", type=Paths(), metavar="PATH", help="Python interpreter or environment that runs the script.")
+@click.option(
+    "--memory",
+    type=click.IntRange(min=1),
+    metavar="MIB",
+    help="Memory limit for the script, in MiB. [default: three quarters of the free memory]",
+)
+@click.option(
+    "--config",
+    type=Paths(),
+    multiple=True,
+    metavar="PATH|KEY=VALUE",
+    help="Configuration file or setting, as for `scan`.",
+)
+@click.option("--isolated", is_flag=True, help="Ignore all configuration files.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only the answer.")
 @click.pass_context
 def command(  # the options are taken as they come
     ctx: click.Context,
@@ -59,11 +85,11 @@ def command(  # the options are taken as they come
     lists: bool,
     **given: Any,  # noqa: ANN401 - as click hands them over
 ) -> int:
-    """Say what may be behind a symptom and examine SCRIPT for it.
+    """Find the likely cause of SYMPTOM in SCRIPT.
 
-    Describe what you see in a sentence, such as "my loss turns into nan after a few epochs". The best reading is stated and
-    examined: only what decides it is run. Without a script the causes are listed; without words you are asked for them. What
-    follows `--` are the script's own arguments.
+    Describe the symptom in a sentence, such as "my loss turns into nan after a few epochs". torch-doctor prints how it
+    understood the sentence and runs only the checks that decide between the possible causes. Without a script it lists these
+    causes; without a symptom it asks for one. Arguments after `--` go to the script.
     """  # fmt: skip
     if lists:
         write(table())

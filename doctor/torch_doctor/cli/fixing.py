@@ -17,15 +17,21 @@ WITH_FIXES = frozenset({"full", "json", "json-lines", "rdjson", "sarif"})
 """The formats that show the fix of a finding."""
 
 _OPTIONS = (
-    click.option("--fix", is_flag=True, help="Apply safe fixes. With --probe, run the scripts again and revert "
-                 "each fix that does not remove the evidence."),
-    click.option("--unsafe-fixes", is_flag=True, help="Let --fix and --diff also apply fixes that change behaviour on purpose."),
-    click.option("--diff", is_flag=True, help="Show what --fix would change, and write nothing."),
-    click.option("--fix-only", is_flag=True, help="Apply fixes as --fix does, and do not report the findings that are left."),
+    click.option(
+        "--fix",
+        is_flag=True,
+        help="Apply safe fixes. With --probe, re-run the scripts and revert fixes that do not remove the evidence.",
+    ),
+    click.option("--unsafe-fixes", is_flag=True, help="Also apply fixes that change behaviour on purpose."),
+    click.option("--diff", is_flag=True, help="Print what --fix would change, without writing it."),
+    click.option("--fix-only", is_flag=True, help="Apply fixes, and do not report the remaining findings."),
     click.option("--show-fixes", is_flag=True, help="List the findings that were fixed."),
-    click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with status 1 if something was fixed, "
-                 "even if no finding is left."),
-)  # fmt: skip
+    click.option(
+        "--exit-non-zero-on-fix",
+        is_flag=True,
+        help="Exit with status 1 if anything was fixed, even if no findings remain.",
+    ),
+)
 
 
 def fix_options(function: Function) -> Function:

@@ -6,17 +6,20 @@ from pathlib import Path
 
 import click
 
+from torch_doctor.cli.completing import Paths
 from torch_doctor.cli.streams import write, write_file
 from torch_doctor.report.merging import UnmergeableError, merged
 
 
 @click.command("merge", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("files", nargs=-1, required=True)
-@click.option("-o", "--output-file", metavar="PATH", help="Where to write it, instead of to stdout.")
+@click.argument("files", nargs=-1, required=True, type=Paths())
+@click.option(
+    "-o", "--output-file", type=Paths(), metavar="PATH", help="Write the merged report to PATH instead of stdout."
+)
 def command(files: tuple[str, ...], output_file: str | None) -> int:
-    """Join the JSON or SARIF files that the shards of a scan have written.
+    """Merge the JSON, JSON Lines or SARIF reports of a sharded scan.
 
-    What comes out is what the whole scan would have written.
+    The result is identical to the report of a complete scan.
     """
     try:
         text = merged([(name, _text(name)) for name in files])

@@ -9,6 +9,7 @@ import click
 from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
+from torch_doctor.cli.completing import Paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,13 +26,20 @@ NAMED = 3
 """So many entries of a baseline are named that no longer occur."""
 
 _OPTIONS = (
-    click.option("--since", metavar="REV", help="Report only what lines that have changed since a revision of git are "
-                 "or cause: since the last commit that it has in common with HEAD."),
-    click.option("--baseline", metavar="FILE", help="Report only findings that are not in this file."),
-    click.option("--write-baseline", is_flag=True, help="Write the findings to the file of --baseline."),
-    click.option("--named-only", is_flag=True, help="Report only findings in the files that are named, or whose trail "
-                 "runs through one of them."),
-)  # fmt: skip
+    click.option(
+        "--since",
+        metavar="REV",
+        help="Report only findings caused by changes since a git revision. The changes start at the merge base of the "
+        "revision and HEAD.",
+    ),
+    click.option("--baseline", type=Paths(), metavar="FILE", help="Report only findings that are not in this file."),
+    click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline file."),
+    click.option(
+        "--named-only",
+        is_flag=True,
+        help="Report only findings in the given files, or with a trail through one of them.",
+    ),
+)
 
 
 def narrowing_options(function: Function) -> Function:

@@ -27,12 +27,16 @@ LONGEST_NAME = 40
 @click.argument("code")
 @click.argument("name")
 @click.option(
-    "--into", type=click.Path(), default=".", metavar="FOLDER", help="The rule pack; a new one where it is none."
+    "--into",
+    type=click.Path(),
+    default=".",
+    metavar="FOLDER",
+    help="Folder of the rule pack. A new pack is created if there is none. [default: current folder]",
 )
 def command(code: str, name: str, into: str) -> None:
-    """Begin a rule of your own: its module, fixtures and test.
+    """Create a rule of your own: its module, fixtures and test.
 
-    In a folder without a `pyproject.toml` a whole rule pack is begun. What is written passes its own test.
+    In a folder without a `pyproject.toml`, create a complete rule pack. The generated test passes.
     """
     _check(code, name)
     folder = Path(into)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from torch_doctor.cli.completing import Completed, selectors
+from torch_doctor.cli.completing import Completed, Formats, Paths, selectors
 from torch_doctor.cli.streams import COLOURS
+from torch_doctor.report.formats import FORMATS
 from torch_doctor.rule import Level
 
 if TYPE_CHECKING:
@@ -17,88 +18,105 @@ Function = TypeVar("Function", bound="Callable[..., Any]")
 
 
 def _list_option(name: str, help_text: str) -> Callable[[Function], Function]:
-    return click.option(name, multiple=True, metavar="LIST", help=help_text)
+    return click.option(name, multiple=True, metavar="PATTERNS", type=Paths(), help=help_text)
 
 
 def _selectors(name: str, help_text: str) -> Callable[[Function], Function]:
-    return click.option(name, multiple=True, type=Completed(selectors, several=True), metavar="LIST", help=help_text)
+    return click.option(name, multiple=True, type=Completed(selectors, several=True), metavar="RULES", help=help_text)
 
 
 _OPTIONS = (
-    _selectors("--select", "Rules that speak: codes, their beginnings, names or ALL, with commas between."),
-    _selectors("--ignore", "Rules that do not speak."),
-    _selectors("--extend-select", "Rules that speak besides those that do anyway."),
-    _list_option("--exclude", "Files and folders to leave out, instead of the usual ones."),
-    _list_option("--extend-exclude", "Files and folders to leave out besides."),
-    click.option("--force-exclude", is_flag=True, help="Leave out excluded files even where they are named."),
-    click.option("--ignore-noqa", is_flag=True, help="Report also what comments suppress."),
-    _list_option("--per-file-ignores", "Rules that do not speak in some files: `tests/*.py:TDR101,...`."),
+    _selectors("--select", "Comma-separated rules to enable: codes, prefixes, names, or ALL."),
+    _selectors("--ignore", "Comma-separated rules to disable."),
+    _selectors("--extend-select", "Rules to enable in addition to the selected ones."),
+    _list_option("--exclude", "Comma-separated files and folders to skip. Replaces the default exclusions."),
+    _list_option("--extend-exclude", "Files and folders to skip in addition to the excluded ones."),
+    click.option(
+        "--force-exclude", is_flag=True, help="Skip excluded files even if they are named on the command line."
+    ),
+    click.option("--ignore-noqa", is_flag=True, help="Also report findings that a comment suppresses."),
+    click.option(
+        "--per-file-ignores",
+        multiple=True,
+        metavar="PATTERN:RULE",
+        help="Comma-separated rules to disable in matching files, such as `tests/*.py:TDR101`.",
+    ),
     click.option(
         "--config",
         multiple=True,
+        type=Paths(),
         metavar="PATH|KEY=VALUE",
-        help="The configuration to use: a pyproject.toml or torch-doctor.toml; or one setting as TOML, which counts more "
-        "than any file: `--config 'torch-version = \"2.4\"'`. Repeatable.",
+        help='Configuration file, or one setting in TOML. A setting such as `torch-version = "2.4"` overrides the files. '
+        "Repeatable.",
     ),
     click.option(
         "--add-noqa",
         metavar="[=REASON]",
-        help="Suppress what is found by `# noqa` comments, with the reason where one is given, and report nothing.",
+        help="Suppress each finding with a `# noqa` comment, optionally with a reason, and report nothing.",
     ),
     click.option("--watch", is_flag=True, help="Scan again whenever a file changes, until Ctrl-C."),
-    click.option("--show-settings", is_flag=True, help="Show the settings as they are in effect, and scan nothing."),
-    click.option("--show-files", is_flag=True, help="List the files that would be scanned, and scan nothing."),
-    click.option("--isolated", is_flag=True, help="Use no configuration file."),
+    click.option("--show-settings", is_flag=True, help="Print the effective settings and exit."),
+    click.option("--show-files", is_flag=True, help="List the files that would be scanned and exit."),
+    click.option("--isolated", is_flag=True, help="Ignore all configuration files."),
     click.option(
-        "--cache-dir", metavar="PATH", help="Where results are kept. [default: .torch_doctor_cache in the project]"
+        "--cache-dir",
+        type=Paths(),
+        metavar="PATH",
+        show_default=".torch_doctor_cache in the project root",
+        help="Cache folder.",
     ),
-    click.option("--no-cache", is_flag=True, help="Keep nothing, and use nothing that was kept."),
+    click.option("--no-cache", is_flag=True, help="Disable the cache."),
     click.option(
         "--no-respect-gitignore",
         "gitignore",
         is_flag=True,
         flag_value=False,
         default=True,
-        help="Look at files that git ignores, too.",
+        help="Also scan files that git ignores.",
     ),
     click.option(
         "-j",
         "--jobs",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Files that are looked at, and scripts that are run, side by side. [default: what is worth it]",
+        show_default="chosen automatically",
+        help="Number of files or scripts to process in parallel.",
     ),
     click.option(
-        "--shard", metavar="I/N", help="Do the part I of N of the scan; `torch-doctor merge` joins what they tell."
+        "--shard", metavar="I/N", help="Scan only part I of N. `torch-doctor merge` combines the reports of all parts."
     ),
-    click.option(
-        "--executor", metavar="dask:ADDRESS", help="Hand the scan to the workers of a Dask cluster, in parts."
-    ),
+    click.option("--executor", metavar="dask:ADDRESS", help="Distribute the scan over the workers of a Dask cluster."),
     click.option(
         "--output-format",
         multiple=True,
+        type=Formats(),
         metavar="FORMAT[:FILE]",
-        help="full, concise, grouped, json, json-lines, github, gitlab, azure, junit, pylint, rdjson, sarif or markdown; "
-        "repeatable, each to its file.",
+        help=f"Output format, optionally with a file to write to: {', '.join(FORMATS)}. Repeatable.",
     ),
-    click.option("-o", "--output-file", metavar="FILE", help="Write what would go to stdout to this file."),
-    click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them."),
-    click.option("--stdin-filename", metavar="PATH", help="The file that the text on stdin is; `-` as path reads it."),
+    click.option(
+        "-o", "--output-file", type=Paths(), metavar="FILE", help="Write the report to FILE instead of stdout."
+    ),
+    click.option("--statistics", is_flag=True, help="Count the findings of each rule instead of listing them."),
+    click.option(
+        "--stdin-filename", type=Paths(), metavar="PATH", help="File name of the source on stdin; pass `-` as the path."
+    ),
     click.option(
         "--fail-level",
         type=click.Choice([level.name.lower() for level in Level]),
-        help="The least level of findings that make the status 1. [default: advice, which is any]",
+        metavar="LEVEL",
+        show_default="advice",
+        help="Lowest level that sets exit status 1: error, warning or advice.",
     ),
-    click.option("--exit-zero", is_flag=True, help="Leave with status 0 even when there are findings."),
-    click.option("-v", "--verbose", is_flag=True, help="Say also what was not looked at, and why."),
-    click.option("-q", "--quiet", is_flag=True, help="Print findings and errors only."),
-    click.option("--color", type=click.Choice(COLOURS), default="auto", help="Whether to use colours."),
+    click.option("--exit-zero", is_flag=True, help="Exit with status 0 even if there are findings."),
+    click.option("-v", "--verbose", is_flag=True, help="Also list skipped files and checks, and why."),
+    click.option("-q", "--quiet", is_flag=True, help="Print only findings and errors."),
+    click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True, help="When to use colours."),
     click.option("--timings", is_flag=True, hidden=True),
 )
 
 
 def scan_options(function: Function) -> Function:
-    """Declare what a scan takes, in the order of the help text."""
+    """Add the options of a scan to a command."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function

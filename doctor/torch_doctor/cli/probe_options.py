@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from torch_doctor.cli.completing import Paths
+from torch_doctor.cli.grouping import GroupedCommand
 from torch_doctor.probing import Probing
 
 if TYPE_CHECKING:
@@ -34,52 +36,59 @@ class Processes(click.IntRange):
             raise click.UsageError(message, ctx) from None
 
 
-# fmt: off
 _OPTIONS = (
     click.option(
         FLAG,
         type=click.Choice((ON, REQUIRE)),
         metavar="[=require]",
-        help="Run the scripts that are named, or those in the folders that train, for a few steps and give every finding a "
-        "verdict; what follows `--` are their arguments. With =require it is an error when one cannot be run, or fails.",
+        help="Run each script for a few steps and give each finding a verdict. Of a folder, run the scripts that train. "
+        "Arguments after `--` go to the script. With =require, fail if a script cannot be run or raises an exception.",
     ),
-    click.option("--device", type=click.Choice(DEVICES), help="What the probe runs on. [default: auto]"),
-    click.option("--python", metavar="PATH", help="The Python, or its environment, that runs the scripts: its "
-        "libraries are read, and the probe starts it."),
+    click.option(
+        "--device", type=click.Choice(DEVICES), show_default=DEVICES[0], help="Device on which the scripts run."
+    ),
+    click.option(
+        "--python",
+        type=Paths(),
+        metavar="PATH",
+        help="Python interpreter or environment of the scripts. The scan reads its libraries, and the probe runs it.",
+    ),
     click.option(
         "--probe-timeout",
         type=click.FloatRange(min=0, min_open=True),
         metavar="SECONDS",
-        help=f"How long the run of a script may take. [default: {SECONDS:g}]",
+        show_default=f"{SECONDS:g}",
+        help="Time limit for each script.",
     ),
     click.option(
         "--probe-memory",
         type=click.IntRange(min=1),
         metavar="MIB",
-        help="How much memory the run of a script may take. [default: three quarters of what is free]",
+        show_default="three quarters of the free memory",
+        help="Memory limit for each script, in MiB.",
     ),
     click.option(
         "--probe-processes",
         type=Processes(1, MOST_PROCESSES),
         metavar="N",
-        help="Run a distributed script in so many processes, as torchrun does, with gloo on the CPU. [default: 1]",
+        show_default="1",
+        help="Run distributed scripts in N processes, as torchrun does, with gloo on the CPU.",
     ),
     click.option(
         "--probe-server",
         is_flag=True,
-        help="Fork the runs from a server that keeps torch imported; it is started where there is none, and ends after "
-        "ten minutes in which nobody needs it.",
+        help="Fork the scripts from a background server that has torch imported. The server starts on demand and stops "
+        "after ten idle minutes.",
     ),
-    click.option("--probe-output", is_flag=True, help="Show what the scripts print, on stderr."),
+    click.option("--probe-output", is_flag=True, help="Print the output of the scripts to stderr."),
 )
-# fmt: on
 
 
 ADD_NOQA = "--add-noqa"
 """As `--probe`, it may stand without a value."""
 
 
-class ProbeCommand(click.Command):
+class ProbeCommand(GroupedCommand):
     """A command in which `--probe` may stand without a value, and `--` ends what is ours where it does."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -23,15 +23,13 @@ FORMATS = ("text", "json", *MARKDOWN)
 
 @click.command("rule", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("rule", metavar="CODE|NAME", type=Completed(rules), required=False)
-@click.option("--all", "everything", is_flag=True, help="Every rule, one page after the other.")
-@click.option(
-    "--output-format", type=click.Choice(FORMATS), default="text", help="A page to read, JSON, or the page's Markdown."
-)
-@click.option("--color", type=click.Choice(COLOURS), default="auto", help="Whether to use colours.")
+@click.option("--all", "everything", is_flag=True, help="Print the pages of all rules.")
+@click.option("--output-format", type=click.Choice(FORMATS), default="text", show_default=True, help="Output format.")
+@click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True, help="When to use colours.")
 def command(rule: str | None, everything: bool, output_format: str, color: str) -> None:  # noqa: FBT001 - click's
-    """Explain a rule: why it is a bug, an example, what to do instead."""
+    """Explain a rule: why it matters, an example, and the fix."""
     if everything == (rule is not None):
-        message = "name one rule, by its code or name, or say --all"
+        message = "pass the code or the name of one rule, or --all"
         raise click.UsageError(message)
     found = installed_rules() if rule is None else (named(rule),)
     text = "\n".join(map(page, found))
@@ -51,14 +49,14 @@ def command(rule: str | None, everything: bool, output_format: str, color: str) 
 
 
 def named(name: str) -> Rule:
-    """The rule with this code or name.
+    """Return the rule with this code or name.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is no such rule.
     """
     rules = installed_rules()
     for rule in rules:
         if name.upper() == rule.code or name == rule.name:
             return rule
-    message = f"no rule is called `{name}`{did_you_mean(name, names_of(rules))}"
+    message = f"unknown rule `{name}`{did_you_mean(name, names_of(rules))}"
     raise click.UsageError(message)

@@ -10,7 +10,9 @@ from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
 from torch_doctor.cli.caching import cache_folder
+from torch_doctor.cli.completing import Paths
 from torch_doctor.cli.fixing import WITH_FIXES, Fixing, fix_options, fixing, with_proposals
+from torch_doctor.cli.grouping import EXIT_CODES
 from torch_doctor.cli.libraries import environment
 from torch_doctor.cli.narrowing import narrowing, narrowing_options
 from torch_doctor.cli.options import scan_options
@@ -32,20 +34,31 @@ if TYPE_CHECKING:
 INTERRUPTED = 130  # as shells say of a process that Ctrl-C ended
 
 
-@click.command(
-    "scan",
-    cls=ProbeCommand,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-@click.argument("paths", nargs=-1)
+EXAMPLES = {
+    "torch-doctor scan": "scan the current folder",
+    "torch-doctor scan train.py --probe": "confirm findings by a run",
+    "torch-doctor scan train.py --probe -- --lr 0.1": "pass arguments to the script",
+    "torch-doctor scan train.py --fix --diff": "preview the safe fixes",
+    "torch-doctor scan --since main": "only what a branch adds",
+}
+
+
+@click.command("scan", cls=ProbeCommand, examples=EXAMPLES, exit_codes=EXIT_CODES)
+@click.argument("paths", nargs=-1, type=Paths())
 @scan_options
 @narrowing_options
 @fix_options
 @probe_options
-@click.version_option(None, "--version", package_name="torch-doctor", message="torch-doctor %(version)s")
+@click.version_option(
+    None,
+    "--version",
+    package_name="torch-doctor",
+    message="torch-doctor %(version)s",
+    help="Show the version and exit.",
+)
 @click.pass_context
 def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 - as click hands them over
-    """Scan files and folders (by default the current one) for bugs in training code."""
+    """Scan PATHS (default: the current folder) for bugs in training code."""
     if given["show_settings"] or given["show_files"]:
         from torch_doctor.cli.showing import show  # noqa: PLC0415 - few ask for it
 

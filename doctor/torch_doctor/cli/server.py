@@ -10,6 +10,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
+from torch_doctor.cli.completing import Paths
 from torch_doctor.cli.installed import installed_rules
 from torch_doctor.cli.libraries import environment
 from torch_doctor.cli.settings import Flags, settings
@@ -51,16 +52,22 @@ class Finder(Struct, frozen=True):
 
 
 @click.command("server", context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--config", metavar="PATH", help="The configuration to use: a pyproject.toml or torch-doctor.toml.")
-@click.option("--isolated", is_flag=True, help="Use no configuration file.")
-@click.option("--python", metavar="PATH", help="The interpreter, or its environment, whose libraries are read.")
-@click.option("--stdio", is_flag=True, help="Speak on stdin and stdout, as it does in any case.")
+@click.option(
+    "--config", type=Paths(), metavar="PATH", help="Configuration file: a pyproject.toml or torch-doctor.toml."
+)
+@click.option("--isolated", is_flag=True, help="Ignore all configuration files.")
+@click.option(
+    "--python", type=Paths(), metavar="PATH", help="Python interpreter or environment whose libraries the scan reads."
+)
+@click.option(
+    "--stdio",
+    is_flag=True,
+    help="Communicate over stdin and stdout (always the case; accepted for editors that pass it).",
+)
 def command(config: str | None, python: str | None, *, isolated: bool, stdio: bool) -> int:  # noqa: ARG001 - editors say it
-    """Serve an editor: a language server on stdin and stdout."""
+    """Run the language server for editors, on stdin and stdout."""
     if missing := [name for name in NEEDED if find_spec(name) is None]:
-        message = (
-            f"{' and '.join(missing)} not installed: `pip install 'torch-doctor[server]'` brings the language server"
-        )
+        message = f"the language server needs {' and '.join(missing)}: run `pip install 'torch-doctor[server]'`"
         raise click.UsageError(message)
     from torch_doctor.server.serving import serve  # noqa: PLC0415 - only where it can be imported
 

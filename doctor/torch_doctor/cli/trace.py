@@ -10,6 +10,7 @@ import click
 from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
+from torch_doctor.cli.completing import Paths
 from torch_doctor.cli.libraries import environment
 from torch_doctor.cli.probe_options import ProbeCommand, probe_options, probing
 from torch_doctor.cli.progress import Progress
@@ -19,21 +20,19 @@ from torch_doctor.report.paint import Paint
 from torch_doctor.report.trace_text import render, render_json
 
 
-@click.command(
-    "trace",
-    cls=ProbeCommand,
-    context_settings={"help_option_names": ["-h", "--help"]},
+@click.command("trace", cls=ProbeCommand)
+@click.argument("file", type=Paths())
+@click.option(
+    "--output-format", type=click.Choice(("text", "json")), default="text", show_default=True, help="Output format."
 )
-@click.argument("file")
-@click.option("--output-format", type=click.Choice(("text", "json")), default="text", help="Text to read, or JSON.")
-@click.option("--color", type=click.Choice(COLOURS), default="auto", help="Whether to use colours.")
+@click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True, help="When to use colours.")
 @probe_options
 @click.pass_context
 def command(ctx: click.Context, /, file: str, output_format: str, color: str, **given: Any) -> int:  # noqa: ANN401 - as click hands them over
-    """Show what a script does, as far as the static witness can tell: the events that rules judge.
+    """Print the events of a script that the rules check, as the static analysis derives them from the source.
 
-    A loop is followed for two passes: what the first leaves behind is what the second finds. With --probe, also what the
-    script did when it ran.
+    The analysis follows each loop for two iterations, so that the second sees what the first leaves behind. With --probe,
+    the events of the run are printed, too.
     """
     if os.path.isdir(file):  # noqa: PTH112 - never raises
         message = f"{file} is a folder; `torch-doctor trace` reads one file"

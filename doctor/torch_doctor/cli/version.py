@@ -9,5 +9,5 @@ from torch_doctor import __version__
 
 @click.command("version")
 def command() -> None:
-    """Say which version this is."""
+    """Print the version."""
     click.echo(f"torch-doctor {__version__}")

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from torch_doctor.checkup.symptoms import SYMPTOMS
 from torch_doctor.cli import COMMANDS, commands
-from torch_doctor.cli.showing import in_toml
+from torch_doctor.config.schema import in_toml
 from torch_doctor.rule import all_rules
 
 if TYPE_CHECKING:

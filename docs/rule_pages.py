@@ -15,6 +15,7 @@ from torch_doctor.report.reported import Look, Reported
 from torch_doctor.report.rule_pages import LEVELS, WITNESSES, fix_words
 from torch_doctor.rule import Fix, all_rules
 from torch_doctor.scan import Options, scan
+from torch_doctor.sources.discovery import display
 from torch_doctor.testing import BLOCK
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ FIXES = {
 """The text of a fix's badge, and what it means."""
 WITNESS = {"S": "static", "P": "runtime"}
 """The badge for each letter of a witness."""
+WIDTH = 88
+"""How many characters a line of a finding may have: as many as a page shows on a usual screen."""
 RUNTIME_ONLY = (
     "A scan of the source cannot find this bug. `torch-doctor scan --probe` reports it when the script runs into it."
 )
@@ -78,7 +81,7 @@ def index(rules: Sequence[Rule]) -> str:
 def row(rule: Rule) -> str:
     """Return the row of a rule in the table of its family."""
     summary = rule.summary().replace("|", "\\|")
-    return f"| [{rule.code}]({rule.code}.md)<br>{rule.name} | {summary}<br>{badges(rule)} |"
+    return f"| [{rule.code}<br>{rule.name}]({rule.code}.md) | {summary}<br>{badges(rule)} |"
 
 
 def page(rule: Rule, finding: str) -> str:
@@ -133,11 +136,10 @@ def reported(rules: Sequence[Rule]) -> dict[str, str]:
         report = scan(Options(paths=(folder,), rules=tuple(rules)))
     findings = {}
     for rule in rules:
-        path = f"{folder}/{rule.code}/train.py"
+        path = display(folder / rule.code / "train.py")
         own = [each for each in report.findings if (each.code, each.site.path) == (rule.code, path)]
-        findings[rule.code] = (
-            full.render(Reported(own, report.sources), Look(Paint())).replace(path, "train.py").strip()
-        )
+        text = full.render(Reported(own, report.sources), Look(Paint(), WIDTH))
+        findings[rule.code] = text.replace(path, "train.py").strip()
     return findings
 
 

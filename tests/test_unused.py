@@ -49,7 +49,7 @@ def told(*arguments: str) -> list[str]:
 
 
 def unused(name: str, path: str = "train.py", row: int = 10) -> str:
-    return f"{path}:{row} `{name}` finds nothing here: nothing is suppressed"
+    return f"{path}:{row} unused suppression: `{name}` reports nothing here"
 
 
 def test_a_comment_that_is_no_longer_needed_is_reported_again_from_the_cache(write: Callable[..., Path]) -> None:

@@ -1,4 +1,4 @@
-"""TDR608: what is saved of a model does not make the same model again."""
+"""TDR608: a saved state that does not restore the model."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class CheckpointRoundTrip(Rule):
-    """A saved state, read back into a fresh model, gives another output for the same input.
+    """A saved state, loaded into a new model, gives a different output for the same input.
 
     ## Why is this bad?
-    `state_dict()` holds parameters and persistent buffers. What a model keeps in a plain attribute, or in a buffer with
-    `persistent=False`, is not in the file: the model that is loaded later is another one, and nothing says so.
+    `state_dict()` contains parameters and persistent buffers only. A tensor in a plain attribute, or in a buffer with
+    `persistent=False`, is not saved. The model that is loaded later behaves differently, and no error is raised.
 
     ## Example
     ```python
@@ -63,8 +63,9 @@ class CheckpointRoundTrip(Rule):
     ```
 
     ## How the probe confirms it
-    It reads the state back into the model as it was at its first call, or built anew where it has tensors in plain
-    attributes, and gives both the same input in evaluation mode: the answers differ, and so do tensors of the two.
+    The probe loads the state into a copy of the model from its first call, or into a newly created model if the model has
+    tensors in plain attributes. It gives both the same input in evaluation mode: their outputs differ, and so do some of
+    their tensors.
 
     ## When it is not reported
     For parts of a model, averages and best states, which are another model; for constants, which a fresh model has as
@@ -87,7 +88,7 @@ class CheckpointRoundTrip(Rule):
         for trip in trace.of(RoundTripped):
             if trip.lost and trip.difference and trip.module not in seen:
                 seen.add(trip.module)
-                text = "`{lost}` of `{name}` is not saved: what is loaded answers otherwise"
+                text = "`{lost}` of `{name}` is not saved: the loaded model gives different outputs"
                 yield self.finding(
                     trip.site,
                     message(text, lost=trip.lost[0], name=named(trip.name, "the model")),
@@ -99,6 +100,6 @@ class CheckpointRoundTrip(Rule):
         saves = {saved.index: saved for saved in trace.of(Saved)}
         for trip in trace.of(RoundTripped):
             if trip.site == finding.site and trip.difference:
-                text = f"read back, the model answers otherwise by up to {short(trip.difference)} for the same input"
+                text = f"after loading, outputs for the same input differ by up to {short(trip.difference)}"
                 yield fact(text, trip.difference, "", saves.get(trip.saved, trip))
                 return

@@ -1,4 +1,4 @@
-"""TDR609: a file with whole objects in it that is read with the limits of `torch.load` on."""
+"""TDR609: a file with pickled objects that is loaded with `weights_only=True`."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ LIMITED_BY_DEFAULT: Version = (2, 6)
 
 
 class LoadRefusesObjects(Rule):
-    """`torch.load` reads a file in which whole objects are kept, and refuses it since torch 2.6.
+    """`torch.load` reads a file that contains pickled objects, which it rejects since torch 2.6.
 
     ## Why is this bad?
-    Since torch 2.6 `torch.load` reads only tensors, numbers, texts and plain containers of these, because anything else can run
-    code. A checkpoint with a model, an optimizer, an array or the command line's namespace in it is written without a word,
-    and cannot be read again: "Weights only load failed". That shows when the training is resumed, hours later.
+    Since torch 2.6, `torch.load` reads only tensors, numbers, strings and plain containers of these, because anything else
+    can run code. A checkpoint with a model, an optimizer, a NumPy array or an `argparse` namespace in it is saved without a
+    warning and fails to load: "Weights only load failed". You notice when you resume training, hours later.
 
     ## Example
     ```python
@@ -71,11 +71,12 @@ class LoadRefusesObjects(Rule):
     ```
 
     ## Fix safety
-    The fix lifts the limits with `weights_only=False`: then the file can run code, so it has to be one's own. Saving states and
-    plain numbers, as above, needs no trust.
+    The fix sets `weights_only=False`. The file can then run code, so use it only for files that you created yourself. If you
+    save state dicts and plain numbers, as above, you do not need it.
 
     ## How the probe confirms it
-    Torch refuses the file, or, before 2.6, such an object is in what it read. A file that is read and holds none refutes it.
+    torch rejects the file or, before torch 2.6, the loaded data contains such an object. If the file is loaded and contains
+    none, the finding is refuted.
 
     ## When it is not reported
     For files that the same run is not seen to write, for what is not known to be an object, with `weights_only=False`, where the
@@ -102,7 +103,9 @@ class LoadRefusesObjects(Rule):
     def _refused(self, trace: Trace) -> Iterator[Finding]:
         for loaded in trace.of(Loaded):
             if loaded.refused:
-                yield self.finding(loaded.site, "what this reads holds objects", help="save states and numbers")
+                yield self.finding(
+                    loaded.site, "this file contains pickled objects", help="save state dicts and numbers"
+                )
 
     def _found(self, trace: Trace) -> Iterator[Finding]:
         for loaded in trace.of(Loaded):
@@ -112,13 +115,13 @@ class LoadRefusesObjects(Rule):
             if not saves or not all(saved.objects for saved in saves) or not _limited(trace, loaded):
                 continue
             key, what = saves[0].objects[0]
-            text = "`{name}` holds {what}, in `{key}`" if key else "`{name}` holds {what}"
+            text = "`{name}` contains {what} in `{key}`" if key else "`{name}` contains {what}"
             since = "" if loaded.weights_only is True else " since 2.6"
             yield self.finding(
                 loaded.site,
-                message(text + ": `torch.load` refuses it" + since, name=loaded.name, what=what, key=key),
-                help="save states, numbers and lists; or set `weights_only=False` if the file is your own",
-                trail=[Step(saves[0].site, "this writes the file, with the object in it")],
+                message(text + ": `torch.load` rejects it" + since, name=loaded.name, what=what, key=key),
+                help="save state dicts, numbers and lists, or set `weights_only=False` if you trust the file",
+                trail=[Step(saves[0].site, "the file is saved with the object here")],
                 cause=place(saves[0].site),
                 edits=[Keyword(loaded.site, "weights_only", "False")],
             )
@@ -127,7 +130,7 @@ class LoadRefusesObjects(Rule):
         """Whether the file was read, and held none."""
         reads = [loaded for loaded in at(trace, finding.site, Loaded) if not loaded.module]
         if any(loaded.refused is None for loaded in reads):
-            return "the file was not read, for another reason"
+            return "loading the file failed for another reason"
         return bool(reads)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -136,9 +139,9 @@ class LoadRefusesObjects(Rule):
         refused = [loaded for loaded in reads if loaded.refused]
         for loaded in [*refused, *reads][:1]:
             text = (
-                f"read only without limits: {_short(loaded.refused or '')}"
+                f"`torch.load` rejects the file: {_short(loaded.refused or '')}"
                 if refused
-                else "the file was read: it holds no object"
+                else "the file was loaded and contains no such object"
             )
             yield fact(text, len(refused), "objects", loaded)
 

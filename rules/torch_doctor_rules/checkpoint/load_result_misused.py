@@ -1,4 +1,4 @@
-"""TDR606: `load_state_dict` is given a path, or what it returns is taken for the model."""
+"""TDR606: `load_state_dict` gets a path, or its result is used as the model."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 
 
 class LoadResultMisused(Rule):
-    """`load_state_dict` gets a file name, loads nothing, or its result is used as the model.
+    """`load_state_dict` gets a file name, matches no key, or its result is used as the model.
 
     ## Why is this bad?
-    `load_state_dict` works in place and returns the keys that were missing or unexpected: after
-    `model = model.load_state_dict(state)` the name holds these, and the next call fails. It takes a dict of tensors, not
-    the name of the file. With `strict=False` it says nothing when no key fits, and the model keeps its random weights.
+    `load_state_dict` works in place and returns the missing and unexpected keys. After
+    `model = model.load_state_dict(state)`, `model` is that list of keys, and the next call fails. The method takes a dict
+    of tensors, not a file name. With `strict=False` it does not complain when no key matches, and the model is left with
+    its random weights.
 
     ## Example
     ```python
@@ -50,8 +51,8 @@ class LoadResultMisused(Rule):
     ```
 
     ## How the probe confirms it
-    The name is bound to the result of the load, or the load raises for the string it was given, or none of the keys it was
-    given is in the model.
+    The variable is bound to the result of `load_state_dict`, or the call raises because it got a string, or none of the
+    given keys is in the model.
 
     ## When it is not reported
     When the result gets another name and is only read for its keys, for classes with a `load_state_dict` of their own, and
@@ -70,7 +71,7 @@ class LoadResultMisused(Rule):
     fix_changes = frozenset({Figure.OUTPUTS})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every load that was misunderstood, or loaded nothing."""
+        """Yield a finding for every misused `load_state_dict`, and for every one that matched no key."""
         for event in first_per_site(trace.of(LoadMisused)):
             text, advice = self._said(event)
             yield self.finding(
@@ -85,26 +86,31 @@ class LoadResultMisused(Rule):
         """Whether the load ran, and there was nothing wrong with it."""
         if not at(trace, finding.site, Loaded) and not at(trace, finding.site, OptimizerRestored):
             return False
-        return (trace.run is not None and trace.run.end.how != "killed") or "the run ended before the result was used"
+        return (
+            trace.run is not None and trace.run.end.how != "killed"
+        ) or "the run was stopped before the result was used"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What the load was given, or what was made of its result."""
         for event in at(trace, finding.site, LoadMisused)[:1]:
             if event.keys:
-                yield fact(f"none of {count(event.keys, 'key')} is in the model", event.keys, "keys", event)
+                yield fact(f"the model has none of the {count(event.keys, 'key')}", event.keys, "keys", event)
             elif event.path:
-                yield fact("the load was given a string", event.path, "", event)
+                yield fact("`load_state_dict` got a string", event.path, "", event)
             else:
-                yield fact(f"what came back from the load is a {event.result}", event.result, "", event)
+                yield fact(f"`load_state_dict` returned a {event.result}", event.result, "", event)
 
     def _said(self, event: LoadMisused) -> tuple[str, str]:
         if event.path:
-            return "`{name}.load_state_dict` gets the string `{path}`: it takes the state", "give it `torch.load(…)`"
+            text = "`{name}.load_state_dict` gets the file name `{path}`: it fails, as it needs a state dict"
+            return text, "pass `torch.load(…)` instead of the file name"
         if event.keys:
-            text = "no key fits `{name}`, and `strict=False` is silent: `{example}` is not in it"
-            return text, "rename the keys, or look at what `load_state_dict` returns"
-        verb = "is overwritten with" if event.overwritten else "is taken for"
-        return f"`{{name}}` {verb} what `load_state_dict` returns: a list of keys", "call it without using its result"
+            text = "no key matches `{name}`, and `strict=False` hides it: there is no `{example}`"
+            return text, "rename the keys, and check the result of `load_state_dict`"
+        text = "`{name}` is overwritten with the result of `load_state_dict`: a list of keys, not a model"
+        if not event.overwritten:
+            text = "the result of `{name}.load_state_dict` is used as the model: it is only a list of keys"
+        return text, "call `load_state_dict` without using its result"
 
 
 def _edits(event: LoadMisused) -> list[Discard | Wrap]:

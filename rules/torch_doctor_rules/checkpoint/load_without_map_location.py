@@ -1,4 +1,4 @@
-"""TDR604: a checkpoint wants the device that it was saved on."""
+"""TDR604: a checkpoint is loaded without `map_location`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class LoadWithoutMapLocation(Rule):
-    """A checkpoint is loaded to the device that it was saved on, which may not be there.
+    """A checkpoint is loaded without `map_location`, so its tensors go to the device they were saved from.
 
     ## Why is this bad?
-    `torch.load` puts every tensor back where it was: a file that was saved on a GPU fails to load on a machine without one,
-    and fills the first GPU of every process where there are several.
+    `torch.load` restores every tensor to the device it was saved from. A file saved on a GPU fails to load on a machine
+    without one. With several processes, each of them loads the tensors to the same GPU.
 
     ## Example
     ```python
@@ -43,7 +43,7 @@ class LoadWithoutMapLocation(Rule):
     ```
 
     ## How the probe confirms it
-    It does not: a run on this machine says nothing of the next one.
+    It does not: a run on this machine shows nothing about other machines.
 
     ## When it is not reported
     When a map is given, also through `**options`, and for what the script itself wrote into memory.
@@ -60,10 +60,10 @@ class LoadWithoutMapLocation(Rule):
     fix_changes = frozenset[Figure]()
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every file that is read without a word of the device."""
+        """Yield a finding for every file that is loaded without `map_location`."""
         for loaded in read(trace):
             if loaded.mapped is False:
-                text = "`{name}` is loaded to the device that it was saved on, which may not be there"
+                text = "`{name}` is loaded to the device it was saved from: this fails where that does not exist"
                 yield self.finding(
                     loaded.site,
                     message(text, name=loaded.name),

@@ -1,4 +1,4 @@
-"""TDR607: a model that was loaded for inference stays in training mode."""
+"""TDR607: a model that is loaded for inference and left in training mode."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class ModeUnsetAfterLoad(Rule):
-    """Trained weights are loaded for inference, and nobody calls `eval()`.
+    """Trained weights are loaded for inference, but `eval()` is never called.
 
     ## Why is this bad?
-    A module is built in training mode, and `load_state_dict` does not change that: dropout throws activations away, so that
-    the same input gives another answer each time, and batch norm takes the statistics of the few inputs that it is given and
-    spoils those that were loaded.
+    New modules are in training mode, and `load_state_dict` does not change that. Dropout still drops activations, so the
+    same input gives a different output each time. Batch norm normalizes with the statistics of the current batch and
+    overwrites the running statistics that were loaded.
 
     ## Example
     ```python
@@ -59,9 +59,9 @@ class ModeUnsetAfterLoad(Rule):
     ```
 
     ## How the probe confirms it
-    The loaded model is called with parts that care about the mode in training mode, and is never trained: the same input
-    given twice, to a copy of the model, gives two answers. Weights that a library loads while it builds a model are loaded by
-    that call.
+    The loaded model is called while dropout or batch norm layers are in training mode, and it is never trained. A copy of
+    the model gives two different outputs for the same input. If a library loads the weights while it creates the model,
+    that call counts as the load.
 
     ## When it is not reported
     When the model is trained, passed to code out of sight or switched by anybody, when its output may go backward, for models
@@ -79,16 +79,16 @@ class ModeUnsetAfterLoad(Rule):
     level = Level.ERROR
     witness = "SP"
     needs_end = True
-    shown_by = "answer of what was loaded here"
+    shown_by = "forward pass of the model that is loaded here"
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.OUTPUTS})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every load into a model that then answers in training mode, where no other rule speaks at the answer."""
+        """Yield a finding for every load into a model that runs in training mode, unless another rule reports the forward."""
         passes = trace.view(Passes)
         found = [(load, wrong) for load in trace.of(Loaded) if (wrong := _answers(passes, load))]
         reported = {each.site for each in MissingEvalMode().check(trace)} if found else set()
-        if found:  # TDR125 says what is spoiled
+        if found:  # TDR125 reports these
             reported |= {each.site for each, _, _ in changed_norms(trace)}
         yield from first_per_site(
             self._report(load, wrong[0]) for load, wrong in found if not any(each.site in reported for each in wrong)
@@ -112,12 +112,12 @@ class ModeUnsetAfterLoad(Rule):
 
     def _report(self, load: Loaded, forward: Forward) -> Finding:
         name = named(load.name, "the model")
-        text = "`{name}` is loaded and never put into evaluation mode: dropout and batch norm spoil its answers"
+        text = "`{name}` is loaded but never set to eval mode: dropout and batch norm distort its outputs"
         return self.finding(
             load.site,
             message(text, name=name),
-            help=sentence("call `{name}.eval()` after the load", name=name),
-            trail=[Step(forward.site, "it answers in training mode here")],
+            help=sentence("call `{name}.eval()` after loading the weights", name=name),
+            trail=[Step(forward.site, "the model runs in training mode here")],
             edits=[Insert(load.site, f"{name}.eval()", after=True)] if is_path(name) else [],
         )
 

@@ -1,4 +1,4 @@
-"""TDR605: a checkpoint to go on from, without the state of the optimizer."""
+"""TDR605: a checkpoint for resuming, without the state of the optimizer."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ PROGRESS = "epoch"
 
 
 class ResumeWithoutOptimizer(Rule):
-    """A checkpoint with the epoch in it lacks the state of the optimizer, the scheduler or the scaler.
+    """A checkpoint for resuming lacks the state of the optimizer, the scheduler or the gradient scaler.
 
     ## Why is this bad?
-    Adam, and SGD with momentum, keep averages for every parameter. Training that goes on from the weights alone begins with
-    empty ones: the first steps are too large or point elsewhere, and the loss jumps. A scheduler begins anew with the
-    learning rate of the first epoch, and a gradient scaler looks for its scale again.
+    A checkpoint that stores the epoch is meant for resuming training. Adam, and SGD with momentum, maintain running averages
+    for every parameter. If only the weights are restored, these start at zero: the first steps are too large or point in
+    the wrong direction, and the loss jumps. A scheduler restarts with the learning rate of the first epoch, and a gradient
+    scaler has to find its scale again.
 
     ## Example
     ```python
@@ -70,8 +71,8 @@ class ResumeWithoutOptimizer(Rule):
     ```
 
     ## How the probe confirms it
-    What was written holds the epoch and the weights of a model that an optimizer with a memory trains, and nothing that was
-    written holds an optimizer's state.
+    A saved file contains the epoch and the weights of a model that is trained by an optimizer with state, and no saved file
+    contains the missing state.
 
     ## When it is not reported
     For weights alone, for a best state that is only loaded to be evaluated, when training is over or where the script does
@@ -108,10 +109,10 @@ class ResumeWithoutOptimizer(Rule):
             what = what if "optimizer" in left else what.replace("its scheduler", "the scheduler of `{name}`")
             yield self.finding(
                 saved.site,
-                message("the checkpoint has the epoch but not the state of " + what, name=name),
+                message("the checkpoint stores the epoch but not the state of " + what, name=name),
                 help=" and ".join(f'add `"{part}": {part}.state_dict()`' for part in left)
-                + ", and load it where training goes on",
-                trail=[Step(site, f"the {part} that is left out is built here") for part, site in left.items()],
+                + ", and load it when training resumes",
+                trail=[Step(site, f"the {part} that is left out is created here") for part, site in left.items()],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -119,7 +120,7 @@ class ResumeWithoutOptimizer(Rule):
         saved = at(trace, finding.site, Saved)
         if any(self._has(each, finding) for each in trace.of(Saved)):
             return True
-        return "no trained model with its epoch was written" if saved else False
+        return "no checkpoint with a trained model and its epoch was saved" if saved else False
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """Whether training went on from a file, which another run may only test, and no loop around the save was left early.
@@ -139,9 +140,11 @@ class ResumeWithoutOptimizer(Rule):
         having = [saved for saved in trace.of(Saved) if self._has(saved, finding)]
         for saved in having[:1] or at(trace, finding.site, Saved)[:1]:
             left = [part for part in self._left(finding) if part not in self._has(saved, finding)]
-            held = f"no state of the {' or the '.join(left)}" if left else "the state that was missed among them"
+            held = f"but no state of the {' or the '.join(left)}" if left else "including the state in question"
             keys = count(len(saved.keys), "key")
-            yield fact(f"the file holds {keys} ({', '.join(saved.keys[:6])}), {held}", len(saved.keys), "keys", saved)
+            yield fact(
+                f"the file contains {keys} ({', '.join(saved.keys[:6])}), {held}", len(saved.keys), "keys", saved
+            )
 
     def _left(self, finding: Finding) -> list[str]:
         """What the finding says is left out."""

@@ -1,4 +1,4 @@
-"""TDR602: the best weights are those of the last step."""
+"""TDR602: the saved best weights change with every further step."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class StateDictAlias(Rule):
-    """Weights are kept by reference, and training goes on to overwrite them.
+    """The best weights are stored by reference, so further training overwrites them.
 
     ## Why is this bad?
-    `state_dict()` copies nothing: its tensors are the parameters themselves. What was kept as the best state changes with
-    every following step, so that the end of training is what is loaded back. The same holds for a shallow copy of it, and
-    for `best = model`.
+    `state_dict()` does not copy: its tensors share memory with the parameters. The stored "best" state therefore changes
+    with every later step, and loading it restores the last weights instead of the best ones. The same happens with a
+    shallow copy of the dict, and with `best = model`.
 
     ## Example
     ```python
@@ -64,7 +64,8 @@ class StateDictAlias(Rule):
     ```
 
     ## How the probe confirms it
-    The tensors that are loaded or saved later are the very ones that were taken, and the optimizer stepped in between.
+    The tensors that are loaded or saved later share memory with the model's parameters, and the optimizer has stepped in
+    between.
 
     ## When it is not reported
     When the state is written or loaded before the next step, when it is a deep copy, and when it only gets into another
@@ -80,7 +81,7 @@ class StateDictAlias(Rule):
     name = "state-dict-alias"
     level = Level.ERROR
     witness = "SP"
-    shown_by = "state that was given back after a step"
+    shown_by = "stored state that was used again after an optimizer step"
     fix = Fix.SAFE
     fix_changes = frozenset({Figure.STATE})
 
@@ -98,7 +99,10 @@ class StateDictAlias(Rule):
                 use for use in trace.of(Loaded) if use.module == taken.module and steps and use.index > steps[0].index
             ]
             if later:
-                return not any(use.states for use in later) or "what came back had been taken after the last step"
+                return (
+                    not any(use.states for use in later)
+                    or "the state that was loaded had been taken after the last step"
+                )
         return False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -106,21 +110,21 @@ class StateDictAlias(Rule):
         for taken in at(trace, finding.site, StateTaken):
             for _, use in _overwritten(trace, taken):
                 steps = [step for step in _steps_after(trace, taken) if use is None or step.index < use.index]
-                text = f"{count(len(steps), 'step')} changed these tensors after they were taken"
+                text = f"{count(len(steps), 'optimizer step')} changed these tensors after they were stored"
                 yield fact(text, len(steps), "steps", use or taken)
                 return
 
     def _report(self, taken: StateTaken, step: Stepped | None, use: Loaded | Saved | None) -> Finding:
-        text = "`{alias}` is `{name}` itself, no copy: the following steps overwrite it"
+        text = "`{alias}` is the same object as `{name}`, not a copy: later training steps overwrite it"
         if not taken.alias:
-            text = "the state of `{name}` is kept by reference: the following steps overwrite it"
-        trail = [Step(step.site, "this goes on to change the same tensors")] if step is not None else []
+            text = "the state of `{name}` is stored without a copy: later training steps overwrite it"
+        trail = [Step(step.site, "this step changes the same tensors")] if step is not None else []
         if use is not None:
-            trail.append(Step(use.site, "what is used here is the state after the last step"))
+            trail.append(Step(use.site, "the state that is used here is the one after the last step"))
         return self.finding(
             taken.site,
             message(text, name=taken.name, alias=taken.alias),
-            help="keep a copy: `copy.deepcopy(…)`",
+            help="store a copy: `copy.deepcopy(…)`",
             trail=trail,
             edits=[Wrap(taken.site, "$copy.deepcopy({})")],
         )

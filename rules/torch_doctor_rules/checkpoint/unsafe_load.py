@@ -1,4 +1,4 @@
-"""TDR603: a checkpoint is unpickled without limits."""
+"""TDR603: a checkpoint is unpickled without `weights_only=True`."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ SAFE_BY_DEFAULT: Version = (2, 6)
 
 
 class UnsafeLoad(Rule):
-    """`torch.load` unpickles whatever a file from outside holds, and can run code from it.
+    """`torch.load` unpickles a file of unknown origin without `weights_only=True`, which can run arbitrary code.
 
     ## Why is this bad?
-    A checkpoint is a pickle, and a pickle can call any function while it is read: whoever made the file, and put it where a
-    command line, a download or a shared path finds it, runs code on the machine that loads it. With `weights_only=True`
-    only tensors and plain containers are read. It is the default since torch 2.6.
+    A checkpoint is a pickle, and a pickle can call any function while it is loaded. If the path comes from the command
+    line, a download or a shared directory, whoever created the file can run code on your machine. With
+    `weights_only=True`, `torch.load` reads only tensors, primitive types and plain containers. This is the default since
+    torch 2.6.
 
     ## Example
     ```python
@@ -65,12 +66,12 @@ class UnsafeLoad(Rule):
     ```
 
     ## Fix safety
-    A file that holds anything but tensors, texts, Python numbers and containers of these is refused then. The fix is not
-    offered where the script saves NumPy numbers or objects, or where the project allows a torch before 1.13, which lacks the
-    argument.
+    After the fix, `torch.load` rejects files that contain anything but tensors, strings, Python numbers and containers of
+    these. The fix is not offered if the script saves NumPy numbers or other objects, or if the project allows torch older
+    than 1.13, which does not have the argument.
 
     ## How the probe confirms it
-    It does not: what somebody may put into the file is not to be seen in a run.
+    It does not: a run does not show what someone else could put into the file.
 
     ## When it is not reported
     Without the argument, where the project names no torch (`pyproject.toml`, requirements, environment or lock file, or
@@ -102,9 +103,9 @@ class UnsafeLoad(Rule):
         ]
         for loaded in read(trace):
             if loaded.weights_only is False:
-                text = "`weights_only=False` unpickles whatever `{name}` holds: it can run code"
+                text = "`weights_only=False` lets `{name}` run arbitrary code while it is unpickled"
             elif loaded.by_default and _unlimited(trace.torch()):
-                text = "`torch.load` of `{name}` without `weights_only=True`: before torch 2.6 it can run code"
+                text = "loading `{name}` without `weights_only=True` can run arbitrary code before torch 2.6"
             else:
                 continue
             if not loaded.outside or is_test_file(loaded.site) or _after_safe_one(loaded, tried):
@@ -127,10 +128,10 @@ class UnsafeLoad(Rule):
 
     def _help(self, loaded: Loaded, saved: Saved | None, *, known: bool) -> str:
         if loaded.whole:
-            return "`weights_only=True` refuses a whole object: save its `state_dict()`, and load that with the limit"
+            return "save the object's `state_dict()` instead, and load it with `weights_only=True`"
         if saved is not None:
             here = "" if saved.site.path == loaded.site.path else f" of {saved.site.path}"
-            return f"save only tensors, texts and Python numbers in line {saved.site.row}{here}, then set `weights_only=True`"
+            return f"save only tensors, strings and Python numbers in line {saved.site.row}{here}, then set `weights_only=True`"
         if not known:
             return f"require torch {'.'.join(map(str, LIMITED))} or later, then add `weights_only=True`"
         return "set `weights_only=True`" if loaded.weights_only is False else "add `weights_only=True`"

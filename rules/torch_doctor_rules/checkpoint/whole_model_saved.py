@@ -1,4 +1,4 @@
-"""TDR601: a checkpoint that pickles the model's class by reference."""
+"""TDR601: a checkpoint that pickles the model object."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class WholeModelSaved(Rule):
-    """`torch.save` pickles the model object and not its state.
+    """`torch.save` pickles the model object instead of its `state_dict()`.
 
     ## Why is this bad?
-    A pickled module holds its class by reference: the file cannot be read once the class is renamed, moved or changed,
-    or where the project is not importable. Since torch 2.6 `torch.load` refuses such files unless `weights_only=False`
-    allows them to run any code.
+    A pickled module refers to its class by name. The file can no longer be loaded after the class is renamed, moved or
+    changed, or where the project cannot be imported. Since torch 2.6, `torch.load` rejects such files unless you pass
+    `weights_only=False`, which lets them run arbitrary code.
 
     ## Example
     ```python
@@ -52,11 +52,11 @@ class WholeModelSaved(Rule):
     ```
 
     ## Fix safety
-    The fix saves the `state_dict()`. Where a script of the project may read the file and take the model from it,
-    nothing is changed; a reader elsewhere has to build the model and load the state.
+    The fix saves the `state_dict()` instead. It is not offered if a script of the project may load the model object from
+    the file. Code outside the project that reads the file has to create the model and load the state into it.
 
     ## How the probe confirms it
-    The argument of `torch.save` is, or contains, a module.
+    At run time, the argument of `torch.save` is a module or contains one.
 
     ## When it is not reported
     For state dicts, also in variables and attributes, for tensors and settings, for a buffer in memory that
@@ -85,18 +85,18 @@ class WholeModelSaved(Rule):
             key = next(iter(saved.names), "")
             kept = saved.names.count("") > 1 or is_read_whole(
                 trace, saved
-            )  # what reads it would have to be changed with it
+            )  # the code that loads it would have to change, too
             where = " under `{key}`" if key else ""
             yield self.finding(
                 saved.site,
                 message(
-                    "`{what}` is saved with the model object" + where + ": a changed class makes it unreadable",
+                    "saving `{what}` pickles the model object" + where + ": loading fails if its class changes",
                     what=saved.what,
                     key=key,
                 ),
-                help="save the model's `state_dict()`",
+                help="save the model's `state_dict()` instead",
                 trail=[
-                    Step(built[module].site, f"the {built[module].class_name.rpartition('.')[2]} is built here")
+                    Step(built[module].site, f"the {built[module].class_name.rpartition('.')[2]} is created here")
                     for module in saved.modules
                     if module in built
                 ],
@@ -116,4 +116,4 @@ class WholeModelSaved(Rule):
         for saved in at(trace, finding.site, Saved)[:1]:
             classes = {built[module].class_name.rpartition(".")[2] for module in saved.modules if module in built}
             what = f" ({', '.join(sorted(classes))})" if classes else ""
-            yield fact(f"the file holds {count(len(saved.modules), 'module')}{what}", len(saved.modules), "modules")
+            yield fact(f"the file contains {count(len(saved.modules), 'module')}{what}", len(saved.modules), "modules")

@@ -1,4 +1,4 @@
-"""TDR000: what cannot be read cannot be checked."""
+"""TDR000: a file that Python cannot parse."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ class UnreadableSource(Rule):
     """The file, or one cell of a notebook, is not valid Python.
 
     ## Why is this bad?
-    Nothing in it was checked, so its silence means nothing. Other files, and the other cells of the notebook, are
-    still checked. So it is with a notebook that is no valid JSON, as when it was cut short or a merge left its marks.
+    Nothing in it was checked, so the absence of findings means nothing. Other files, and other cells of the notebook, are
+    still checked. The rule also reports a notebook that is not valid JSON, for example one that is truncated or contains
+    merge conflict markers.
 
     ## Example
     ```python
@@ -40,7 +41,7 @@ class UnreadableSource(Rule):
     ```
 
     ## How the probe confirms it
-    It does not: a file that Python cannot read cannot be run.
+    It does not: Python cannot run a file that it cannot parse.
 
     ## When it is not reported
     For IPython's magics and shell commands in notebooks, for files that do not mention torch (a notebook that was cut
@@ -57,7 +58,7 @@ class UnreadableSource(Rule):
     witness = "S"
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Where the parser first gave up, in each file and each notebook."""
+        """Yield the first syntax error of each file and each notebook."""
         told = set()
         for event in sorted(trace.of(Unreadable), key=lambda event: (event.site.cell or 0, event.site.row)):
             if event.site.path in told:
@@ -72,5 +73,5 @@ class UnreadableSource(Rule):
                 what = "the file is not valid Python"
             checked = "" if event.older else " and was not checked"
             if event.older:
-                remedy = "port it to Python 3, or exclude the file; the rest of it was checked"
+                remedy = "port it to Python 3, or exclude the file; the rest of the file was checked"
             yield self.finding(event.site, message(what + checked + ": {reason}", reason=event.reason), help=remedy)

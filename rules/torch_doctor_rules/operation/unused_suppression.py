@@ -1,4 +1,4 @@
-"""TDR001: a comment that suppresses what is not there."""
+"""TDR001: a comment that suppresses nothing."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class UnusedSuppression(Rule):
-    """A comment suppresses a rule that finds nothing there, or one that does not exist.
+    """A suppression comment names a rule that reports nothing there, or one that does not exist.
 
     ## Why is this bad?
-    The comment outlived the code that it was written for, stands on another line, or is misspelt. It says that something
-    is wrong where nothing is, and when the bug comes back it will hide it.
+    The code has changed since the comment was written, or the comment is on the wrong line or misspelled. It suggests a
+    problem where there is none, and if the bug comes back, the comment hides it.
 
     ## Example
     ```python
@@ -51,11 +51,13 @@ class UnusedSuppression(Rule):
     ```
 
     ## Fix safety
-    The fix takes out the names that suppress nothing, with the reason that follows them where no name is left. It is
-    safe: comments do nothing when the script runs. A name that no rule has, but that is spelt nearly as a rule's is, stays.
+    The fix removes the codes and names that suppress nothing. If none is left, it also removes the reason that follows
+    them. It is safe, because comments do not affect the script. An unknown name that looks like a misspelled rule name is
+    left for you to correct.
 
     ## How the probe confirms it
-    It does not: a run shows no comments. With `--probe`, a comment is also used where it suppresses what only a run finds.
+    It does not: comments do not exist at run time. With `--probe`, a comment that suppresses a finding of the probe run also
+    counts as used.
 
     ## When it is not reported
     For comments that suppress everything (`# noqa`, `# torch-doctor: ignore-file`), for codes of other tools, for rules that
@@ -76,19 +78,19 @@ class UnusedSuppression(Rule):
     fix_changes = frozenset[Figure]()
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every comment that names what is not there."""
+        """Yield a finding for every comment that names a rule without a finding there, or an unknown rule."""
         for event in trace.of(SuppressionUnused):
             near = next((near for _, near in event.unknown if near), "")
             names = event.names or tuple(name for name, _ in event.unknown)
             places = {f"name_{number}": name for number, name in enumerate(names)}
             listed = ", ".join(f"`{{{name}}}`" for name in places)
             where = "in this file" if event.whole_file else "here"
-            said = f"{listed} find{'s' * (len(names) == 1)} nothing {where}"
+            text = f"unused suppression: {listed} report{'s' * (len(names) == 1)} nothing {where}"
             if not event.names:
-                said = f"no rule is called {listed}"
+                text = f"unused suppression: there is no rule {' or '.join(listed.split(', '))}"
             yield self.finding(
                 event.site,
-                message(f"{said}: nothing is suppressed", **places),
-                help=f"write `{near}`" if near else "take the name out" if event.instead else "take the comment out",
+                message(text, **places),
+                help=f"write `{near}`" if near else "remove the name" if event.instead else "remove the comment",
                 edits=[] if event.instead is None else [Comment(event.site, event.instead)],
             )

@@ -44,7 +44,7 @@ _ALLOWING = ("add_safe_globals", "safe_globals", "TORCH_FORCE_NO_WEIGHTS_ONLY_LO
 """Words of a project that says which classes `torch.load` may read, or that it may read any."""
 _OBJECTS = ("sklearn.", "torch.optim.lr_scheduler.", "pandas.")
 """Libraries whose objects are read only without limits."""
-_PLAIN = {"array": "an array of NumPy", PARSED: "the parsed command line"}
+_PLAIN = {"array": "a NumPy array", PARSED: "the parsed arguments"}
 """What is known by its symbol; lists that were arrays have another."""
 
 
@@ -143,9 +143,9 @@ def _kind_of_object(value: Value) -> str | None:
     if isinstance(value, Optimizer):
         return "the optimizer object"
     if isinstance(value, Tool) and value.name.startswith(_OBJECTS):
-        return f"an object of {value.name.rpartition('.')[2]}"
+        return f"an object of class {value.name.rpartition('.')[2]}"
     if isinstance(value, Instance):
-        return f"an object of {value.cls.name}"
+        return f"an object of class {value.cls.name}"
     if isinstance(value, Plain):
         return _PLAIN.get(value.symbol[0])
     return None

@@ -27,7 +27,7 @@ def test_what_confirms_is_written_down_for_each_rule_that_reads_runs() -> None:
         ("TDR501", Verdict.CONFIRMED, "of 2 graphs kept, none is alive a pass later"),
         ("TDR105", Verdict.REFUTED, "0 of the first 3 steps had a gradient to apply"),
         ("TDR405", Verdict.CONFIRMED, "1,024 rows in batches of 32: the last one has 32"),
-        ("TDR602", Verdict.REFUTED, "3 steps changed these tensors after they were taken"),
+        ("TDR602", Verdict.REFUTED, "3 optimizer steps changed these tensors after they were stored"),
         ("TDR101", Verdict.CONFIRMED, "nobody knows what this is"),
     ],
 )

@@ -107,8 +107,8 @@ def test_two_processes_confirm_what_is_marked_and_nothing_else(fixture: Path, wr
 @pytest.mark.parametrize(
     ("fixture", "evidence"),
     [
-        ("TDR710/bad_plain_loop.py", "epochs 1 and 2 have one order of 32 rows in both processes"),
-        ("TDR710/bad_plain_loop.py", "both processes read the same 32 rows in epoch 1"),
+        ("TDR710/bad_plain_loop.py", "epochs 1 and 2 have the same order of 32 samples in both processes"),
+        ("TDR710/bad_plain_loop.py", "both processes read the same 32 samples in epoch 1"),
         ("TDR809/bad_best_checkpoint.py", "2 processes write best.pt"),
         ("TDR809/bad_log_directory.py", "2 processes write ddp"),
         ("TDR811/bad_own_part_of_the_data.py", "6 of 6 forwards went around the wrapper"),

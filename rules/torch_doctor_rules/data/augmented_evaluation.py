@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class AugmentedEvaluation(Rule):
-    """Validation or test data goes through random transforms.
+    """Random transforms are applied to validation or test data.
 
     ## Why is this bad?
-    Augmentation makes rows harder on purpose: crops cut the object off, flips turn a 6 into a 9. On held-out data it
-    lowers the score and gives another one each time, so that epochs, models and papers cannot be compared.
+    Augmentation makes samples harder on purpose: a crop cuts off the object, a rotation turns a 6 into a 9. On held-out
+    data it lowers the score and changes it in every evaluation, so epochs, models and papers cannot be compared.
 
     ## Example
     ```python
@@ -74,7 +74,7 @@ class AugmentedEvaluation(Rule):
     ```
 
     ## How the probe confirms it
-    Rows of a dataset that is only evaluated are read several times: they come out different.
+    The probe reads samples of a dataset that is only used for evaluation several times, and they differ.
 
     ## When it is not reported
     For rows that are evaluated several times (test-time augmentation), where the transform depends on a setting, is random
@@ -93,7 +93,7 @@ class AugmentedEvaluation(Rule):
     name = "augmented-evaluation"
     level = Level.ERROR
     witness = "SP"
-    shown_by = "row of it that was read twice"
+    shown_by = "sample of this dataset that was read twice"
     needs = frozenset(("rows",))
     voided_by = frozenset({"shapes"})
     subject = EVALUATION
@@ -128,14 +128,14 @@ class AugmentedEvaluation(Rule):
         """Whether rows of the dataset were read several times, and stayed as they are."""
         changes = [number(trace, claims.ROWS_CHANGE, dataset) for dataset in self._meant(trace, finding)]
         if any(changes):
-            return "its rows change, but nothing shows that they are evaluated"
+            return "its samples change, but nothing shows that they are used for evaluation"
         return any(rows is not None for rows in changes)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many rows changed."""
         for dataset in self._meant(trace, finding):
             if (changed := number(trace, claims.ROWS_CHANGE, dataset)) is not None:
-                text = f"{count(changed, 'row')} of the first few came out different when read again"
+                text = f"{count(changed, 'sample')} of the first few changed when read again"
                 yield fact(text, changed, "rows", dataset)
                 return
 
@@ -160,13 +160,16 @@ class AugmentedEvaluation(Rule):
         site, name = next(iter(_augments(loaders, dataset)), (dataset.site, ""))
         return self.finding(
             dataset.site if used else site,
-            message("`{name}` evaluates on rows that change at random: every score differs", name=loaders.name(loader)),
-            help="give the evaluation data transforms of its own, without the random ones",
+            message(
+                "`{name}` evaluates on randomly transformed samples: the score changes each time",
+                name=loaders.name(loader),
+            ),
+            help="use separate transforms without randomness for the evaluation data",
             trail=[
-                *([Step(site, f"`{name}` changes rows here, for {used} too")] if used else []),
-                *([] if used or not name else [Step(dataset.site, "the evaluation dataset gets it here")]),
-                *(Step(each.site, "this evaluation dataset has it too") for _, each, _ in affected[1:]),
-                Step(forward.site, "its batches are evaluated here, and no `backward()` follows"),
+                *([Step(site, f"`{name}` transforms samples here, also for {used}")] if used else []),
+                *([] if used or not name else [Step(dataset.site, "the evaluation dataset uses it here")]),
+                *(Step(each.site, "this evaluation dataset uses it, too") for _, each, _ in affected[1:]),
+                Step(forward.site, "its batches are evaluated here: no `backward()` follows"),
             ],
             cause=cause,
         )

@@ -1,4 +1,4 @@
-"""TDR705: the dataset moves its rows to the GPU, and worker processes load them."""
+"""TDR705: the dataset moves its samples to the GPU in worker processes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class DatasetOnDevice(Rule):
-    """`__getitem__` of a dataset that is used with workers moves its rows to the GPU.
+    """`__getitem__` of a dataset that is used with workers moves its samples to the GPU.
 
     ## Why is this bad?
-    Each worker is a process of its own. One that was forked cannot use CUDA once its parent has ("Cannot re-initialize
-    CUDA in forked subprocess"); one that was spawned needs a CUDA context of its own and sends every tensor through CUDA's
-    sharing between processes. Rows that come one by one are also copied one by one: slower than one batch.
+    Each worker is a separate process. A forked worker cannot use CUDA if the parent process already does ("Cannot
+    re-initialize CUDA in forked subprocess"). A spawned worker needs its own CUDA context and has to share every tensor
+    between processes. Copying samples one at a time is also slower than copying a batch.
 
     ## Example
     ```python
@@ -71,8 +71,8 @@ class DatasetOnDevice(Rule):
     ```
 
     ## How the probe confirms it
-    In a run of its own the script is told that there is a GPU. While a loader that was given workers gets its rows, a
-    tensor is moved there.
+    The probe runs the script a second time with a simulated GPU. A tensor is moved to that GPU while a loader with workers
+    reads its samples.
 
     ## When it is not reported
     Without workers, or where their number is not known; for a move to the CPU, or to a device that a setting names; behind
@@ -95,12 +95,12 @@ class DatasetOnDevice(Rule):
         """Every move of a dataset's rows that worker processes load."""
         for moved in trace.of(RowMoved):
             if moved.workers:
-                text = "rows of `{name}` are moved to the GPU in worker processes, which cannot share it"
-                note = f"{count(moved.workers, 'worker loads', 'workers load')} the rows"
+                text = "`{name}` moves samples to the GPU in worker processes, where CUDA fails or is slow"
+                note = f"{count(moved.workers, 'worker reads', 'workers read')} the samples"
                 yield self.finding(
                     moved.site,
                     message(text, name=moved.class_name),
-                    help="return rows on the CPU, and move each batch in the training loop",
+                    help="return samples on the CPU, and move each batch in the training loop",
                     trail=[] if moved.loader_site is None else [Step(moved.loader_site, note)],
                     cause=moved.class_name,
                 )
@@ -110,7 +110,7 @@ class DatasetOnDevice(Rule):
         if at(trace, finding.site, RowMoved):
             return True
         built = any(at(trace, step.site, LoaderBuilt) for step in finding.trail)
-        return "the script asked for no GPU in this run" if built else False
+        return "the script did not request a GPU in this run" if built else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many moves there were, and for how many workers."""

@@ -1,4 +1,4 @@
-"""TDR712: evaluation leaves out the last rows."""
+"""TDR712: evaluation drops the last samples."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class EvalDropsLast(Rule):
-    """The evaluation loader drops the last, incomplete batch: its rows are never scored.
+    """The evaluation loader drops the last, incomplete batch, so its samples are never scored.
 
     ## Why is this bad?
-    The score is that of the other rows alone, and depends on the batch size: with 250 rows and batches of 100 a fifth of
-    the data counts for nothing. In a loader that is not shuffled these are always the same rows.
+    The score covers only the remaining samples and depends on the batch size: with 250 samples and batches of 100, a fifth
+    of the data is ignored. If the loader does not shuffle, it is always the same samples that are ignored.
 
     ## Example
     ```python
@@ -65,7 +65,7 @@ class EvalDropsLast(Rule):
     ```
 
     ## How the probe confirms it
-    No gradients are ever computed from the loader's batches, and it was built to drop the last one.
+    The loader is created with `drop_last=True`, and gradients are never computed from its batches.
 
     ## When it is not reported
     Where the loader trains too, for batches of one row (not where that is only the default of an option) or of a size that
@@ -80,7 +80,7 @@ class EvalDropsLast(Rule):
     name = "eval-drops-last"
     level = Level.WARNING
     witness = "SP"
-    shown_by = "batch of it that is only evaluated"
+    shown_by = "batch of this loader that is only evaluated"
     voided_by = frozenset({"shapes"})
     subject = EVALUATION
     fix = Fix.SAFE
@@ -94,11 +94,11 @@ class EvalDropsLast(Rule):
             self.finding(
                 loader.site,
                 message(
-                    "`{name}` evaluates without its last rows: `drop_last` leaves them out",
+                    "`{name}` drops the last incomplete batch: its samples are never evaluated",
                     name=loaders.name_where_built(loader),
                 ),
-                help="leave `drop_last` to training: evaluation can do with a shorter batch",
-                trail=[Step(forward.site, "its batches are evaluated here, and no `backward()` follows")],
+                help="use `drop_last` for training only: evaluation can handle a smaller batch",
+                trail=[Step(forward.site, "its batches are evaluated here: no `backward()` follows")],
                 edits=_edits(trace, loader, only_evaluated),
             )
             for loader, forward in loaders.never_training()
@@ -115,10 +115,10 @@ class EvalDropsLast(Rule):
         if any(event.drop_last for event in evaluated):
             if all(map(_fits, evaluated)):
                 made_up = trace.run.voids("values") if trace.run is not None else None
-                return made_up is None or "the rows are made up, and as it happens fill their batches"
+                return made_up is None or "the synthetic data happens to fill all batches"
             if all(event.batch == 1 for event in evaluated):
-                return "its batches have one row in this run, so that none is left out"
-            return "it drops the last batch, but is trained on too"
+                return "its batches contain one sample in this run, so none is dropped"
+            return "it drops the last batch, but is also used for training"
         return bool(evaluated)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -128,13 +128,16 @@ class EvalDropsLast(Rule):
             batches = sum(event.loader == loader.loader for event in trace.of(BatchTaken))
             if loaders.evaluates(loader.loader) and loader.rows and loader.batch and loader.drop_last:
                 left = loader.rows % loader.batch
-                text = f"{count(loader.rows, 'row')} in batches of {loader.batch}: {left} of them are left out"
+                text = f"{count(loader.rows, 'sample')} in batches of {loader.batch}: {left} of them are dropped"
                 yield fact(text, left, "rows", loader)
                 return
             if loaders.evaluates(loader.loader):
                 fate = "dropped" if loader.drop_last else "kept"
                 yield fact(
-                    f"{count(batches, 'batch', 'batches')} evaluated, a short last one {fate}", batches, "", loader
+                    f"{count(batches, 'batch', 'batches')} evaluated, an incomplete last one {fate}",
+                    batches,
+                    "",
+                    loader,
                 )
                 return
 

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class EvalLoaderShuffled(Rule):
-    """The validation or test loader is shuffled, which evaluation has no use for.
+    """The validation or test loader is shuffled, so predictions are not in the order of the dataset.
 
     ## Why is this bad?
-    The score is the same in any order. But predictions no longer stand in the order of the rows, so that they cannot be
-    joined with file names or ids, batch-wise averages differ a little from run to run, and the shuffle draws from the
-    random numbers of training.
+    The score is the same in any order. But predictions are no longer in the order of the samples, so they cannot be matched
+    with file names or ids. Averages over batches differ slightly from run to run, and shuffling consumes random numbers of
+    the generator that training uses.
 
     ## Example
     ```python
@@ -62,7 +62,7 @@ class EvalLoaderShuffled(Rule):
     ```
 
     ## How the probe confirms it
-    It does not: the order is in the source, and a run adds nothing.
+    It does not: the order is visible in the source, so there is nothing to measure.
 
     ## When it is not reported
     Where the loader trains too, with samplers, where a variable decides, and where nothing shows what becomes of its batches.
@@ -86,10 +86,10 @@ class EvalLoaderShuffled(Rule):
                 yield self.finding(
                     loader.site,
                     message(
-                        "`{name}` evaluates in random order: predictions lose the order of the rows",
+                        "evaluation loader `{name}` is shuffled: predictions are not in the order of the dataset",
                         name=loaders.name_where_built(loader),
                     ),
-                    help="leave `shuffle` out",
-                    trail=[Step(forward.site, "its batches are evaluated here, and no `backward()` follows")],
+                    help="remove `shuffle` for evaluation",
+                    trail=[Step(forward.site, "its batches are evaluated here: no `backward()` follows")],
                     edits=[Keyword(loader.site, "shuffle", otherwise="False")],
                 )

@@ -1,4 +1,4 @@
-"""TDR707: something is fitted on all rows before they are split."""
+"""TDR707: something is fitted on all samples before they are split."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class FittedBeforeSplit(Rule):
-    """A scaler, a vectorizer or a statistic is fitted on all rows, and only then they are split.
+    """A scaler, a vectorizer or a statistic is fitted on all samples before they are split.
 
     ## Why is this bad?
-    The rows that the model is judged on have gone into the mean, the range or the components that its inputs are made
-    with: it is told of the data that it should not know. The score comes out better than it will be on new rows, the more
-    so the fewer rows there are, and the more they drift, as prices do.
+    The evaluation samples influence the mean, the range or the components that transform the model's inputs: information
+    about held-out data leaks into training. The score is higher than it will be on new data. The effect is larger for
+    small datasets and for data that drifts, such as prices.
 
     ## Example
     ```python
@@ -61,7 +61,7 @@ class FittedBeforeSplit(Rule):
     ```
 
     ## How the probe confirms it
-    It does not: what is fitted on which rows is in the source, and a run adds nothing.
+    It does not: the source shows what is fitted on which samples, so there is nothing to measure.
 
     ## When it is not reported
     Where the split is not in sight or nothing is split, for what maps each row alone or only numbers what it finds (label
@@ -93,7 +93,7 @@ class FittedBeforeSplit(Rule):
     def _report(self, fit: Fitted, split: RowsSplit) -> Finding:
         return self.finding(
             fit.site,
-            message("`{name}` sees the rows that are kept for evaluation: the score is too good", name=fit.name),
-            help="split first, fit on the training rows alone, and apply the result to the others",
-            trail=[Step(split.site, "these rows are split into parts here")],
+            message("`{name}` leaks evaluation data into training: the score is too optimistic", name=fit.name),
+            help="split first, fit on the training samples only, and apply the result to the others",
+            trail=[Step(split.site, "the same samples are split here")],
         )

@@ -1,4 +1,4 @@
-"""TDR703: a loader that lets the GPU wait."""
+"""TDR703: a loader that makes the GPU wait."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Trace
 
 SAID = {
-    UNATTENDED: ("`{name}` has no workers: the GPU waits while each batch is loaded", "pass `num_workers=2`, or more"),
-    CROWDED: ("`{name}` has more workers than there are cores: they slow each other down", "pass fewer `num_workers`"),
+    UNATTENDED: ("`{name}` has no workers: the GPU waits while each batch is loaded", "pass `num_workers=2` or more"),
+    CROWDED: ("`{name}` has more workers than CPU cores: they slow each other down", "reduce `num_workers`"),
     RESTARTED: (
-        "the workers of `{name}` are started anew for every epoch, while the GPU waits",
+        "`{name}` restarts its workers in every epoch while the GPU waits",
         "pass `persistent_workers=True`",
     ),
     NOT_PINNED: (
-        "`{name}` does not pin its batches: each copy to the GPU waits for another copy",
-        "pass `pin_memory=True`, and copy with `non_blocking=True`",
+        "`{name}` does not use pinned memory: each batch is copied twice on its way to the GPU",
+        "pass `pin_memory=True`, and copy batches with `non_blocking=True`",
     ),
 }
 
 
 class LoaderStarvesDevice(Rule):
-    """A loader is built so that the GPU has to wait for its batches.
+    """The settings of a data loader make the GPU wait for its batches.
 
     ## Why is this bad?
-    With `num_workers=0` the training loop itself reads, decodes and collates each batch, and the GPU does nothing in the
-    meantime. Workers that end with each epoch are started again for the next one, each with its own imports and copies of
-    the dataset; more workers than cores slow each other down. A batch that does not lie in pinned memory is copied twice on
-    its way to the GPU.
+    - With `num_workers=0`, the training process itself reads, decodes and collates each batch while the GPU is idle.
+    - Without `persistent_workers=True`, the workers are restarted in every epoch. Each of them repeats the imports and
+      copies the dataset.
+    - More workers than CPU cores slow each other down.
+    - A batch that is not in pinned memory is copied twice on its way to the GPU.
 
     ## Example
     ```python
@@ -87,13 +88,13 @@ class LoaderStarvesDevice(Rule):
     ```
 
     ## Fix safety
-    The fix is unsafe: workers are processes. They draw random numbers of their own, get copies of the dataset, and, where
-    the system starts processes anew (macOS, Windows), need a script that builds its loaders below
-    `if __name__ == "__main__":`. Two workers are a beginning; how many are best, only measuring tells.
+    The fix is unsafe because workers are separate processes. They draw their own random numbers and get copies of the
+    dataset. On platforms that spawn processes (macOS, Windows), the script has to create its loaders under
+    `if __name__ == "__main__":`. Two workers are a starting point: measure to find the best number.
 
     ## How the probe confirms it
-    The loader is built so, and its batches go through a model that is moved to a GPU. With a GPU, the workers that the script
-    asks for are compared with the cores that it may use.
+    At run time, the loader has these settings, and its batches go through a model that is moved to a GPU. On a machine with a
+    GPU, the number of workers is compared with the number of CPU cores available to the script.
 
     ## When it is not reported
     For rows that lie in memory as they are given (`TensorDataset`, lists, a `__getitem__` that calls nothing), streams,
@@ -123,7 +124,7 @@ class LoaderStarvesDevice(Rule):
                 loader.site,
                 message(text, name=feeding.loaders.name_where_built(loader)),
                 help=remedy,
-                trail=[Step(use.site, "its batches go to a GPU")],
+                trail=[Step(use.site, "its batches go to the GPU here")],
                 edits=_settings(feeding, loader, how),
             )
 
@@ -131,16 +132,16 @@ class LoaderStarvesDevice(Rule):
         """Whether a loader was built there with other settings."""
         built = at(trace, finding.site, LoaderBuilt)
         if not built or not on_gpu(trace):
-            return "nothing is on a GPU in this run" if built else False
+            return "no model is on a GPU in this run" if built else False
         good = all(loader.pinned and (loader.workers or 0) > 0 and loader.persistent for loader in built)
-        return good or "the run does not show its batches to go from the dataset to a GPU"
+        return good or "the run does not show that its batches go from the dataset to a GPU"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What the loader is built with."""
         for loader in at(trace, finding.site, LoaderBuilt)[:1]:
             workers, pinned = loader.workers or 0, "" if loader.pinned else "not "
             cores = "" if loader.cores is None else f" for {count(loader.cores, 'core')}"
-            yield fact(f"{count(workers, 'worker')}{cores}, memory is {pinned}pinned", workers, "workers", loader)
+            yield fact(f"{count(workers, 'worker')}{cores}, memory {pinned}pinned", workers, "workers", loader)
 
 
 def _settings(feeding: Feeding, loader: LoaderBuilt, how: str) -> list[Keyword]:

@@ -1,4 +1,4 @@
-"""TDR714: padded sequences of which a model reads what lies behind their ends."""
+"""TDR714: a model that reads the padding of its input sequences."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class PaddingUnmasked(Rule):
-    """A model reads what lies behind the ends of padded sequences: its answer depends on who else is in the batch.
+    """A model reads the padding of its input sequences, so its output depends on the other sequences in the batch.
 
     ## Why is this bad?
-    A recurrent layer goes on through the padding: its last state is the one after the padding, and where it also goes
-    backward it begins there. Attention without a mask spreads its weights over the padding too. The same sequence gets
-    another answer in a batch with longer ones than it gets alone, in training and in use.
+    A recurrent layer continues through the padding: its last state is the one after the padding, and the reverse direction of
+    a bidirectional layer starts there. Attention without a mask also attends to the padding. The same sequence gets a
+    different output alone than in a batch with longer ones, both in training and in production.
 
     ## Example
     ```python
@@ -64,9 +64,9 @@ class PaddingUnmasked(Rule):
     ```
 
     ## How the probe confirms it
-    A copy of the model gets the batch twice. The second time its recurrent and attention layers get other numbers where
-    `pad_sequence` has filled in, and the outputs for the sequences themselves change. Outputs that stay as they are refute
-    it.
+    A copy of the model gets the batch twice. The second time, the values that `pad_sequence` filled in are replaced in the
+    inputs of recurrent and attention layers. The finding is confirmed if the outputs for the sequences themselves change,
+    and refuted if they do not.
 
     ## When it is not reported
     For packed sequences; for attention that gets any mask; for recurrent layers that go forward only, where each step's
@@ -84,7 +84,7 @@ class PaddingUnmasked(Rule):
     witness = "SP"
     needs = frozenset({"unmasked"})
     only_confirms = True
-    shown_by = "sequences with padding behind them"
+    shown_by = "padded sequences in the input of this model"
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first call of a model at each place that reads what was filled in."""
@@ -94,15 +94,15 @@ class PaddingUnmasked(Rule):
             yield self.finding(
                 event.site,
                 message(
-                    "`{name}` reads what lies behind the ends of padded sequences: it depends on who else is there",
+                    "`{name}` reads the padding of shorter sequences: outputs depend on the rest of the batch",
                     name=owner(event.name, "forward", "the model"),
                 ),
-                help="give the attention a key_padding_mask"
+                help="pass a `key_padding_mask` to the attention"
                 if attends
-                else "pack the sequences with their lengths, or look up the last step of each by its length",
+                else "pack the sequences with their lengths, or select the last valid step of each by its length",
                 trail=[
-                    *([Step(padded, "shorter sequences are filled up here")] if padded is not None else []),
-                    *([Step(read, f"{event.by} reads all of it")] if read not in (None, event.site) else []),
+                    *([Step(padded, "shorter sequences are padded here")] if padded is not None else []),
+                    *([Step(read, f"{event.by} reads the padding here")] if read not in (None, event.site) else []),
                 ],
                 cause=place(read),
             )
@@ -119,7 +119,7 @@ class PaddingUnmasked(Rule):
         """What another padding changes."""
         events = at(trace, finding.site, PaddingRead)
         for event in [each for each in events if each.reads][:1] or events[:1]:
-            padding = f"other numbers in {count(event.positions, 'place')} of padding"
+            padding = f"other values in {count(event.positions, 'position')} of padding"
             if event.reads:
                 one, other = two(event.first, event.second).split(" and ")
                 yield fact(f"{padding} change an output from {one} to {other}", event.second, "", event)

@@ -1,4 +1,4 @@
-"""TDR711: pictures reach the model in numbers from 0 to 255."""
+"""TDR711: images reach the model with values from 0 to 255."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ SCALED = claims.INPUTS_NO_BYTES
 
 
 class RawPixels(Rule):
-    """Pictures reach the model's first layer in numbers from 0 to 255.
+    """Images reach the model's first layer with unscaled pixel values from 0 to 255.
 
     ## Why is this bad?
-    Weights are initialised, and learning rates chosen, for inputs of about one. Inputs a hundred times as large give
-    activations and gradients to match: training diverges, or crawls with the tiny learning rate that is then needed. A
-    pretrained network sees what it has never seen, and answers with noise.
+    Weights are initialized, and learning rates are chosen, for inputs of about 1. With inputs a hundred times larger,
+    activations and gradients are larger, too: training diverges, or needs a tiny learning rate and is slow. A pretrained
+    network was trained on a different range, so its outputs are meaningless.
 
     ## Example
     ```python
@@ -33,11 +33,11 @@ class RawPixels(Rule):
     from torch import nn
 
     torch.manual_seed(0)
-    pictures = torch.randint(0, 256, (16, 3, 8, 8), dtype=torch.uint8)
+    images = torch.randint(0, 256, (16, 3, 8, 8), dtype=torch.uint8)
     labels = torch.arange(16) % 4
     model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 4))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
-    inputs = pictures.float()
+    inputs = images.float()
     for step in range(3):
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(inputs), labels).backward()
@@ -50,11 +50,11 @@ class RawPixels(Rule):
     from torch import nn
 
     torch.manual_seed(0)
-    pictures = torch.randint(0, 256, (16, 3, 8, 8), dtype=torch.uint8)
+    images = torch.randint(0, 256, (16, 3, 8, 8), dtype=torch.uint8)
     labels = torch.arange(16) % 4
     model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 4))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
-    inputs = pictures.float() / 255
+    inputs = images.float() / 255
     for step in range(3):
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(inputs), labels).backward()
@@ -62,7 +62,7 @@ class RawPixels(Rule):
     ```
 
     ## How the probe confirms it
-    What the first layer with weights gets are whole numbers up to 255.
+    The first layer with weights gets whole numbers up to 255.
 
     ## When it is not reported
     Where anything is computed with the numbers before the first layer, be it in `forward`, where that layer is a
@@ -92,11 +92,11 @@ class RawPixels(Rule):
             yield self.finding(
                 event.site,
                 message(
-                    "`{name}` gets pixels from 0 to 255: its weights are made for inputs of about 1",
+                    "`{name}` gets pixel values from 0 to 255, but its weights expect inputs of about 1",
                     name=owner(event.name, "forward", "the model"),
                 ),
-                help="divide by 255, or let `torchvision.transforms.v2.ToDtype(torch.float32, scale=True)` do it",
-                trail=[Step(read, "the pictures are read here, and nothing scales them")] if read is not None else [],
+                help="divide by 255, or use `torchvision.transforms.v2.ToDtype(torch.float32, scale=True)`",
+                trail=[Step(read, "the images are read here and never scaled")] if read is not None else [],
                 cause=models(trace, [event.module], event) if trace.observed else place(read),
             )
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class SamplerEpochNotSet(Rule):
-    """The training loader has a `DistributedSampler` whose `set_epoch` is never called.
+    """The training loader uses a `DistributedSampler`, but `set_epoch` is never called.
 
     ## Why is this bad?
-    The sampler shuffles by a seed and the number of the epoch, and it learns that number from `set_epoch` alone. Without
-    it every epoch has the same order and the same batches, on every process, as if nothing were shuffled.
+    The sampler shuffles with a seed and the epoch number, and it gets that number only from `set_epoch`. Without the call,
+    every epoch has the same order and the same batches in every process, as if the data was shuffled only once.
 
     ## Example
     ```python
@@ -65,12 +65,12 @@ class SamplerEpochNotSet(Rule):
     ```
 
     ## Fix safety
-    The fix is unsafe, as every epoch gets another order. It calls `set_epoch` first in the loop over epochs, with what counts
-    them.
+    The fix is unsafe because it changes the order of the samples in every epoch. It calls `set_epoch` with the epoch counter
+    at the start of the epoch loop.
 
     ## How the probe confirms it
-    A second pass over the loader begins, `set_epoch` of its sampler was never called, and it gives the same rows in the same
-    order. In several processes (`--probe-processes 2`) it does so in each.
+    A second pass over the loader starts without any call to `set_epoch`, and the sampler returns the same samples in the same
+    order. With several processes (`--probe-processes 2`), this is checked in each of them.
 
     ## When it is not reported
     Where the sampler does not shuffle, the loader only evaluates or is gone through once, anything called `set_epoch` is
@@ -103,12 +103,12 @@ class SamplerEpochNotSet(Rule):
                 continue
             if epochs is not None and epochs.site not in seen and loaders.trains(loader.loader):
                 seen.add(epochs.site)
-                text = "no `set_epoch` for the sampler of `{name}`: every epoch has the same order"
+                text = "`set_epoch` is never called for the sampler of `{name}`: every epoch has the same order"
                 yield self.finding(
                     epochs.site,
                     message(text, name=loaders.name(loader)),
-                    help="give the sampler the number of the epoch, with `.set_epoch(...)`, at the beginning of every epoch",
-                    trail=[Step(loader.site, "the loader with the distributed sampler is built here")],
+                    help="call `set_epoch(epoch)` of the sampler at the start of every epoch",
+                    trail=[Step(loader.site, "the loader with the distributed sampler is created here")],
                     edits=_told(loaders.name(loader), loader, self._taken(trace, loader)[0], epochs),
                 )
 
@@ -124,7 +124,7 @@ class SamplerEpochNotSet(Rule):
             if loader.sampler and self._epochs(trace, loader) is not None:
                 times = len({event.scope.iterations()[-1].loop for event in self._taken(trace, loader)})
                 calls = sum(event.sampler == loader.sampler for event in trace.of(EpochSet))
-                text = f"{count(calls, 'call')} of `set_epoch` in {count(times, 'pass', 'passes')} over the loader"
+                text = f"{count(calls, 'call')} to `set_epoch` in {count(times, 'pass', 'passes')} over the loader"
                 yield fact(text, calls, "calls", loader)
                 yield from _order(trace.view(Ranks), loader.sampler)
                 return
@@ -162,8 +162,8 @@ def _order(ranks: Ranks, sampler: int) -> Iterator[Evidence]:
     drawn = [each[:2] for each in ranks.rows(sampler) if len(each) > 1]
     if not drawn:
         return
-    first, rows = drawn[0][0], count(drawn[0][0].count, "row")
+    first, rows = drawn[0][0], count(drawn[0][0].count, "sample")
     if all(one.rows == two.rows for one, two in drawn):
-        yield fact(f"epochs 1 and 2 have one order of {rows} in {ranks.all()}", first.count, "rows")
+        yield fact(f"epochs 1 and 2 have the same order of {rows} in {ranks.all()}", first.count, "rows")
     if all(set(one.rows) == set(first.rows) for one, _ in drawn):
         yield fact(f"{ranks.all()} read the same {rows} in epoch 1", first.count, "rows")

@@ -1,4 +1,4 @@
-"""TDR709: an array is changed whose memory a tensor has."""
+"""TDR709: an array that shares memory with a tensor is modified."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ UNCHANGED = claims.SHARED_NUMBERS_STAYED
 
 
 class SharedNumpyMemory(Rule):
-    """An array is changed in place after `torch.from_numpy`, which changes the tensor, too.
+    """An array is modified in place after `torch.from_numpy`, which changes the tensor, too.
 
     ## Why is this bad?
-    `from_numpy` and `as_tensor` copy nothing: the tensor and the array are one memory. A buffer that is filled again for
-    every frame turns all tensors made of it into the last frame, and a target changes with the input that noise was
-    added to. No error is raised, and the loss looks plausible.
+    `from_numpy` and `as_tensor` do not copy: the tensor and the array share memory. If a buffer is reused for every frame,
+    all tensors created from it end up as the last frame. If noise is added to an input array, a target that shares its
+    memory changes, too. No error is raised, and the loss looks plausible.
 
     ## Example
     ```python
@@ -67,7 +67,7 @@ class SharedNumpyMemory(Rule):
     ```
 
     ## How the probe confirms it
-    Where the tensor is used, numbers of it differ from those that it had when it was made.
+    When the tensor is used, some of its values differ from those at its creation.
 
     ## When it is not reported
     Where the tensor is not used after the change (a buffer whose batch is consumed before it is filled again), where it was
@@ -89,11 +89,13 @@ class SharedNumpyMemory(Rule):
         for event in first_per_site(trace.of(MemoryChanged)):
             yield self.finding(
                 event.site,
-                message("`{name}` changes under a tensor that has its memory: the tensor changes too", name=event.name),
-                help="copy where the tensor is made: `torch.tensor(...)`, or `torch.from_numpy(....copy())`",
+                message(
+                    "`{name}` is modified, but shares memory with a tensor: the tensor changes, too", name=event.name
+                ),
+                help="copy when you create the tensor: `torch.tensor(array)` or `torch.from_numpy(array.copy())`",
                 trail=[
-                    Step(event.shared_at, "the tensor takes the memory of the array here"),
-                    Step(event.used_at, "and is used here, with numbers that it did not have"),
+                    Step(event.shared_at, "the tensor is created here and shares memory with the array"),
+                    Step(event.used_at, "the tensor is used here, with changed values"),
                 ],
             )
 
@@ -105,9 +107,7 @@ class SharedNumpyMemory(Rule):
         """How many of its numbers changed."""
         for event in trace.of(MemoryChanged):
             if any(same_place(step.site, event.shared_at) for step in finding.trail[:1]):
-                text = (
-                    f"{event.changed} of {count(event.elements, 'number')} of the tensor were others when it was used"
-                )
+                text = f"{event.changed} of {count(event.elements, 'value')} of the tensor had changed when it was used"
                 yield fact(text, event.changed, "numbers", event)
                 return
 

@@ -1,4 +1,4 @@
-"""TDR708: the model is evaluated on the rows it was trained on."""
+"""TDR708: the model is evaluated on the samples it was trained on."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Backward, Forward, Site, Trace
 
-REDRAWN = "split once, before the loop"
-KEPT_OUT = "evaluate on rows that are kept out of training"
-_DRAWN = "`{name}` has other rows in each epoch: it evaluates rows that epochs before trained on"
-_SHARED = "`{name}`, which the model trains on, is evaluated: the score tells nothing of new data"
-_SAME = "`{name}` evaluates rows that are trained on: the score tells nothing of new data"
-_EVALUATES = "no `backward()` follows this pass: it evaluates"
+REDRAWN = "split the data once, before the loop"
+KEPT_OUT = "evaluate on samples that are held out from training"
+_DRAWN = "`{name}` is split anew in each epoch: it evaluates samples that earlier epochs trained on"
+_SHARED = "`{name}` is used for training and for evaluation: the score does not measure generalization"
+_SAME = "`{name}` evaluates samples that are trained on: the score does not measure generalization"
+_EVALUATES = "this pass is an evaluation: no `backward()` follows"
 
 
 class TrainDataEvaluated(Rule):
-    """Training and validation read the same rows: the score is that of data the model has seen.
+    """Training and validation use the same samples, so the score does not measure generalization.
 
     ## Why is this bad?
-    The validation score is there to tell how the model does on rows it was not trained on. On the training rows it only
-    tells how well these are remembered: overfitting stays invisible, and early stopping and the choice of the best
-    checkpoint follow the wrong number.
+    The validation score estimates how the model performs on unseen data. On the training samples it only measures how well
+    the model has memorized them. Overfitting stays invisible, and early stopping and checkpoint selection rely on the wrong
+    number.
 
     ## Example
     ```python
@@ -77,9 +77,9 @@ class TrainDataEvaluated(Rule):
     ```
 
     ## How the probe confirms it
-    Batches whose gradients are taken and batches that only evaluate come from the same dataset object, or from one that is
-    part of the other, or from two of a library that were built alike. Where a split is drawn in every epoch: rows that were
-    trained on in one are evaluated in a later one.
+    Training batches and evaluation batches come from the same dataset object, from a dataset and a subset of it, or from two
+    library datasets that were created with the same arguments. If the data is split again in every epoch, samples that were
+    trained on in one epoch are evaluated in a later one.
 
     ## When it is not reported
     Where other rows are evaluated too (the score on training data is then shown beside), with samplers, with slices and subsets
@@ -97,7 +97,7 @@ class TrainDataEvaluated(Rule):
     name = "train-data-evaluated"
     level = Level.ERROR
     witness = "SP"
-    shown_by = "evaluation of its batches"
+    shown_by = "evaluation of the batches of this loader"
     voided_by = frozenset({"shapes"})
     subject = EVALUATION
     needs_end = True
@@ -117,7 +117,7 @@ class TrainDataEvaluated(Rule):
         loaders = trace.view(Loaders)
         sites = [loader.site for loader, _ in loaders.evaluating()]
         evaluated = any(same_place(step.site, site) for step in finding.trail for site in sites)
-        return "which rows its dataset reads is not known" if evaluated else False
+        return "the samples that its dataset contains are unknown" if evaluated else False
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """Whether the same rows are no window that reaches back over a bound, and no score of training rows alone.
@@ -138,9 +138,8 @@ class TrainDataEvaluated(Rule):
             rows = [each for each in finding.trail if same_place(each.site, forward.site)]
             if rows:
                 taken = sum(event.loader == forward.inputs.loader for event in trace.of(BatchTaken))
-                yield fact(
-                    f"{count(taken, 'batch', 'batches')} of rows that are trained on too", taken, "batches", forward
-                )
+                text = f"evaluated {count(taken, 'batch', 'batches')} of samples that are also trained on"
+                yield fact(text, taken, "batches", forward)
                 return
 
     def _redrawn(self, loaders: Loaders, found: Redraw) -> Finding:
@@ -149,9 +148,9 @@ class TrainDataEvaluated(Rule):
             message(_DRAWN, name=loaders.name(found.evaluated)),
             help=REDRAWN,
             trail=[
-                Step(found.trained.site, "the rows of an epoch before are trained on"),
-                Step(found.drawn, "the rows are drawn anew in every pass of the loop"),
-                Step(found.evaluated.site, "and read for the evaluation"),
+                Step(found.trained.site, "the samples are used for training here"),
+                Step(found.drawn, "the data is split again in every iteration of the loop"),
+                Step(found.evaluated.site, "samples of earlier epochs are used for evaluation here"),
                 Step(found.forward.site, _EVALUATES),
             ],
         )
@@ -164,7 +163,7 @@ class TrainDataEvaluated(Rule):
             message(_SHARED, name=loaders.name(loader)),
             help=KEPT_OUT,
             trail=[
-                Step(backward.site, "its batches are trained on here"),
+                Step(backward.site, "the model is trained on its batches here"),
                 Step(idle.site, "this loader is never used"),
                 Step(forward.site, _EVALUATES),
             ],
@@ -178,8 +177,8 @@ class TrainDataEvaluated(Rule):
             message(_SAME, name=loaders.name_where_built(loader) if site == loader.site else loaders.name(loader)),
             help=KEPT_OUT,
             trail=[
-                Step(other.site, "these rows are trained on"),
-                Step(loader.site, "and read for the evaluation"),
+                Step(other.site, "the samples are used for training here"),
+                Step(loader.site, "the same samples are used for evaluation here"),
                 Step(forward.site, _EVALUATES),
             ],
         )

@@ -1,4 +1,4 @@
-"""TDR701: the training loader keeps the stored order."""
+"""TDR701: the training loader does not shuffle."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class TrainLoaderNotShuffled(Rule):
-    """The training loader gives the rows in the order in which they are stored.
+    """The training loader does not shuffle: it returns samples in the order in which they are stored.
 
     ## Why is this bad?
-    Every epoch sees the same batches in the same order, and stored rows often lie sorted by class, by day or by file: a
-    batch then shows one class alone. The gradients of such batches point to where the last rows were, batch norm learns
-    the wrong statistics, and the model ends up worse than it has to be.
+    Every epoch sees the same batches in the same order. Stored samples are often sorted by class, by day or by file, so a
+    batch may contain a single class. Gradients of such batches are biased towards the most recent samples, batch norm
+    learns the wrong statistics, and the model ends up worse than necessary.
 
     ## Example
     ```python
@@ -63,7 +63,7 @@ class TrainLoaderNotShuffled(Rule):
     ```
 
     ## How the probe confirms it
-    Gradients are computed from the loader's batches, and its sampler is the sequential one over a dataset that is indexed.
+    Gradients are computed from the loader's batches, and the loader uses a `SequentialSampler` over a map-style dataset.
 
     ## When it is not reported
     With a sampler, an iterable dataset, an order that a variable decides, rows that are or may be in random order already,
@@ -81,7 +81,7 @@ class TrainLoaderNotShuffled(Rule):
     level = Level.WARNING
     witness = "SP"
     voided_by = frozenset({"inside"})
-    shown_by = "batch of it that is trained on"
+    shown_by = "training step on a batch of this loader"
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.BATCHES, Figure.UPDATES})
     only_confirms = True  # a run shows the order on this machine alone
@@ -99,11 +99,11 @@ class TrainLoaderNotShuffled(Rule):
                 yield self.finding(
                     loader.site,
                     message(
-                        "`{name}` trains in the stored order: every epoch repeats the same batches",
+                        "`{name}` is not shuffled: every training epoch repeats the same batches in the same order",
                         name=loaders.name_where_built(loader),
                     ),
                     help="pass `shuffle=True`",
-                    trail=[Step(backward.site, "gradients are computed from its batches here")],
+                    trail=[Step(backward.site, "the model is trained on its batches here")],
                     edits=[Keyword(loader.site, "shuffle", "True", 2)],
                 )
 
@@ -114,7 +114,7 @@ class TrainLoaderNotShuffled(Rule):
         trained = [event for event in built if loaders.trains(event.loader)]
         if any(event.shuffle or event.sampled for event in trained):
             return True
-        return "it keeps the order, but perhaps of rows that were in random order before" if trained else False
+        return "the loader does not shuffle, but its samples may have been shuffled before" if trained else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many batches were trained on, and in which order."""
@@ -122,7 +122,7 @@ class TrainLoaderNotShuffled(Rule):
         for loader in at(trace, finding.site, LoaderBuilt):
             batches = sum(event.loader == loader.loader for event in trace.of(BatchTaken))
             if loaders.trains(loader.loader):
-                order = "at random" if loader.shuffle or loader.sampled else "in the stored order"
+                order = "in random order" if loader.shuffle or loader.sampled else "in stored order"
                 yield fact(f"{count(batches, 'batch', 'batches')} taken {order}", batches, "batches", loader)
                 return
 

@@ -1,4 +1,4 @@
-"""TDR713: rows that are prepared otherwise for the evaluation than for training."""
+"""TDR713: evaluation data that is preprocessed differently from training data."""
 
 from __future__ import annotations
 
@@ -20,19 +20,22 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Trace
 
-_ALIKE = "give both datasets the same `Normalize`; only random transforms belong to training alone"
+_ALIKE = "use the same `Normalize` for both datasets; only random transforms are for training alone"
 
 
 class TransformsDiffer(Rule):
-    """Rows of the evaluation are prepared otherwise than in training: scaled, by other channels, tokens, or a new fit.
+    """Evaluation data is preprocessed differently from training data: normalization, channel order, fits or tokenizer.
 
     ## Why is this bad?
-    A model that is trained on numbers around 0 with a deviation of 1 gets numbers between 0 and 1 in the evaluation, or the
-    other way round. Its first layer has never seen such inputs: the score is far below what the model can do, and may be that
-    of guessing. Random flips and crops belong to training alone; what scales the numbers belongs to both. So does the order
-    of the channels: OpenCV reads blue first, Pillow and most others read red first, and a model that gets the one for the
-    other sees blue leaves. What is fitted on rows, a scaler or the words of a vectorizer, is fitted on those of the training, and
-    transforms the others: fitted anew, it gives the same column another meaning. So do tokens of another tokenizer.
+    The model gets inputs that it was not trained on, so its score is far below what it can reach, and may be no better than
+    guessing. Random flips and crops are for training only, but the following has to be the same in both:
+
+    - **Normalization.** For example, the model is trained on values with mean 0 and standard deviation 1, and evaluated on
+      values between 0 and 1.
+    - **Channel order.** OpenCV reads blue first; Pillow and most other libraries read red first.
+    - **Fitted transforms.** A scaler or a vectorizer is fitted on the training samples and then transforms the others. If it
+      is fitted again, the same feature gets another meaning.
+    - **Tokenizer.** Another tokenizer assigns other numbers to the same words.
 
     ## Example
     ```python
@@ -80,10 +83,10 @@ class TransformsDiffer(Rule):
     ```
 
     ## How the probe confirms it
-    The mean or the deviation of the first batches of both loaders differs. Where both are alike, it is refuted. So for the
-    order of the channels: their means in the evaluation are those in training, turned round, or they are not. Pictures of
-    one colour, and those that no loader gives, leave it undecided. A run does not tell on which rows something was fitted,
-    nor which tokenizer made the numbers.
+    The mean or the standard deviation of the first batches of both loaders differs. If both agree, the finding is refuted.
+    For the channel order, the probe compares the channel means: in evaluation they are those of training, in reverse order.
+    Images of a single color, and images that do not come from a loader, leave the finding undecided. A run does not show
+    which samples something was fitted on, or which tokenizer produced the tokens.
 
     ## When it is not reported
     For random transforms, sizes and crops, which may differ; where one of the transforms is not known (a function, one of the
@@ -126,9 +129,9 @@ class TransformsDiffer(Rule):
             for trained, _ in loaders.training():
                 theirs, ours = statistics(trace, evaluated), statistics(trace, trained)
                 if theirs and ours and differs(theirs, ours):
-                    yield self.finding(evaluated.site, "its numbers are others than in training", help=_ALIKE)
+                    yield self.finding(evaluated.site, "its values are scaled differently from training", help=_ALIKE)
                 if turned(trace, evaluated, trained) is True:
-                    yield self.finding(evaluated.site, "its channels are turned round", help=CONVERTED)
+                    yield self.finding(evaluated.site, "its channels are in reverse order", help=CONVERTED)
 
     def _scaled(self, loaders: Loaders) -> Iterator[tuple[str, Pair]]:
         for pair in pairs(loaders.trace, loaders):
@@ -144,9 +147,9 @@ class TransformsDiffer(Rule):
             text,
             help=_ALIKE,
             trail=[
-                Step(pair.evaluated.site, "this loader is evaluated"),
-                Step(pair.trained.site, "this one is trained on"),
-                *(Step(site, "pictures are normalised here") for site in dict.fromkeys(sites) if site is not None),
+                Step(pair.evaluated.site, "this loader is used for evaluation"),
+                Step(pair.trained.site, "this loader is used for training"),
+                *(Step(site, "images are normalized here") for site in dict.fromkeys(sites) if site is not None),
             ],
             cause=place(pair.built.site),
         )
@@ -158,8 +161,8 @@ class TransformsDiffer(Rule):
             words.text,
             help=words.remedy,
             trail=[
-                Step((found.evaluated or theirs).site, "this is evaluated"),
-                Step((found.trained or ours).site, "this is trained on"),
+                Step((found.evaluated or theirs).site, "this is used for evaluation"),
+                Step((found.trained or ours).site, "this is used for training"),
                 Step(ours.prepared_at, words.trained),
                 Step(theirs.prepared_at, words.evaluated),
             ],
@@ -174,11 +177,11 @@ class TransformsDiffer(Rule):
         if theirs is None or ours is None:
             return False
         if finding.help == CONVERTED:
-            return turned(trace, theirs, ours) is False or "the channels do not tell which comes first"
+            return turned(trace, theirs, ours) is False or "the channel means do not show which channel comes first"
         numbers, its = statistics(trace, theirs), statistics(trace, ours)
         if numbers is None or its is None:
             return False
-        return True if not differs(numbers, its, NEAR) else "the first batches do not tell whether they differ"
+        return True if not differs(numbers, its, NEAR) else "the first batches do not show whether the data differs"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """The mean and the deviation of both, or the means of their channels."""
@@ -192,7 +195,7 @@ class TransformsDiffer(Rule):
             return
         numbers, its = statistics(trace, theirs), statistics(trace, ours)
         if numbers is not None and its is not None:
-            text = "mean {:.3g} and deviation {:.3g} in training, {:.3g} and {:.3g} in the evaluation"
+            text = "mean {:.3g} and standard deviation {:.3g} in training, {:.3g} and {:.3g} in evaluation"
             yield fact(text.format(*its, *numbers), abs(numbers[0] - its[0]), "", measured)
 
     def same(self, finding: Finding, seen: Finding) -> bool:

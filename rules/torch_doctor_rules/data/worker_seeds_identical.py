@@ -23,21 +23,21 @@ SEEDED_APART = (1, 9)
 OLD = "before torch 1.9"
 """Begins the message on NumPy's own generator."""
 TEXTS = {
-    "generator": "every worker starts with a copy of `{name}`: all draw the same, in each epoch",
-    "seed": "`{name}` gives every worker the same seed: all draw the same, in each epoch",
-    "numpy": f"{OLD} all workers share NumPy's state: `{{name}}` draws the same in each",
+    "generator": "every worker starts with a copy of `{name}`: all draw the same numbers in every epoch",
+    "seed": "`{name}` gives every worker the same seed: all draw the same numbers in every epoch",
+    "numpy": f"{OLD}, workers share NumPy's random state: `{{name}}` draws the same numbers in each",
 }
-HELP = "seed by worker: `np.random.default_rng(torch.initial_seed() % 2**32)` in `worker_init_fn`, or on first use"
+HELP = "seed each worker: `np.random.default_rng(torch.initial_seed() % 2**32)` in `worker_init_fn` or on first use"
 
 
 class WorkerSeedsIdentical(Rule):
-    """The worker processes of the training loader draw the same random numbers, or the same in every epoch.
+    """The workers of the training loader draw the same random numbers as each other, or the same in every epoch.
 
     ## Why is this bad?
-    A worker starts as a copy of the dataset, with the state of every generator in it: augmentations and samples repeat
-    across workers, and again in each epoch, when the workers are started anew. torch seeds its own generator and those of
-    `random` and, since 1.9, NumPy apart, unless a `worker_init_fn` gives all of them one seed. The data is less varied
-    than it looks.
+    Each worker gets a copy of the dataset, including the state of any random generator it stores. Augmentations therefore
+    repeat across workers, and repeat again in every epoch when the workers are restarted. torch seeds its own generator,
+    `random` and, since 1.9, NumPy differently in each worker, unless a `worker_init_fn` sets the same seed everywhere. The
+    training data is less varied than it appears.
 
     ## Example
     ```python
@@ -80,8 +80,8 @@ class WorkerSeedsIdentical(Rule):
     ```
 
     ## How the probe confirms it
-    A row is read as two workers would read it, each with its seed and a dataset in the state that it starts with: the row is
-    random, and the same in both.
+    The probe reads a sample the way two workers would, each with its own seed and its own copy of the initial dataset. The
+    sample is random, yet identical in both.
 
     ## When it is not reported
     Without workers, or where their number is not known; for loaders that do not train; where a `worker_init_fn` seeds
@@ -112,8 +112,8 @@ class WorkerSeedsIdentical(Rule):
                     message(TEXTS.get(event.cause, TEXTS["generator"]), name=event.name),
                     help=HELP,
                     trail=[
-                        Step(event.loader_site, f"{count(event.workers, 'worker reads', 'workers read')} the rows"),
-                        Step(event.drawn_at, "each row draws here"),
+                        Step(event.loader_site, f"{count(event.workers, 'worker reads', 'workers read')} the samples"),
+                        Step(event.drawn_at, "each sample draws random numbers here"),
                     ],
                 )
 
@@ -121,7 +121,7 @@ class WorkerSeedsIdentical(Rule):
         """Whether the rows were read as by two workers, and differed."""
         apart = any(counted(trace, step.site, APART) for step in finding.trail[:1])
         return (
-            "this torch gives NumPy a seed of its own in each worker"
+            "this version of torch seeds NumPy differently in each worker"
             if apart and finding.message.startswith(OLD)
             else apart
         )
@@ -130,7 +130,7 @@ class WorkerSeedsIdentical(Rule):
         """How many workers drew what."""
         for event in trace.of(WorkersAlike):
             if any(same_place(step.site, event.loader_site) for step in finding.trail[:1]):
-                yield fact("a random row comes out the same in two workers of fresh seeds", 2, "workers", event)
+                yield fact("a random sample is identical in two workers with different seeds", 2, "workers", event)
                 return
 
     def same(self, finding: Finding, seen: Finding) -> bool:

@@ -46,9 +46,7 @@ def told(trace: Trace, evaluated: LoaderBuilt, trained: LoaderBuilt) -> str:
     theirs, ours = means(trace, evaluated), means(trace, trained)
     if not theirs or not ours:
         return ""
-    text = (
-        "the channels have the means {:.3g}, {:.3g} and {:.3g} in training, {:.3g}, {:.3g} and {:.3g} in the evaluation"
-    )
+    text = "the channel means are {:.3g}, {:.3g} and {:.3g} in training, {:.3g}, {:.3g} and {:.3g} in evaluation"
     return text.format(*ours, *theirs)
 
 

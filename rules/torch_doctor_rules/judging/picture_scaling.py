@@ -17,9 +17,9 @@ _SHIFT, _RATIO = 0.2, 1.3
 NEAR = 0.25
 """The part of that up to which they are alike."""
 
-_MISSING = "`{name}` evaluates pictures that are not normalised, as those are that it is trained on"
-_ONLY = "`{name}` evaluates normalised pictures, and those that it is trained on are not"
-_OTHERS = "`{name}` evaluates pictures that are normalised by other numbers than in training"
+_MISSING = "`{name}` evaluates images that are not normalized as in training: the score is too low"
+_ONLY = "`{name}` evaluates normalized images, unlike those in training: the score is too low"
+_OTHERS = "`{name}` evaluates images that are normalized differently in training: the score is too low"
 
 
 class Pair(NamedTuple):

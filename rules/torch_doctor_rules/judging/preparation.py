@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from torch_doctor.trace import LoaderBuilt, Site, Trace
     from torch_doctor_rules.judging.loaders import Loaders
 
-_ANEW = "`{name}` is evaluated on rows of a `{by}` that is fitted anew, not as in training"
-REUSED = "fit it on the rows of the training alone, and transform those of the evaluation by it"
-_TURNED = "`{name}` is evaluated on pictures with {theirs} first, and trained on pictures with {ours} first"
-_OTHERS = "`{name}` is trained on tokens of `{ours}`, and evaluated on those of `{theirs}`"
-_CASE = "`{name}` is evaluated on tokens of `{theirs}` with another `do_lower_case` than in training"
-SAME = "load one tokenizer, that of the model, and give it the texts of both"
+_ANEW = "`{name}` is evaluated on samples of a `{by}` that is fitted again: they differ from training"
+REUSED = "fit it on the training samples only, and use it to transform the evaluation samples"
+_TURNED = "`{name}` is evaluated on images with {theirs} first, but trained on images with {ours} first"
+_OTHERS = "`{name}` is trained on tokens of `{ours}`, but evaluated on tokens of `{theirs}`"
+_CASE = "`{name}` is evaluated on tokens of `{theirs}` with a different `do_lower_case` than in training"
+SAME = "load the model's tokenizer once, and use it for training and evaluation"
 UNSEEN = {
-    REUSED: "a run does not tell on which rows something was fitted",
-    SAME: "a run does not tell which tokenizer made the numbers",
+    REUSED: "a run does not show which samples something was fitted on",
+    SAME: "a run does not show which tokenizer produced the tokens",
 }
 """What a run shows nothing of, by the remedy, and why."""
-CONVERTED = "read the pictures of both alike, or turn round the channels of one"
+CONVERTED = "read all images the same way, or reverse the channels of one of the datasets"
 
 
 class Unlike(NamedTuple):
@@ -54,12 +54,12 @@ def in_words(found: Unlike) -> Words:
     if theirs.sort == CHANNELS:
         first = {"RGB": "red", "BGR": "blue"}
         text = message(_TURNED, name=name, theirs=first[theirs.how], ours=first[ours.how])
-        return Words(text, CONVERTED, "pictures to train on are read here", "those to evaluate here")
+        return Words(text, CONVERTED, "training images are read here", "evaluation images are read here")
     if theirs.sort == TOKENS:
         text = message(_OTHERS if ours.name != theirs.name else _CASE, name=name, theirs=theirs.name, ours=ours.name)
-        return Words(text, SAME, "the tokenizer for the training is loaded here", "and the one for the evaluation here")
+        return Words(text, SAME, "the training tokenizer is loaded here", "the evaluation tokenizer is loaded here")
     text = message(_ANEW, name=name, by=theirs.name)
-    return Words(text, REUSED, "it is fitted here for the training", "and here for the evaluation")
+    return Words(text, REUSED, "it is fitted for training here", "it is fitted for evaluation here")
 
 
 def unlike(trace: Trace, loaders: Loaders) -> Iterator[Unlike]:

@@ -103,7 +103,7 @@ CONTAINED = [
     Claim("it holds {} (?:layer|parameter)s?, registered in no module", some, always),
     Claim("it holds {} (?:layer|parameter)s?, registered in a module besides", never, always),
 ]
-ON_CPU = Claim("{} numbers? on the CPU, the others on `cuda:0`: {…}", some, never)
+ON_CPU = Claim("{} values? on the CPU, the others on `cuda:0`: {…}", some, never)
 RANKS = [
     Claim("the gradient of {…} differs between processes by {} after backward", some, never),
     Claim("{…} step with the same gradients, of different losses", never, always),
@@ -407,28 +407,28 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("other values in {} positions? of padding change no output", never, some),
     ],
     "TDR801": [ON_CPU],
-    "TDR802": [ON_CPU, Claim("{} times? all tensors, {} of them, were on the GPU", never, some)],
+    "TDR802": [ON_CPU, Claim("all tensors were on the GPU in {} calls?, {} in each", never, some)],
     "TDR803": [
-        Claim("what is moved was no tensor, {} times?", never, some),
-        Claim("{} times? the tensor was on the GPU already", never, some),
-        Claim("{} numbers? of `{…}` stay on the CPU after the move to `{…}`", some, never),
-        Claim("there it fails on a GPU: {…}", always, never),
+        Claim("the moved object was not a tensor in {} calls?", never, some),
+        Claim("the tensor was already on the GPU in {} calls?", never, some),
+        Claim("{} values? of `{…}` stay on the CPU after the move to `{…}`", some, never),
+        Claim("using the tensor fails on a GPU: {…}", always, never),
     ],
-    "TDR804": [Claim("{} optimizers? had taken parameters before the move", some, none)],
+    "TDR804": [Claim("{} optimizers? created before the move", some, none)],
     "TDR805": [Claim("{} of {} backward pass(?:es)? are scaled", not_all_of, all_of)],
-    "TDR806": [Claim("{} of {} calls? run with autocast on", some, none)],
+    "TDR806": [Claim("{} of {} calls? run with autocast enabled", some, none)],
     "TDR809": [Claim("{} processes write {…}", several, never), Claim("1 process writes {…}", never, always)],
-    "TDR810": [Claim("{} numbers? differs? between CPU and GPU, by up to {}, where {} is allowed", some, never)],
-    "TDR811": [Claim("{} of {} forwards? went around the wrapper", some, none), *RANKS],
+    "TDR810": [Claim("{} values? differs? between CPU and GPU, by up to {}, where {} is allowed", some, never)],
+    "TDR811": [Claim("{} of {} forwards? bypassed the wrapper", some, none), *RANKS],
     "TDR812": [Claim("{} of {} moves? came after the model was wrapped", some, none), *RANKS],
     "TDR816": [
-        Claim("torch refuses the forward after {} steps?: {…}", some, never),
+        Claim("the forward fails after {} steps?: {…}", some, never),
         Claim("{} parameters? got no gradient", some, never),
-        Claim("all gradients came in {} steps? through the wrapper", never, several),
+        Claim("no gradient was missing in {} steps? with the wrapper", never, several),
     ],
     "TDR818": [
         Claim("it raises: {…}", always, never),
-        Claim("{} times an array was made of a tensor on the CPU", never, some),
+        Claim("converted {} tensors? on the CPU that did not require grad", never, some),
     ],
     "TDR814": RANKS,
     "TDR901": [

@@ -107,7 +107,7 @@ class SamplerEpochNotSet(Rule):
                 yield self.finding(
                     epochs.site,
                     message(text, name=loaders.name(loader)),
-                    help="call `set_epoch(epoch)` of the sampler at the start of every epoch",
+                    help="call the sampler's `set_epoch` with the epoch number at the start of every epoch",
                     trail=[Step(loader.site, "the loader with the distributed sampler is created here")],
                     edits=_told(loaders.name(loader), loader, self._taken(trace, loader)[0], epochs),
                 )

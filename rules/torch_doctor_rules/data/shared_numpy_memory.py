@@ -92,7 +92,7 @@ class SharedNumpyMemory(Rule):
                 message(
                     "`{name}` is modified, but shares memory with a tensor: the tensor changes, too", name=event.name
                 ),
-                help="copy when you create the tensor: `torch.tensor(array)` or `torch.from_numpy(array.copy())`",
+                help="copy the array when you create the tensor: use `torch.tensor(...)`, or `.copy()` the array first",
                 trail=[
                     Step(event.shared_at, "the tensor is created here and shares memory with the array"),
                     Step(event.used_at, "the tensor is used here, with changed values"),

@@ -1,4 +1,4 @@
-"""TDR806: backward inside of autocast."""
+"""TDR806: a backward pass under autocast."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ METHODS = ("backward", "scale", "step", "zero_grad", "update", "unscale_", "clip
 
 
 class BackwardInAutocast(Rule):
-    """`backward()` runs inside of the autocast block.
+    """`backward()` runs inside the autocast block.
 
     ## Why is this bad?
-    Autocast is for the forward pass and the loss. A backward pass computes each operation in the dtype that its forward
-    had, so that autocast has nothing to add; what runs in it beside that, hooks, custom functions and gradient
-    penalties, is cast a second time. torch's documentation advises against it.
+    Autocast is meant for the forward pass and the loss. Backward operations run in the dtype that autocast chose for the
+    corresponding forward operations, so they gain nothing from autocast. But hooks, custom autograd functions and gradient
+    penalties that run during the backward pass are cast a second time. PyTorch's documentation advises against it.
 
     ## Example
     ```python
@@ -64,7 +64,7 @@ class BackwardInAutocast(Rule):
     ```
 
     ## How the probe confirms it
-    Autocast is on when `backward()` is called.
+    Autocast is enabled when `backward()` is called.
 
     ## When it is not reported
     For `torch.autograd.grad`, whose gradients are part of a loss, and for passes that a framework runs
@@ -104,13 +104,13 @@ class BackwardInAutocast(Rule):
         """Whether this backward pass ran outside of any autocast."""
         passes = at(trace, finding.site, Backward)
         off = any(self._entered(trace, each) is not None for each in passes)
-        return "autocast is switched off in this run" if off else bool(passes)
+        return "autocast is disabled in this run" if off else bool(passes)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many of these passes ran with autocast on."""
         passes = at(trace, finding.site, Backward)
         within = sum(self._around(trace, each) is not None for each in passes)
-        yield fact(f"{within} of {count(len(passes), 'call')} run with autocast on", within, "calls")
+        yield fact(f"{within} of {count(len(passes), 'call')} run with autocast enabled", within, "calls")
 
     def _entered(self, trace: Trace, backward: Backward) -> AutocastEntered | None:
         around = trace.at(backward.autocast) if backward.autocast is not None else ()
@@ -128,10 +128,10 @@ class BackwardInAutocast(Rule):
         return self.finding(
             backward.site,
             message(
-                "`{name}.backward()` runs inside of autocast, which is for the forward pass only",
+                "`{name}.backward()` runs under autocast, which is meant for the forward pass and the loss only",
                 name=owner(backward.name, "backward", "the loss"),
             ),
             help="end the autocast block before the backward pass",
-            trail=(Step(around.site, "autocast begins here"),),
+            trail=(Step(around.site, "autocast is enabled here"),),
             edits=[Leave(backward.site, around.site, METHODS)] if not self._goes_on(trace, backward) else [],
         )

@@ -1,4 +1,4 @@
-"""TDR815: batch norm that sees the few rows of one process."""
+"""TDR815: batch norm over the few samples of one process."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Trace
 
 FEW = 16
-"""Rows of a process from which batch norm is as good as with more, by the figures of the paper that the page names."""
+"""Samples per process from which batch norm is as good as with more, according to the paper that the page names."""
 CONVERT = "{0} = torch.nn.SyncBatchNorm.convert_sync_batchnorm({0})"
 
 
 class BatchNormNotSynchronised(Rule):
-    """Batch norm in `DistributedDataParallel` or FSDP normalises by the few rows of its own process.
+    """Batch norm in `DistributedDataParallel` or FSDP uses only the few samples of its own process.
 
     ## Why is this bad?
-    Each process normalises by the mean and the variance of its own rows. Of few rows these are noisy, and the running
-    statistics with which the model is evaluated do not fit. On ImageNet a ResNet-50 makes 23.7 % errors with 16 rows for
-    each GPU, 24.8 % with 8, 27.3 % with 4 and 34.7 % with 2 (Wu and He, "Group Normalization", 2018, table 2).
-    `SyncBatchNorm` takes the statistics of all processes together.
+    Each process normalizes with the mean and the variance of its own samples. With few samples, these are noisy, and the
+    running statistics that are used in evaluation do not match. On ImageNet, the error of a ResNet-50 is 23.7 % with 16
+    samples per GPU, 24.8 % with 8, 27.3 % with 4 and 34.7 % with 2 (Wu and He, "Group Normalization", 2018, table 2).
+    `SyncBatchNorm` computes the statistics over all processes.
 
     ## Example
     ```python
@@ -59,7 +59,7 @@ class BatchNormNotSynchronised(Rule):
     torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
     data = TensorDataset(torch.randn(64, 3, 8, 8))
     net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(144, 1))
-    if torch.cuda.is_available():  # it computes on GPUs only
+    if torch.cuda.is_available():  # SyncBatchNorm supports GPUs only
         net = nn.SyncBatchNorm.convert_sync_batchnorm(net)
     net = nn.parallel.DistributedDataParallel(net)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -72,11 +72,11 @@ class BatchNormNotSynchronised(Rule):
     ```
 
     ## Fix safety
-    The fix is unsafe: the model computes other numbers, and the processes wait for each other in every such layer. It
-    converts the model before the statement that wraps it, where that has a name.
+    The fix is unsafe: outputs change, and the processes wait for each other in every such layer. It converts the model just
+    before it is wrapped, and is offered only if the wrapped model has a name.
 
     ## How the probe confirms it
-    It does not: how good the statistics are shows in the result of a training on several GPUs.
+    It does not: the quality of the statistics shows only in the result of training on several GPUs.
 
     ## When it is not reported
     With 16 rows or more for each process, or where their number is not known, comes from an option or out of sight. Of
@@ -124,11 +124,11 @@ class BatchNormNotSynchronised(Rule):
         return self.finding(
             wrapped.site,
             message(
-                "batch norm in `{name}` normalises by the {rows} rows of each process",
+                "batch norm in `{name}` uses only the {rows} samples of each process: its statistics are noisy",
                 name=wrapped.name,
                 rows=str(loader.batch),
             ),
-            help="share its statistics between the processes before the model is wrapped, or use group norm",
-            trail=(Step(loader.site, "the batches of each process are made here"),),
+            help="call `SyncBatchNorm.convert_sync_batchnorm` before wrapping the model, or use group norm",
+            trail=(Step(loader.site, "the loader of each process is created here"),),
             edits=[Insert(wrapped.site, CONVERT.format(wrapped.name))] if is_path(wrapped.name) else [],
         )

@@ -1,4 +1,4 @@
-"""TDR802: the model is on one device, and what it is given, or compared with, on another."""
+"""TDR802: the model and its inputs or labels are on different devices."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class BatchOnOtherDevice(Rule):
-    """The model is moved to the GPU and its inputs or labels are not, or the other way round.
+    """The model and its inputs or labels are on different devices.
 
     ## Why is this bad?
-    It works on the CPU. On a GPU the first batch ends with "Expected all tensors to be on the same device".
+    The code works on the CPU. On a GPU, the first batch fails with "Expected all tensors to be on the same device".
 
     ## Example
     ```python
@@ -48,9 +48,9 @@ class BatchOnOtherDevice(Rule):
     ```
 
     ## How the probe confirms it
-    In a run of its own the script is told that there is a GPU, and it is known of every tensor where it would be. Where
-    two places meet, that operation is done with fake tensors on the CPU and on `cuda:0`: torch raises its error. With a
-    GPU it is the error of the operation itself.
+    The probe runs the script a second time with a simulated GPU and tracks the device of every tensor. If an operation
+    combines tensors of two devices, the probe repeats it with fake tensors on the CPU and on `cuda:0`, and torch raises its
+    error. On a machine with a GPU, the operation itself raises it.
 
     ## When it is not reported
     For what `DataParallel`, `DistributedDataParallel` or a framework that owns the loop moves; for tensors and modules
@@ -78,15 +78,15 @@ class BatchOnOtherDevice(Rule):
                 continue
             seen.add(site)
             if met.how == "parameter":
-                text = "`{name}` stays on the CPU and its input is moved to the GPU: the call fails there"
+                text = "`{name}` stays on the CPU, but its input is moved to the GPU: the call fails there"
             elif met.forward_site is not None:
-                text = "`{name}` is on the GPU and is given a tensor that is on the CPU: the call fails there"
+                text = "`{name}` is on the GPU, but gets a tensor on the CPU: the call fails there"
             else:
-                text = "`{operation}` gets one tensor on the GPU and one on the CPU, and fails there"
+                text = "`{operation}` gets one tensor on the GPU and one on the CPU: it fails there"
             yield self.finding(
                 site,
                 message(text, name=named(met.name, "the model"), operation=met.operation),
-                help="move model, inputs and labels to the same device, each with `.to(...)`",
+                help="move the model, the inputs and the labels to the same device with `.to(...)`",
                 trail=list(_trail(met, site)),
             )
 
@@ -94,25 +94,25 @@ class BatchOnOtherDevice(Rule):
         """Whether all that the call got was on the GPU."""
         if at(trace, finding.site, DevicesAgreed):
             return True
-        return "the script asked for no GPU, or never came here with one"
+        return "in this run, the script requested no GPU, or did not reach this line with one"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What torch says, or that nothing has to move."""
         for met in _met(trace):
             if same_place(finding.site, _call(met)):
-                text = f"{count(met.elements, 'number')} on the CPU, the others on `cuda:0`: {met.proof}"
+                text = f"{count(met.elements, 'value')} on the CPU, the others on `cuda:0`: {met.proof}"
                 yield fact(text, met.elements, "numbers", met)
                 return
         for agreed in at(trace, finding.site, DevicesAgreed):
-            text = f"{count(agreed.times, 'time')} all tensors, {agreed.tensors} of them, were on the GPU"
+            text = f"all tensors were on the GPU in {count(agreed.times, 'call')}, {agreed.tensors} in each"
             yield fact(text, agreed.times, "times", agreed)
 
 
 def _trail(met: DevicesMet, site: Site) -> Iterator[Step]:
     """Where what stayed on the CPU comes from, and where the other went to the GPU."""
-    texts = {"batch": "this loader gives batches on the CPU", "moved": "this is put on the CPU"}
+    texts = {"batch": "this loader returns batches on the CPU", "moved": "this is moved to the CPU"}
     text = texts.get(met.how, "this is on the CPU")
-    for place, words in ((met.since, text), (met.moved_at, "this goes to the GPU")):
+    for place, words in ((met.since, text), (met.moved_at, "this is moved to the GPU")):
         if place is not None and not same_place(place, site):
             yield Step(place, words)
 

@@ -1,4 +1,4 @@
-"""TDR801: a tensor that `forward` builds on the CPU, and combines with one that is where the model is."""
+"""TDR801: a tensor that `forward` creates on the CPU and combines with one on the model's device."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class CpuTensorInForward(Rule):
-    """A tensor is built in `forward` without a device, and combined with a tensor that is on the model's.
+    """A tensor is created in `forward` without a device and combined with a tensor on the model's device.
 
     ## Why is this bad?
-    It works on the CPU. On a GPU the first batch ends with "Expected all tensors to be on the same device", because what
-    is built without `device=` is on the CPU wherever the model and its inputs are.
+    The code works on the CPU. On a GPU, the first batch fails with "Expected all tensors to be on the same device": a tensor
+    that is created without `device=` is on the CPU, regardless of the device of the model and its inputs.
 
     ## Example
     ```python
@@ -64,9 +64,9 @@ class CpuTensorInForward(Rule):
     ```
 
     ## How the probe confirms it
-    In a run of its own the script is told that there is a GPU, and it is known of every tensor where it would be. Where
-    two places meet, that operation is done with fake tensors on the CPU and on `cuda:0`: torch raises its error. With a
-    GPU it is the error of the operation itself.
+    The probe runs the script a second time with a simulated GPU and tracks the device of every tensor. If an operation
+    combines tensors of two devices, the probe repeats it with fake tensors on the CPU and on `cuda:0`, and torch raises its
+    error. On a machine with a GPU, the operation itself raises it.
 
     ## When it is not reported
     For tensors without dimensions, index tensors and lengths, which may be on the CPU; for what is moved before it is used,
@@ -91,35 +91,35 @@ class CpuTensorInForward(Rule):
         """Every place that makes tensors during a forward which then meet others on the GPU."""
         for met in _met(trace):
             if met.since is not None and met.loss:
-                text = "the weights of `{name}` are on the CPU: it fails on a GPU, where the model's output is"
+                text = "the weights of `{name}` are on the CPU: it fails when the model is on a GPU"
                 yield self.finding(
                     met.since,
                     message(text, name=named(met.name, "the loss")),
-                    help="move the loss to the model's device, or build its weights there",
-                    trail=[Step(met.site, "here it meets a tensor on the GPU")],
+                    help="move the loss to the model's device, or create its weights there",
+                    trail=[Step(met.site, "it is combined with a tensor on the GPU here")],
                 )
             elif met.since is not None:
-                beside = f"with `device={met.beside}.device`" if met.beside else "on the device of what it meets"
-                text = "this tensor is on the CPU; `{name}` fails on a GPU where `{operation}` combines it"
+                beside = f"with `device={met.beside}.device`" if met.beside else "on the device of the other tensor"
+                text = "this tensor is created on the CPU: `{operation}` in `{name}` fails on a GPU"
                 yield self.finding(
                     met.since,
                     message(text, name=named(met.name, "the model"), operation=met.operation),
-                    help=f"build it {beside}, or register it as a buffer",
+                    help=f"create it {beside}, or register it as a buffer",
                     edits=[Keyword(met.since, "device", f"{met.beside}.device")] if met.beside else [],
-                    trail=[Step(met.site, "here it meets a tensor on the GPU")],
+                    trail=[Step(met.site, "it is combined with a tensor on the GPU here")],
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the tensor was made, not where it was: a run tells of meetings only."""
         if trace.run is not None and trace.run.came_to(finding.site) is False:
             return False
-        return "the script asked for no GPU, or the tensor met none of one in this run"
+        return "in this run, the script requested no GPU, or combined the tensor with none on the GPU"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What torch says."""
         for met in _met(trace):
             if met.since is not None and same_place(finding.site, met.since):
-                text = f"{count(met.elements, 'number')} on the CPU, the others on `cuda:0`: {met.proof}"
+                text = f"{count(met.elements, 'value')} on the CPU, the others on `cuda:0`: {met.proof}"
                 yield fact(text, met.elements, "numbers", met)
                 return
 

@@ -1,4 +1,4 @@
-"""TDR818: a tensor on the GPU, or with a graph, that is made an array."""
+"""TDR818: a tensor on the GPU, or one that requires grad, that is converted to an array."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.edits import Figure, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import ArrayRead
-from torch_doctor_rules.judging.evidence import at, fact
+from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message, named
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Trace
 
-_ON_GPU = "this goes to the GPU"
+_ON_GPU = "this is moved to the GPU"
 
 
 class CudaTensorToNumpy(Rule):
-    """NumPy, SciPy, a metric or a plot gets a tensor that is on the GPU, or that has a graph: it fails there.
+    """A tensor that is on the GPU or requires grad is passed to NumPy, SciPy, a metric or a plot, which fails.
 
     ## Why is this bad?
-    NumPy reads memory of the CPU. A tensor on the GPU is refused with "can't convert cuda:0 device type tensor to numpy", one
-    with a graph with "Can't call numpy() on Tensor that requires grad". On a machine without a GPU the former works, so that
-    the script fails where it is meant to run, and often only after the first epoch.
+    NumPy reads CPU memory. For a tensor on the GPU, torch raises "can't convert cuda:0 device type tensor to numpy"; for one
+    that requires grad, "Can't call numpy() on Tensor that requires grad". Without a GPU, the former goes unnoticed, so the
+    script fails only on the training machine, and often only after the first epoch.
 
     ## Example
     ```python
@@ -58,11 +58,11 @@ class CudaTensorToNumpy(Rule):
     ```
 
     ## Fix safety
-    `.cpu()` and `.detach()` give the same numbers, and change nothing where the tensor is on the CPU, or has no graph.
+    `.cpu()` and `.detach()` do not change values, and do nothing if the tensor is already on the CPU or does not require grad.
 
     ## How the probe confirms it
-    Torch refuses the tensor, or would: in a run of its own the script is told that there is a GPU, and it is known of every
-    tensor where it would be. A tensor that is on the CPU then, without a graph, refutes it.
+    torch raises the error. For tensors on the GPU, the probe runs the script a second time with a simulated GPU and tracks
+    the device of every tensor. If the tensor is on the CPU and does not require grad, the finding is refuted.
 
     ## When it is not reported
     For tensors of which it is not certain that they are on the GPU wherever there is one, as with a device that is an option;
@@ -92,13 +92,13 @@ class CudaTensorToNumpy(Rule):
             graph = read.value.graph is True and (trace.observed or not trace.begins_outside)
             if not (bool(read.raised) if trace.observed else read.gpu or graph):
                 continue
-            why = "is on the GPU" if read.gpu else "has a graph"
+            why = "is on the GPU" if read.gpu else "requires grad"
             function = read.function.rpartition(".")[2]
-            text = "`{name}` {why}: `{function}` fails there" if read.gpu else "`{name}` {why}: `{function}` refuses it"
+            text = "`{name}` {why}: `{function}` cannot convert it to an array and fails"
             yield self.finding(
                 read.site,
                 message(text, name=named(read.value.name, "the tensor"), why=why, function=function),
-                help=f"make the array of `{_mended(read).format('tensor')}`",
+                help=f"convert `{_mended(read).format('tensor')}` instead",
                 trail=[Step(read.since, _ON_GPU)] if read.gpu and read.since else [],
                 edits=[Wrap(read.at, _mended(read))] if read.at else [],
             )
@@ -108,7 +108,7 @@ class CudaTensorToNumpy(Rule):
         reads = at(trace, finding.site, ArrayRead)
         if reads and (not finding.trail or any(read.gpu is False for read in reads)):
             return True
-        return "the script asked for no GPU, or never came here with one"
+        return "in this run, the script requested no GPU, or did not reach this line with one"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What torch says, or that it says nothing."""
@@ -117,7 +117,7 @@ class CudaTensorToNumpy(Rule):
         if refused:
             yield fact(f"it raises: {refused[0].raised}", 1, "times", refused[0])
         elif reads:
-            text = f"{len(reads)} times an array was made of a tensor on the CPU, without a graph"
+            text = f"converted {count(len(reads), 'tensor')} on the CPU that did not require grad"
             yield fact(text, len(reads), "times", reads[0])
 
 

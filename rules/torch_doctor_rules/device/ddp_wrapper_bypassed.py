@@ -1,4 +1,4 @@
-"""TDR811: training goes around the wrapper that synchronises gradients."""
+"""TDR811: training bypasses the wrapper that synchronizes gradients."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ WRAPPER = "torch.nn.parallel.DistributedDataParallel"
 
 
 class DdpWrapperBypassed(Rule):
-    """Training forwards go to the module inside of `DistributedDataParallel`, and gradients are not synchronised.
+    """Training calls the module inside `DistributedDataParallel`, so gradients are not synchronized.
 
     ## Why is this bad?
-    The wrapper's own forward prepares the averaging of gradients between the processes. A forward of `ddp.module`, or of
-    the model by its old name, computes the same and prepares nothing: each process trains a model of its own on its part
-    of the data, they drift apart, and what is saved is the model of one of them.
+    The wrapper's `forward` sets up the averaging of gradients between processes. If you call `ddp.module`, or the model by
+    its old name, the outputs are the same but gradients are not averaged. Each process trains its own model on its own part
+    of the data, the models diverge, and the saved model is that of a single process.
 
     ## Example
     ```python
@@ -68,12 +68,13 @@ class DdpWrapperBypassed(Rule):
     ```
 
     ## Fix safety
-    The fix is unsafe, as the processes begin to exchange gradients, which all of them have to do equally often.
+    The fix is unsafe because the processes then exchange gradients, and all of them have to do so equally often.
 
     ## How the probe confirms it
-    After the model was wrapped, a forward that is trained through is called on the module itself. In several processes
-    (`--probe-processes 2`) it compares the gradients that they step with: they differ, or something else averaged them. In one
-    process that is undecided where the script sends numbers between the forward and the step.
+    After the model is wrapped, a training forward is called on the inner module. With several processes
+    (`--probe-processes 2`), the probe compares their gradients at the step: it confirms the finding if they differ, and refutes
+    it if something else averaged them. With a single process, the finding is undecided if the script sends data between
+    processes between the forward and the step.
 
     ## When it is not reported
     For evaluation, saving and whatever else needs `.module` without training; where a setting decides whether the model is
@@ -109,14 +110,14 @@ class DdpWrapperBypassed(Rule):
         if all(forward.wrapped or averaged(forward.module) for forward in forwards):
             return bool(forwards)
         if not any(wrapped.wrapper == WRAPPER for wrapped in trace.of(Wrapped)):
-            return "this run wraps no model"
-        return "nothing was trained by it, or the script exchanges the gradients itself (see `--probe-processes`)"
+            return "no model is wrapped in this run"
+        return "this call was not trained, or the script exchanges gradients itself (see `--probe-processes`)"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many of these forwards go around the wrapper, and what that does to the gradients."""
         forwards = at(trace, finding.site, Forward)
         around = sum(not forward.wrapped for forward in forwards)
-        yield fact(f"{around} of {count(len(forwards), 'forward')} went around the wrapper", around, "forwards")
+        yield fact(f"{around} of {count(len(forwards), 'forward')} bypassed the wrapper", around, "forwards")
         for module in dict.fromkeys(forward.module for forward in forwards):
             yield from trace.view(Ranks).difference(module)
             yield from trace.view(Ranks).sameness(module)
@@ -141,12 +142,12 @@ class DdpWrapperBypassed(Rule):
 
     def _report(self, forwards: list[Forward], wrapped: Wrapped, *, partly: bool) -> Finding:
         forward = forwards[0]
-        said = "`{name}` trains around its DDP wrapper: gradients are not synchronised"
-        partial = "on some paths `{name}` trains around its DDP wrapper: gradients stay apart"
+        text = "`{name}` bypasses its DDP wrapper in training: gradients are not synchronized"
+        partial = "`{name}` bypasses its DDP wrapper on some paths: gradients are not synchronized there"
         return self.finding(
             forward.site,
-            message(partial if partly else said, name=forward.name),
-            help="call the wrapped model",
+            message(partial if partly else text, name=forward.name),
+            help="call the wrapped model instead",
             trail=(Step(wrapped.site, "the model is wrapped here"),),
             edits=_wrapped(forwards, wrapped),
         )

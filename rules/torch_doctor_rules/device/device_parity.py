@@ -1,4 +1,4 @@
-"""TDR810: the model answers otherwise on the GPU than on the CPU."""
+"""TDR810: the model gives different outputs on the GPU and on the CPU."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class DeviceParity(Rule):
-    """A tiny step of the model gives one answer on the CPU and another on the GPU.
+    """The model gives different outputs on the CPU and on the GPU for the same input.
 
     ## Why is this bad?
-    What was tested on one machine is not what runs on the other: a branch that asks for the device, a tensor that one
-    device leaves uninitialised, or a kernel with another meaning. The numbers of a paper do not come back.
+    The code that you tested on one machine behaves differently on another, and results cannot be reproduced. Typical causes
+    are a branch on the device, an uninitialized tensor, or an operation that behaves differently on the two devices.
 
     ## Example
     ```python
@@ -67,8 +67,9 @@ class DeviceParity(Rule):
     ```
 
     ## How the probe confirms it
-    On a machine with a GPU, copies of the model run a few rows of the first batch on both, in evaluation mode and float32
-    without TF32. The numbers differ by more than `torch.testing.assert_close` allows, and they still do in float64.
+    On a machine with a GPU, copies of the model run on a few samples of the first batch on both devices, in evaluation mode
+    and in float32 without TF32. The outputs differ by more than `torch.testing.assert_close` allows, and still do in
+    float64.
 
     ## When it is not reported
     Without a GPU; for models that draw random numbers, or do not run in evaluation mode, on the CPU or in float64; for
@@ -94,15 +95,15 @@ class DeviceParity(Rule):
                 seen.add(differ.site)
                 yield self.finding(
                     differ.site,
-                    message("`{name}` answers otherwise on the GPU than on the CPU", name=differ.name),
-                    help="look for what asks for the device, is left uninitialised, or means something else there",
+                    message("`{name}` gives different outputs on the GPU and on the CPU", name=differ.name),
+                    help="look for branches on the device, uninitialized tensors, and operations that differ there",
                 )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How far the answers are apart."""
         for differ in at(trace, finding.site, DevicesDiffer):
             text = (
-                f"{count(differ.elements, 'number differs', 'numbers differ')} between CPU and GPU, by up to "
+                f"{count(differ.elements, 'value differs', 'values differ')} between CPU and GPU, by up to "
                 f"{short(differ.largest)}, where {differ.allowed:.1e} is allowed"
             )
             yield fact(text, differ.largest, "", differ)

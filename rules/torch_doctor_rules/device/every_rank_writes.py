@@ -1,4 +1,4 @@
-"""TDR809: several processes write one file."""
+"""TDR809: several processes write the same file."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ FIRST = "$torch.distributed.get_rank() == 0"
 
 
 class EveryRankWrites(Rule):
-    """Every process of a distributed run saves to the same file, or logs to the same directory.
+    """Every process of a distributed run writes to the same file or log directory.
 
     ## Why is this bad?
-    The processes write at the same time. A checkpoint that two of them write is cut or mixed, and is often found to be
-    unreadable only when it is needed; a log directory gets each point several times. One process is enough: after a step
-    of `DistributedDataParallel` all have the same weights.
+    The processes write at the same time. A checkpoint that two of them write may be truncated or mixed up, and you often
+    notice only when you need it. A log directory gets every data point several times. One process is enough: with
+    `DistributedDataParallel`, all processes have the same weights after each step.
 
     ## Example
     ```python
@@ -74,12 +74,12 @@ class EveryRankWrites(Rule):
     ```
 
     ## Fix safety
-    The fix is unsafe: only the process of rank 0 comes to the save, so that a function that all of them have to call does not
-    belong into its arguments. A writer of logs, which is used elsewhere, has no fix.
+    The fix is unsafe: after it, only rank 0 runs the save. If an argument of the save contains a collective call, which all
+    processes have to make, the run hangs. There is no fix for a log writer, because it is used in other places.
 
     ## How the probe confirms it
-    In several processes (`--probe-processes 2`) two of them write to the same path. In one process nothing can collide: what
-    the source shows stays undecided.
+    With several processes (`--probe-processes 2`), two of them write to the same path. With a single process nothing can
+    collide, so the finding remains undecided.
 
     ## When it is not reported
     Behind any test that may ask for the process (`rank == 0`, `is_main_process()`, `args.local_rank in (-1, 0)`), and
@@ -111,7 +111,7 @@ class EveryRankWrites(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether files were saved there, by processes that have each its own."""
         if len(trace.ranks) <= 1:
-            return "the run has one process (see `--probe-processes`)"
+            return "the run has only one process (see `--probe-processes`)"
         return bool(_writers(trace.view(Ranks), finding.site))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -139,16 +139,17 @@ class EveryRankWrites(Rule):
         return self.finding(
             event.site,
             self._message(type(event)),
-            help="write from one process: `if torch.distributed.get_rank() == 0:`",
-            trail=(Step(wrapped.site, "the model is wrapped for several processes here"),),
+            help="write from one process only: `if torch.distributed.get_rank() == 0:`",
+            trail=(Step(wrapped.site, "the model is wrapped in `DistributedDataParallel` here"),),
             edits=[Within(event.site, FIRST, condition=True)]
             if isinstance(event, Saved) and trace.implies(event, wrapped) and not trace.observed
             else [],
         )
 
     def _message(self, kind: type[Saved | WriterBuilt]) -> str:
-        does = "writes this file" if kind is Saved else "logs to this directory"
-        return f"every process {does} at the same time"
+        if kind is Saved:
+            return "every process writes this file at the same time, which can corrupt it"
+        return "every process logs to this directory, so each data point is recorded several times"
 
 
 def _collided(ranks: Ranks) -> list[Saved | WriterBuilt]:

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class Fp16WithoutScaler(Rule):
-    """A model trains in float16 and nothing scales its gradients.
+    """A model is trained in float16 without gradient scaling.
 
     ## Why is this bad?
-    float16 knows no number below 6e-8. Gradients are often smaller than that, become zero on their way through the
-    layers, and what they would have changed is not learned: training stalls or gets worse without any message. A
-    gradient scaler multiplies the loss so that they fit, and divides before the step.
+    float16 cannot represent numbers below 6e-8. Gradients are often smaller than that, so they underflow to zero in the
+    backward pass, and the affected weights are not updated. Training stalls or gets worse without any error. A gradient
+    scaler multiplies the loss so that the gradients fit, and divides them again before the step.
 
     ## Example
     ```python
@@ -63,9 +63,9 @@ class Fp16WithoutScaler(Rule):
     ```
 
     ## How the probe confirms it
-    A forward runs in an autocast to float16, or with float16 weights, its loss goes backward without having been scaled,
-    and a plain step applies the gradients. Where the CPU stands in for the GPU, autocast computes in float32 and is
-    still on by name.
+    A forward pass runs under float16 autocast or with float16 weights, `backward()` runs on the unscaled loss, and an ordinary
+    optimizer step applies the gradients. If the CPU substitutes for the GPU, the probe run computes in float32, but autocast
+    is still enabled.
 
     ## When it is not reported
     In bfloat16, which has the range of float32; for inference, and for the one step of a test; where a gradient scaler or
@@ -93,12 +93,12 @@ class Fp16WithoutScaler(Rule):
         if not begun:
             return False
         if any(each.enabled is False for each in at(trace, finding.site, AutocastEntered)):
-            return "autocast is switched off in this run"
+            return "autocast is disabled in this run"
         if any(each.dtype != HALF for each in begun):
-            return "this run computes in another dtype, as it has no GPU" if begun[0].device == "cpu" else True
+            return "without a GPU, this run computes in another dtype" if begun[0].device == "cpu" else True
         if any(backward.divided for backward in at(trace, finding.trail[0].site, Backward)):
-            return "the loss is divided or multiplied, and the run does not tell whether the gradients are, too"
-        return trace.view(Precision).scaled or "no step applied gradients that had gone through it"
+            return "the loss is multiplied or divided, and the run does not show whether the gradients are, too"
+        return trace.view(Precision).scaled or "no optimizer step applied gradients that were computed this way"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many backward passes were scaled."""
@@ -109,16 +109,17 @@ class Fp16WithoutScaler(Rule):
     def _report(self, begin: AutocastEntered | Moved, backward: Backward, step: Stepped) -> Finding:
         if isinstance(begin, Moved):
             text = message(
-                "`{name}` trains in float16 without a gradient scaler: small gradients vanish", name=begin.name
+                "`{name}` is trained in float16 without a gradient scaler: small gradients underflow to zero",
+                name=begin.name,
             )
         else:
-            text = "training in float16 autocast without a gradient scaler: small gradients vanish"
+            text = "training under float16 autocast without a gradient scaler: small gradients underflow to zero"
         return self.finding(
             begin.site,
             text,
             help="scale the loss with `torch.amp.GradScaler`, or train in `torch.bfloat16`",
             trail=(
-                Step(backward.site, "the loss goes backward as it is"),
+                Step(backward.site, "the loss is not scaled here"),
                 Step(step.site, "its gradients are applied here"),
             ),
         )

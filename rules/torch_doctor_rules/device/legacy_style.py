@@ -1,4 +1,4 @@
-"""TDR813: what still works, and has a better successor."""
+"""TDR813: APIs that still work and have a better replacement."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ if TYPE_CHECKING:
 
 
 class LegacyStyle(Rule):
-    """Something is used that still works in silence and has a better successor.
+    """The script uses an API that still works without a warning, but has a better replacement.
 
     ## Why is this bad?
-    Torch's documentation advises against it, for a reason: what is changed through `.data` is not seen by autograd, which
-    then computes wrong gradients instead of raising an error, and `DataParallel` is slower than one process for each
-    device. The rest reads like the torch of years ago: a `Variable` is a tensor since 0.4, and `size_average` and
-    `reduce` are one argument, `reduction`.
+    PyTorch's documentation advises against these APIs. Autograd does not track changes through `.data`, so it computes wrong
+    gradients instead of raising an error. `DataParallel` is slower than one process per device. Others are leftovers from
+    old versions: a `Variable` is a tensor since torch 0.4, and `reduction` replaces `size_average` and `reduce`.
 
     ## Example
     ```python
@@ -50,7 +49,7 @@ class LegacyStyle(Rule):
     ```
 
     ## How the probe confirms it
-    It does not: the source says it all.
+    It does not: the use is visible in the source, so there is nothing to measure.
 
     ## When it is not reported
     Where a torch that the project allows (`pyproject.toml`, requirements, environment or lock file, or `torch-version` in
@@ -75,11 +74,11 @@ class LegacyStyle(Rule):
         """Every use that no torch of the project warns of, where its oldest can do it in the new way."""
         for used in uses(trace):
             if not is_heard(trace, used):
-                text = "`{name}` is legacy style: `{instead}` is its successor"
+                text = "`{name}` is legacy style: `{instead}` replaces it"
                 yield self.finding(
                     used.site,
                     message(text, name=used.name, instead=used.instead),
-                    help=f"use `{used.instead}`, which is there since torch {spelled(used.since)}",
+                    help=f"use `{used.instead}`, which is available since torch {spelled(used.since)}",
                     cause=cause(used),
                     edits=successor(used),
                 )

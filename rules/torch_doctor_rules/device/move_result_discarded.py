@@ -1,4 +1,4 @@
-"""TDR803: a tensor is moved by a statement that drops the moved one."""
+"""TDR803: a tensor is moved, and the moved copy is discarded."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ NO_TENSOR = claims.MOVED_NO_TENSOR
 
 
 class MoveResultDiscarded(Rule):
-    """A tensor is moved by `x.to(device)` or `x.cuda()` as a statement: the moved copy is dropped.
+    """The result of `x.to(device)` or `x.cuda()` is discarded, so the tensor stays on the CPU.
 
     ## Why is this bad?
-    Tensors do not move in place, as modules do. The copy on the GPU is thrown away, `x` stays on the CPU, and on a GPU the
-    next operation with the model's parameters fails.
+    Unlike modules, tensors are not moved in place. The copy on the GPU is discarded and `x` stays on the CPU. On a machine
+    with a GPU, the next operation with the model's parameters fails.
 
     ## Example
     ```python
@@ -55,8 +55,8 @@ class MoveResultDiscarded(Rule):
     ```
 
     ## How the probe confirms it
-    In a run of its own the script is told that there is a GPU. The statement's value is a tensor that would be there, its
-    own tensor is one that would not.
+    The probe runs the script a second time with a simulated GPU. The discarded result is on that GPU, and the tensor itself
+    is not.
 
     ## When it is not reported
     For modules, which do move in place, and for whatever has a method `to` and is no tensor (batches of a tokenizer,
@@ -85,7 +85,9 @@ class MoveResultDiscarded(Rule):
                 seen.add(lost.site)
                 yield self.finding(
                     lost.site,
-                    message("`{name}` does not move in place: the copy on the GPU is dropped", name=lost.name),
+                    message(
+                        "the moved copy of `{name}` is discarded: the tensor itself stays on the CPU", name=lost.name
+                    ),
                     help=f"assign the result to `{lost.name}`",
                     edits=[Assign(lost.site)],
                 )
@@ -96,23 +98,20 @@ class MoveResultDiscarded(Rule):
         there = at(trace, finding.site, DevicesAgreed) or counted(trace, finding.site, NO_TENSOR)
         if there or any(move.module for move in moves):
             return True
-        return "the script asked for no GPU in this run" if moves else False
+        return "the script did not request a GPU in this run" if moves else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How much stays where it is, and what becomes of it; or that nothing has to move."""
         if often := counted(trace, finding.site, NO_TENSOR):
-            yield fact(f"what is moved was no tensor, {count(often, 'time')}", often, "times")
+            yield fact(f"the moved object was not a tensor in {count(often, 'call')}", often, "times")
         for agreed in at(trace, finding.site, DevicesAgreed):
-            yield fact(
-                f"{count(agreed.times, 'time')} the tensor was on the GPU already", agreed.times, "times", agreed
-            )
+            text = f"the tensor was already on the GPU in {count(agreed.times, 'call')}"
+            yield fact(text, agreed.times, "times", agreed)
         for lost in at(trace, finding.site, MoveLost):
-            text = (
-                f"{count(lost.elements, 'number')} of `{lost.name}` stay on the CPU after the move to `{lost.device}`"
-            )
+            text = f"{count(lost.elements, 'value')} of `{lost.name}` stay on the CPU after the move to `{lost.device}`"
             yield fact(text, lost.elements, "numbers", lost)
             break
         for met in trace.of(DevicesMet):
             if met.lost:
-                yield fact(f"there it fails on a GPU: {met.proof}", met.elements, "numbers", met)
+                yield fact(f"using the tensor fails on a GPU: {met.proof}", met.elements, "numbers", met)
                 break

@@ -1,4 +1,4 @@
-"""TDR812: a model that moves away from under its wrapper."""
+"""TDR812: a model that is moved after it was wrapped."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class MovedAfterWrap(Rule):
     """The model is moved or converted after it was wrapped in `DistributedDataParallel`.
 
     ## Why is this bad?
-    `DistributedDataParallel` looks at the parameters once: it broadcasts them, makes buckets for their gradients in
-    their dtype and on their device, and hooks itself into their gradients. After a move or a conversion those buckets fit
-    no more, and gradients are not averaged between the processes, or an error comes at the first backward pass. A model that
-    goes to the CPU, as for saving, and comes back has lost the hooks as well, and trains on without a word.
+    `DistributedDataParallel` inspects the parameters once, when it is created: it broadcasts them, allocates gradient buckets
+    of their dtype on their device, and registers hooks for their gradients. After a move or a conversion, the buckets no
+    longer match. Gradients are not averaged between processes, or the first backward pass fails. A model that is moved to
+    the CPU, for example for saving, and back also loses the hooks, and continues training without an error.
 
     ## Example
     ```python
@@ -69,12 +69,12 @@ class MovedAfterWrap(Rule):
     ```
 
     ## Fix safety
-    The fix is unsafe, as the processes begin to exchange gradients. It moves the model before it is wrapped, where both are
-    statements of one block. A model that comes back from the CPU has no fix.
+    The fix is unsafe because the processes then exchange gradients. It puts the move before the wrapping if both are
+    statements of the same block. There is no fix for a model that is moved to the CPU and back.
 
     ## How the probe confirms it
-    The module is moved or converted after it was wrapped, and is then trained. In several processes
-    (`--probe-processes 2`) it also says by how much their gradients differ.
+    The module is moved or converted after it was wrapped, and is then trained. With several processes
+    (`--probe-processes 2`), the probe also reports by how much their gradients differ.
 
     ## When it is not reported
     For a second move to where the model is, for moves to the CPU from which it does not come back, and where no training
@@ -108,10 +108,10 @@ class MovedAfterWrap(Rule):
         moves = at(trace, finding.site, Moved)
         wraps = [wrapped.index for wrapped in trace.of(Wrapped) if wrapped.wrapper == WRAPPER]
         if not moves or not wraps:
-            return "this run wraps no model" if moves else False
+            return "no model is wrapped in this run" if moves else False
         return (
             all(move.index < min(wraps) for move in moves)
-            or "the model was on this device before, or is not trained after the move"
+            or "the model was already on this device, or is not trained after the move"
         )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -126,11 +126,11 @@ class MovedAfterWrap(Rule):
     def _report(self, move: Moved, wrapped: Wrapped, left: Moved | None) -> Finding:
         comes_back = left is not None and left.index > wrapped.index
         mendable = is_path(move.name) and is_path(wrapped.name) and not comes_back
-        went = (Step(left.site, "it goes to the CPU here"),) if left is not None and comes_back else ()
+        went = (Step(left.site, "it is moved to the CPU here"),) if left is not None and comes_back else ()
         return self.finding(
             move.site,
-            message("`{name}` is moved after DDP wrapped it: gradients are no longer synchronised", name=move.name),
-            help="move or convert a copy" if comes_back else "move or convert the model before it is wrapped",
+            message("`{name}` is moved after it was wrapped in DDP: gradients are not synchronized", name=move.name),
+            help="move or convert a copy instead" if comes_back else "move or convert the model before wrapping it",
             trail=(Step(wrapped.site, "the model is wrapped here"), *went),
             edits=[Move(move.site, wrapped.site, called=(move.name, wrapped.name))] if mendable else [],
         )

@@ -1,4 +1,4 @@
-"""TDR804: the optimizer is older than the place of its parameters."""
+"""TDR804: the model is moved after the optimizer is created."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ SHARDED = "torch.distributed.fsdp.FullyShardedDataParallel"
 
 
 class OptimizerBeforeMove(Rule):
-    """The model is moved, or sharded, after the optimizer took its parameters.
+    """The model is moved or sharded after the optimizer got its parameters.
 
     ## Why is this bad?
-    An optimizer keeps the parameters that it was given. torch moves most of them in place, but not all and not always:
-    under `torch.__future__.set_overwrite_module_params_on_conversion`, on XLA devices and for sharded models the moved
-    model has new parameters, and the optimizer goes on with the old ones. State that was made before the move stays where
-    it was. torch's documentation asks for the move first.
+    An optimizer holds references to the parameters it was given. torch usually moves parameters in place, but not always:
+    with `torch.__future__.set_overwrite_module_params_on_conversion`, on XLA devices and for sharded models, the moved model
+    has new parameters, and the optimizer still updates the old ones. Optimizer state that was created before the move stays
+    on the old device. PyTorch's documentation recommends moving the model first.
 
     ## Example
     ```python
@@ -62,11 +62,11 @@ class OptimizerBeforeMove(Rule):
     ```
 
     ## Fix safety
-    The fix is unsafe: it moves the model before the optimizer is built, where both are statements of one block, and so before
-    what stands between them.
+    The fix is unsafe: it puts the move before the creation of the optimizer, and so before any code in between. It is offered
+    only if both are statements of the same block.
 
     ## How the probe confirms it
-    The move happens after the construction of an optimizer that has parameters of the model, and which then steps.
+    The move happens after an optimizer with parameters of the model is created, and this optimizer steps later.
 
     ## When it is not reported
     For a second move to where the model is, for moves to the CPU, as for saving, and where no training follows.
@@ -95,14 +95,14 @@ class OptimizerBeforeMove(Rule):
         if not moves or not trace.of(Stepped):
             return False
         if any(built.index < moves[0].index for built in trace.of(OptimizerBuilt)):
-            return "the model was on this device before, or stays on the CPU in this run"
+            return "the model was already on this device, or stays on the CPU in this run"
         return True
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many optimizers were there before."""
         first = next(iter([*at(trace, finding.site, Moved), *at(trace, finding.site, Wrapped)]), None)
         older = sum(first is not None and built.index < first.index for built in trace.of(OptimizerBuilt))
-        yield fact(f"{count(older, 'optimizer')} had taken parameters before the move", older, "optimizers")
+        yield fact(f"{count(older, 'optimizer')} created before the move", older, "optimizers")
 
     def _late(self, trace: Trace, built: OptimizerBuilt) -> Iterator[Moved | Wrapped]:
         steps = [step.index for step in trace.of(Stepped) if step.optimizer == built.optimizer]
@@ -124,8 +124,11 @@ class OptimizerBeforeMove(Rule):
     def _report(self, event: Moved | Wrapped, built: OptimizerBuilt) -> Finding:
         return self.finding(
             event.site,
-            message("`{name}` is moved after the optimizer took its parameters", name=named(event.name, "the model")),
-            help="move the model first, then build the optimizer",
-            trail=(Step(built.site, "the optimizer takes the parameters here"),),
+            message(
+                "`{name}` is moved after the optimizer got its parameters: it may update stale ones",
+                name=named(event.name, "the model"),
+            ),
+            help="move the model first, then create the optimizer",
+            trail=(Step(built.site, "the optimizer gets the parameters here"),),
             edits=[Move(event.site, built.site)] if isinstance(event, Moved) else [],
         )

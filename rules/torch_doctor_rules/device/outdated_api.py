@@ -1,4 +1,4 @@
-"""TDR807: what torch has removed, and as advice what it warns of."""
+"""TDR807: APIs that torch has removed and, as advice, those that it deprecates."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 
 class OutdatedApi(Rule):
-    """Something is used that torch has removed, or warns of when it runs.
+    """The script uses an API that torch has removed or deprecated.
 
     ## Why is this bad?
-    `verbose=` of a scheduler is an error since torch 2.7, `loss.data[0]` since 1.0, for a loss has no dimension to index, and
-    `volatile` does nothing since 0.4, so that graphs are built which nobody uses. What works and warns is no longer developed,
-    and one day is gone, as `torch.cuda.amp.autocast` is since 2.4. That is advice, which is off by default: it is given where
-    this rule or all are selected (`--select ALL`, `--extend-select TDR807`), once in a project for each thing, and the message
-    counts the other uses.
+    A removed API fails or has no effect. For example, `verbose=` of a scheduler is an error since torch 2.7, `loss.data[0]` is
+    an error since 1.0, and `volatile` has no effect since 0.4, so autograd records graphs that are never used.
+
+    A deprecated API emits a warning, is no longer developed and may be removed, for example `torch.cuda.amp.autocast`, which
+    is deprecated since 2.4. Such a use is reported as advice, which is off by default: enable it with `--select ALL` or
+    `--extend-select TDR807`. Each deprecated API is reported once in a project, and the message counts the other uses.
 
     ## Example
     ```python
@@ -51,7 +52,7 @@ class OutdatedApi(Rule):
     ```
 
     ## How the probe confirms it
-    It does not: the source says it all.
+    It does not: the use is visible in the source, so there is nothing to measure.
 
     ## When it is not reported
     Where no torch that the project allows (`pyproject.toml`, requirements, environment or lock file, or `torch-version` in
@@ -79,10 +80,8 @@ class OutdatedApi(Rule):
                 continue
             gone = is_gone(trace, used)
             since = spelled(used.gone if gone else used.warns)
-            does = "does nothing" if used.idle else "is gone" if gone else "warns"
-            text = (
-                "`{name}` " + does + " since torch {since}: " + ("leave it out" if used.dropped else "use `{instead}`")
-            )
+            state = "has no effect since" if used.idle else "was removed in" if gone else "is deprecated since"
+            text = "`{name}` " + state + " torch {since}: " + ("remove it" if used.dropped else "use `{instead}`")
             yield self.finding(
                 used.site,
                 message(text, name=used.name, since=since, instead=used.instead),
@@ -101,9 +100,9 @@ RENAMES = {"torch.nn.utils.parametrizations.weight_norm": "`weight_g` or `weight
 def _help(used: OutdatedUsed) -> str:
     """What to write instead."""
     if used.idle:
-        return f"use `{used.instead}`: without it autograd records a graph, as if nothing had been said"
+        return f"use `{used.instead}` instead: otherwise, autograd records a graph"
     if used.dropped:
-        return f"leave it out, and print `{used.instead}` where you want to see it"
+        return f"remove it, and print `{used.instead}` where you need it"
     if used.instead in RENAMES:
-        return f"use `{used.instead}`, and change what reads {RENAMES[used.instead]} by name, checkpoints included"
-    return f"use `{used.instead}`, which is there since torch {spelled(used.since)}"
+        return f"use `{used.instead}`, and update code and checkpoints that refer to {RENAMES[used.instead]}"
+    return f"use `{used.instead}`, which is available since torch {spelled(used.since)}"

@@ -1,4 +1,4 @@
-"""TDR814: several processes that train, each a model of its own."""
+"""TDR814: several processes that train separate models."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Trace
 
-ALONE = "the run has one process (see `--probe-processes`)"
+ALONE = "the run has only one process (see `--probe-processes`)"
 
 
 class ProcessGroupWithoutWrapper(Rule):
-    """Several processes join a group and train, and nothing exchanges their gradients: each has a model of its own.
+    """Several processes train without exchanging gradients, so each of them trains its own model.
 
     ## Why is this bad?
-    A group of processes only makes an exchange possible. Without `DistributedDataParallel`, FSDP or an `all_reduce` of every
-    gradient each process trains a model of its own, on its part of the data if that is split. What is saved is the model of
-    one of them, which has seen that part alone.
+    A process group only makes communication possible. Without `DistributedDataParallel`, FSDP or an `all_reduce` of every
+    gradient, each process trains its own model, on its own part of the data if the data is split. The saved model is that of
+    a single process, and was trained on that part only.
 
     ## Example
     ```python
@@ -76,9 +76,9 @@ class ProcessGroupWithoutWrapper(Rule):
     ```
 
     ## How the probe confirms it
-    In several processes (`--probe-processes 2`) it compares the gradients with which they step the model: they differ. Where
-    they are the same although the losses differ, something exchanges them, and the finding is refuted. In one process it is
-    undecided.
+    With several processes (`--probe-processes 2`), the probe compares their gradients at the optimizer step, and they differ.
+    If the gradients are equal although the losses differ, something exchanges them, and the finding is refuted. With a single
+    process, the finding is undecided.
 
     ## When it is not reported
     Where anything is sent between processes but single numbers to log, `all_reduce`, RPC and averaged weights among it, or may
@@ -111,7 +111,7 @@ class ProcessGroupWithoutWrapper(Rule):
         if not ranks:
             return ALONE
         exchanged = all(forward.wrapped or ranks.averaged(forward.module) for forward in forwards)
-        return exchanged or "no step was seen of which gradients could be compared between the processes"
+        return exchanged or "in no optimizer step could gradients be compared between processes"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """By how much gradients differ, or that they do not."""
@@ -140,8 +140,8 @@ class ProcessGroupWithoutWrapper(Rule):
     def _report(self, forward: Forward, group: GroupBegun | None) -> Finding:
         return self.finding(
             forward.site,
-            message("`{name}` trains in each process by itself: nothing exchanges gradients", name=forward.name),
-            help="wrap it for several processes, so that they average their gradients",
-            trail=() if group is None else (Step(group.site, "the processes join their group here"),),
+            message("`{name}` is trained separately in each process: gradients are never averaged", name=forward.name),
+            help="wrap the model in `DistributedDataParallel`, which averages gradients between processes",
+            trail=() if group is None else (Step(group.site, "the process group is initialized here"),),
             cause="" if group is None else place(group.site),
         )

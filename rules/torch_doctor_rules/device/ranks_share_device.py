@@ -23,13 +23,13 @@ STARTED = "{} % $torch.cuda.device_count()"
 
 
 class RanksShareDevice(Rule):
-    """Every process of a distributed run puts its model on the same GPU, while the others stand idle.
+    """Every process of a distributed run moves its model to the same GPU, while the other GPUs are idle.
 
     ## Why is this bad?
-    `.cuda()` and `"cuda"` mean the current GPU of the process, which is the first one until `torch.cuda.set_device` says
-    otherwise, and `"cuda:0"` is the first one for all. So all processes of a machine compute on one GPU. NCCL refuses that
-    at the first exchange ("Duplicate GPU detected"), or memory runs out; where neither happens, the run is no faster than
-    on one GPU.
+    `.cuda()` and `"cuda"` refer to the current GPU of the process, which is the first one unless `torch.cuda.set_device`
+    selects another. `"cuda:0"` is the first GPU in every process. All processes on a machine therefore compute on one GPU.
+    NCCL rejects this at the first communication ("Duplicate GPU detected"), or the GPU runs out of memory. If neither
+    happens, the run is no faster than on a single GPU.
 
     ## Example
     ```python
@@ -74,12 +74,12 @@ class RanksShareDevice(Rule):
     ```
 
     ## Fix safety
-    The fix is unsafe, as the processes begin to use other GPUs. It sets the current GPU when the process has joined its
-    group: to the number that the launcher gives, or to the rank modulo the number of GPUs where the script starts the
-    processes itself. A model that is sent to `"cuda:0"` by name has no fix.
+    The fix is unsafe because the processes then use other GPUs. It sets the current GPU after the process group is
+    initialized: to `LOCAL_RANK`, or to the rank modulo the number of GPUs if the script starts its processes itself. There
+    is no fix for a model that is moved to `"cuda:0"` explicitly.
 
     ## How the probe confirms it
-    It does not: on a machine without several GPUs nothing is shared.
+    It does not: this would require a machine with several GPUs.
 
     ## When it is not reported
     Where it is not known that several processes run on one machine: a launcher may give each a GPU of its own, as clusters
@@ -121,9 +121,9 @@ class RanksShareDevice(Rule):
         mendable = move.gpu == CURRENT and local and move.index > group.index
         return self.finding(
             move.site,
-            message("`{name}` goes to the same GPU in every process: the others stand idle", name=move.name),
-            help="make the GPU with the number of the process on its machine the current one, or move it there",
-            trail=(Step(group.site, "the processes join their group here"),),
+            message("`{name}` is moved to the same GPU in every process: the other GPUs are idle", name=move.name),
+            help="select a GPU for each process by its local rank, for example with `torch.cuda.set_device`",
+            trail=(Step(group.site, "the process group is initialized here"),),
             cause=place(group.site),
             edits=[Insert(group.site, CHOOSE.format(local), after=True)] if mendable else [],
         )

@@ -19,12 +19,12 @@ WAIT = "if $torch.cuda.is_available():\n    $torch.cuda.synchronize()"
 
 
 class TimingWithoutSynchronize(Rule):
-    """Work on the GPU is timed with a clock that does not wait for it.
+    """GPU work is timed without waiting for it to finish.
 
     ## Why is this bad?
-    A call that computes on the GPU returns as soon as the work is queued. A clock that is read then tells how long it
-    took to queue the work, which has little to do with how long the work takes: models look many times faster than they
-    are, and what really is slow is charged to whatever waits next.
+    CUDA operations are asynchronous: a call returns as soon as its work is queued. If you read the clock at that point, you
+    measure how long it took to queue the work, not how long the work takes. Models look many times faster than they are,
+    and the time is attributed to the next operation that waits for the GPU.
 
     ## Example
     ```python
@@ -60,11 +60,11 @@ class TimingWithoutSynchronize(Rule):
     ```
 
     ## Fix safety
-    The fix is unsafe, as the script waits for the GPU, where there is one, before both readings of the clock: a training
-    loop that is timed step by step gets slower.
+    The fix is unsafe because the script then waits for the GPU, if there is one, before both clock reads. A training loop
+    that times every step becomes slower.
 
     ## How the probe confirms it
-    It does not: without a GPU nothing is queued, and with one the time differs from run to run.
+    It does not: without a GPU nothing is queued, and with a GPU the time differs from run to run.
 
     ## When it is not reported
     Where anything between the two readings may wait for the GPU: `torch.cuda.synchronize()`, `.item()`, `.cpu()`, a tensor
@@ -108,11 +108,11 @@ class TimingWithoutSynchronize(Rule):
             if work:
                 yield self.finding(
                     last.site,
-                    "the clock is read while the GPU may still be working: the time is too short",
-                    help="call `torch.cuda.synchronize()` before the clock is read",
+                    "the clock is read while the GPU may still be computing: the measured time is too short",
+                    help="call `torch.cuda.synchronize()` before reading the clock",
                     trail=(
-                        Step(first.site, "the time begins here"),
-                        Step(work[-1].site, "the work is queued here"),
+                        Step(first.site, "the timing starts here"),
+                        Step(work[-1].site, "the GPU work is queued here"),
                     ),
                     edits=[Insert(first.site, WAIT), Insert(last.site, WAIT)],
                 )

@@ -1,4 +1,4 @@
-"""TDR816: a parameter without a gradient, for which the exchange between processes waits."""
+"""TDR816: a parameter without a gradient, for which DDP waits."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class UnusedParameterUnderDdp(Rule):
-    """A parameter of a model in `DistributedDataParallel` gets no gradient in a step, and the exchange waits for it.
+    """A parameter of a `DistributedDataParallel` model gets no gradient, so the next training step fails.
 
     ## Why is this bad?
-    `DistributedDataParallel` averages gradients as soon as those of a whole bucket are there. A layer that `forward` does not
-    call, or whose output is not in the loss, never has one, and the bucket is never sent. The next forward fails with
-    "Expected to have finished reduction in the prior iteration". The same script trains without the wrapper, so this is
-    found only when several GPUs are paid for.
+    `DistributedDataParallel` averages the gradients of a bucket as soon as all of them are available. If `forward` does not
+    call a layer, or the loss does not depend on its output, its parameters get no gradient and the bucket is never sent. The
+    next forward fails with "Expected to have finished reduction in the prior iteration". Without the wrapper, the same
+    script works, so the bug appears only when you pay for several GPUs.
 
     ## Example
     ```python
@@ -77,9 +77,9 @@ class UnusedParameterUnderDdp(Rule):
     ```
 
     ## How the probe confirms it
-    torch itself says so at the second forward through the wrapper, in one process as in many. The parameters that got no
-    gradient until then are counted. A run also finds what the source leaves open: an output that is not in the loss, a layer
-    that some steps leave out.
+    torch itself raises the error at the second forward through the wrapper, even with a single process. The probe then counts
+    the parameters without a gradient. It also finds cases that the source does not show: an output that the loss does not
+    depend on, or a layer that some steps skip.
 
     ## When it is not reported
     With `find_unused_parameters=True`, `static_graph=True`, or settings out of sight; for frozen parameters; where the model
@@ -108,16 +108,18 @@ class UnusedParameterUnderDdp(Rule):
         wraps = [event for event in at(trace, finding.site, Wrapped) if event.wrapper == WAITS]
         if any(len(through(trace, wrapped)) >= ENOUGH for wrapped in wraps):
             return True
-        return "fewer than two steps went through the wrapper" if wraps else False
+        return "fewer than two training steps used the wrapper" if wraps else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What torch said, and how many parameters got no gradient."""
         for wrapped in at(trace, finding.site, Wrapped)[:1]:
             steps = len(through(trace, wrapped))
             if trace.run is None or STUCK not in trace.run.end.exception:
-                yield fact(f"all gradients came in {count(steps, 'step')} through the wrapper", steps, "steps", wrapped)
+                yield fact(
+                    f"no gradient was missing in {count(steps, 'step')} with the wrapper", steps, "steps", wrapped
+                )
                 return
-            yield fact(f"torch refuses the forward after {count(steps, 'step')}: {STUCK}", steps, "steps", wrapped)
+            yield fact(f"the forward fails after {count(steps, 'step')}: {STUCK}", steps, "steps", wrapped)
             bare = _without_gradient(trace, wrapped)
             if bare:
                 elements = sum(each.elements for each in bare)
@@ -133,8 +135,8 @@ class UnusedParameterUnderDdp(Rule):
         return self.finding(
             wrapped.site,
             message(text, name=what, others=Phrase(len(names) - 1)),
-            help="use it in the loss, freeze or remove it, or let the wrapper look for unused parameters",
-            trail=[Step(layer.site, f"`{layer.name}` is built here, and nothing calls it") for layer in layers],
+            help="use it in the loss, freeze it, remove it, or pass `find_unused_parameters=True` to the wrapper",
+            trail=[Step(layer.site, f"`{layer.name}` is created here and never called") for layer in layers],
         )
 
 

@@ -111,7 +111,7 @@ def test_two_processes_confirm_what_is_marked_and_nothing_else(fixture: Path, wr
         ("TDR710/bad_plain_loop.py", "both processes read the same 32 samples in epoch 1"),
         ("TDR809/bad_best_checkpoint.py", "2 processes write best.pt"),
         ("TDR809/bad_log_directory.py", "2 processes write ddp"),
-        ("TDR811/bad_own_part_of_the_data.py", "6 of 6 forwards went around the wrapper"),
+        ("TDR811/bad_own_part_of_the_data.py", "6 of 6 forwards bypassed the wrapper"),
         ("TDR811/bad_own_part_of_the_data.py", "the gradient of 2.bias differs between processes by 0."),
         ("TDR814/bad_sampler_without_wrapper.py", "the gradient of 2.bias differs between processes by 0."),
     ],

@@ -68,8 +68,10 @@ class CheckpointRoundTrip(Rule):
     their tensors.
 
     ## When it is not reported
-    For parts of a model, averages and best states, which are another model; for constants, which a fresh model has as
-    well; for models that carry something from call to call; and for models too big to copy.
+    - For the state of a part of a model, averaged weights and best states, which differ from the current model on purpose.
+    - For constants, which a new model has as well.
+    - For models that carry state from one call to the next.
+    - For models that are too large to copy.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/serialization.html

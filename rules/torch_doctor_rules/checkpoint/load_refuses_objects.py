@@ -79,9 +79,13 @@ class LoadRefusesObjects(Rule):
     none, the finding is refuted.
 
     ## When it is not reported
-    For files that the same run is not seen to write, for what is not known to be an object, with `weights_only=False`, where the
-    project pins torch below 2.6 (`pyproject.toml`, requirements, environment or lock file, or `torch-version` in the
-    configuration), where it calls `add_safe_globals` or sets `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD`, and in tests.
+    - For files that the script does not save itself.
+    - For values that are not known to be objects.
+    - With `weights_only=False`.
+    - If the project pins torch below 2.6, in `pyproject.toml`, a requirements, environment or lock file, or as `torch-version`
+      in the configuration.
+    - If the project calls `add_safe_globals` or sets `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD`.
+    - In tests.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.load.html

@@ -55,8 +55,9 @@ class LoadResultMisused(Rule):
     given keys is in the model.
 
     ## When it is not reported
-    When the result gets another name and is only read for its keys, for classes with a `load_state_dict` of their own, and
-    when some of the keys fit.
+    - If the result is assigned to another name and only its keys are read.
+    - For classes that define their own `load_state_dict`.
+    - If some of the keys match.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict

@@ -46,7 +46,7 @@ class LoadWithoutMapLocation(Rule):
     It does not: a run on this machine shows nothing about other machines.
 
     ## When it is not reported
-    When a map is given, also through `**options`, and for what the script itself wrote into memory.
+    If `map_location` is passed, also through `**options`, and for buffers in memory that the script wrote itself.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.load.html

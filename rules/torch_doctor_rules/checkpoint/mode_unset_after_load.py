@@ -64,10 +64,12 @@ class ModeUnsetAfterLoad(Rule):
     that call counts as the load.
 
     ## When it is not reported
-    When the model is trained, passed to code out of sight or switched by anybody, when its output may go backward, for models
-    without dropout or batch norm (also where the mode decides how many outputs are returned), for a `forward` that passes by
-    them, and for forwards on random input. Of the batch norm of a frozen teacher TDR125 speaks, and of an answer that is a
-    pass over evaluation data TDR401.
+    - If the model is trained, is passed to code that is not analyzed, or has its mode set anywhere after the load.
+    - If `backward()` may be called on its output.
+    - For models without dropout or batch norm, even if the mode changes how many outputs they return, and for a `forward`
+      that does not use these layers.
+    - For forward passes on random input.
+    - For batch norm of a frozen teacher (TDR125), and for passes over evaluation data (TDR401).
 
     ## References
     - https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html#save-load-state-dict-recommended

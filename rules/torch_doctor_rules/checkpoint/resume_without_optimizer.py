@@ -75,10 +75,12 @@ class ResumeWithoutOptimizer(Rule):
     contains the missing state.
 
     ## When it is not reported
-    For weights alone, for a best state that is only loaded to be evaluated, when training is over or where the script does
-    not train, for optimizers that keep nothing (plain SGD) or are built anew for every epoch, for schedulers that are told
-    where they begin (`last_epoch=`) or where they are at every step, when any file of the script holds the state, and when
-    it is not known what is saved.
+    - For files that contain only weights, and for a best state that is loaded only for evaluation.
+    - After training has finished, and in scripts that do not train.
+    - For optimizers without state (plain SGD), and for those that are created again in every epoch.
+    - For schedulers that get their position explicitly, by `last_epoch=` or at every step.
+    - If any file that the script saves contains the state.
+    - If it is unknown what is saved.
 
     ## References
     - https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html

@@ -68,9 +68,11 @@ class StateDictAlias(Rule):
     between.
 
     ## When it is not reported
-    When the state is written or loaded before the next step, when it is a deep copy, and when it only gets into another
-    model. Of a class that nobody in sight calls, where no method shows both that the state is taken in one call and given back
-    in a later one.
+    - If the state is saved or loaded before the next optimizer step.
+    - If the state is a deep copy.
+    - If the state is only loaded into another model.
+    - In a class that the analyzed code never uses, unless a method shows that one call stores the state and a later call
+      loads it.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/serialization.html

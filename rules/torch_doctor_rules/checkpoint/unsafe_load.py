@@ -74,15 +74,20 @@ class UnsafeLoad(Rule):
     It does not: a run does not show what someone else could put into the file.
 
     ## When it is not reported
-    Without the argument, where the project names no torch (`pyproject.toml`, requirements, environment or lock file, or
-    `torch-version` in the configuration) or only such whose default is safe (2.6 and newer) or that do not know it (before
-    1.13); when the argument is a variable; for names that the script makes itself, unless they lead out of its folder or it
-    downloads the file; for files that the script wrote, or may have written where a name is not known, or another of the
-    project under such a name; for a checkpoint of its own that is passed back to it (an optimizer whose state is saved gets it
-    from there, or all keys that are taken of it are keys of something that the project saves);
-    for copies through memory; where code out of sight got a model that it may have saved, unless the user says the
-    whole path; in tests; after a load with limits that failed; and after the first call for one path, or one option of the
-    command line, in a project.
+    - If `weights_only` is missing and the project does not specify its torch version (in `pyproject.toml`, a requirements,
+      environment or lock file, or as `torch-version` in the configuration), or allows only versions with the safe default
+      (2.6 or later) or without the argument (before 1.13).
+    - If the value of `weights_only` is a variable.
+    - For paths that the script constructs itself, unless they lead outside its directory or the script downloads the file.
+    - For files that the script saves, or may save under a name that is unknown, and for files that another script of the
+      project saves under a matching name.
+    - For the project's own checkpoints that are passed back to the script: an optimizer whose state is saved is restored from
+      the file, or all keys that are read are keys that the project saves.
+    - For copies through a buffer in memory.
+    - If code that is not analyzed gets a model and may have saved it, unless the user specifies the complete path.
+    - As a fallback after a load with `weights_only=True` failed.
+    - In tests.
+    - For all calls in a project except the first with the same path or command-line option.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.load.html

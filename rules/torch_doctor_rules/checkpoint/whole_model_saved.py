@@ -59,9 +59,10 @@ class WholeModelSaved(Rule):
     At run time, the argument of `torch.save` is a module or contains one.
 
     ## When it is not reported
-    For state dicts, also in variables and attributes, for tensors and settings, for a buffer in memory that
-    the same program reads (a copy), and where it is not known what is saved. The first save of one model in a file stands for
-    the others.
+    - For state dicts, also in variables and attributes, and for tensors and settings.
+    - For a buffer in memory that the same program loads again, which is a way to copy a model.
+    - If it is unknown what is saved.
+    - For all saves of a model in a file except the first.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/serialization.html#saving-and-loading-torch-nn-modules

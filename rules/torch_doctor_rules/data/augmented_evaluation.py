@@ -77,12 +77,16 @@ class AugmentedEvaluation(Rule):
     The probe reads samples of a dataset that is only used for evaluation several times, and they differ.
 
     ## When it is not reported
-    For rows that are evaluated several times (test-time augmentation), where the transform depends on a setting, is random
-    with a probability of 0 or draws from a range of one number (`RandomRotation((90, 90))`), for a data set that draws its
-    rows whatever the index is, where the model gets a part of the row that no transform changed, and where nothing shows that
-    the batches are evaluated: one that is taken now and then is there to be looked at. A run alone is silent where nothing in
-    a row stays, or what stays is as large as what changes. In a `__getitem__` only what chance does to a row is followed
-    (`if random() < 0.5: image = image.flip(-1)`), not which other row it picks.
+    - For samples that are evaluated several times (test-time augmentation).
+    - If the transform depends on an option, has a probability of 0, or draws from a range with a single value
+      (`RandomRotation((90, 90))`).
+    - For datasets that draw random samples regardless of the index.
+    - If the model gets a part of the sample that no transform changes.
+    - If nothing shows that the batches are evaluated. A batch that is taken occasionally may be meant for display.
+    - If only the probe finds it: when every part of a sample changes, or the unchanged part is as large as the changed one.
+
+    In `__getitem__`, random changes of a sample are detected (`if random() < 0.5: image = image.flip(-1)`), but not the random
+    choice of another sample.
 
     ## References
     - https://docs.pytorch.org/vision/stable/transforms.html
@@ -135,8 +139,7 @@ class AugmentedEvaluation(Rule):
         """How many rows changed."""
         for dataset in self._meant(trace, finding):
             if (changed := number(trace, claims.ROWS_CHANGE, dataset)) is not None:
-                text = f"{count(changed, 'sample')} of the first few changed when read again"
-                yield fact(text, changed, "rows", dataset)
+                yield fact(f"{count(changed, 'sample')} of the first few changed when reread", changed, "rows", dataset)
                 return
 
     def same(self, finding: Finding, seen: Finding) -> bool:
@@ -158,12 +161,10 @@ class AugmentedEvaluation(Rule):
     ) -> Finding:
         loader, dataset, forward = affected[0]
         site, name = next(iter(_augments(loaders, dataset)), (dataset.site, ""))
+        text = "`{name}` evaluates on randomly transformed samples: the score changes each time"
         return self.finding(
             dataset.site if used else site,
-            message(
-                "`{name}` evaluates on randomly transformed samples: the score changes each time",
-                name=loaders.name(loader),
-            ),
+            message(text, name=loaders.name(loader)),
             help="use separate transforms without randomness for the evaluation data",
             trail=[
                 *([Step(site, f"`{name}` transforms samples here, also for {used}")] if used else []),

@@ -75,8 +75,9 @@ class DatasetOnDevice(Rule):
     reads its samples.
 
     ## When it is not reported
-    Without workers, or where their number is not known; for a move to the CPU, or to a device that a setting names; behind
-    a setting; and where a `multiprocessing_context` is given.
+    - Without workers, or if their number is unknown.
+    - For a move to the CPU or to a device that is an option, and if an option decides whether samples are moved.
+    - If `multiprocessing_context` is passed.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading

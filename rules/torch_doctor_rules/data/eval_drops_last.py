@@ -68,9 +68,13 @@ class EvalDropsLast(Rule):
     The loader is created with `drop_last=True`, and gradients are never computed from its batches.
 
     ## When it is not reported
-    Where the loader trains too, for batches of one row (not where that is only the default of an option) or of a size that
-    code out of sight decides, where the rows are known to fill their batches, where a variable decides on `drop_last`, for a
-    data set that draws its rows whatever the index is, and where nothing shows what becomes of its batches.
+    - If the loader is also used for training.
+    - For batches of one sample, unless that is only the default of an option, and for batch sizes that come from code that
+      is not analyzed.
+    - If the samples are known to fill all batches.
+    - If `drop_last` is a variable.
+    - For datasets that draw random samples regardless of the index.
+    - If it is unknown what happens to the batches.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader

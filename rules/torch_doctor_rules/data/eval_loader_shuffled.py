@@ -65,7 +65,9 @@ class EvalLoaderShuffled(Rule):
     It does not: the order is visible in the source, so there is nothing to measure.
 
     ## When it is not reported
-    Where the loader trains too, with samplers, where a variable decides, and where nothing shows what becomes of its batches.
+    - If the loader is also used for training.
+    - With a sampler, or if `shuffle` is a variable.
+    - If it is unknown what happens to the batches.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader

@@ -64,9 +64,11 @@ class FittedBeforeSplit(Rule):
     It does not: the source shows what is fitted on which samples, so there is nothing to measure.
 
     ## When it is not reported
-    Where the split is not in sight or nothing is split, for what maps each row alone or only numbers what it finds (label
-    encoders, vocabularies), for statistics over the features of a row or fitted on one sample after the other, and where
-    the rows are themselves a part of others.
+    - If the split is not visible in the analyzed code, or nothing is split.
+    - For transforms that map each sample separately, or only assign numbers to what they find (label encoders,
+      vocabularies).
+    - For statistics over the features of a single sample, or fitted on one sample after another.
+    - If the samples are themselves a part of other data.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.random_split

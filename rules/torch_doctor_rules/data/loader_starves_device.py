@@ -97,10 +97,14 @@ class LoaderStarvesDevice(Rule):
     GPU, the number of workers is compared with the number of CPU cores available to the script.
 
     ## When it is not reported
-    For rows that lie in memory as they are given (`TensorDataset`, lists, a `__getitem__` that calls nothing), streams,
-    datasets and loaders that are not in sight, that a library loads its own way or that speak of devices themselves: there
-    only more workers than cores are told, which are too many for any dataset. For workers whose dataset may change between
-    epochs or that serve one pass, settings that are not known, and models of which nothing shows that they are on a GPU.
+    - For workers whose dataset may change between epochs, or that are used for a single pass.
+    - If the settings are unknown, or nothing shows that the model is on a GPU.
+
+    For the following datasets, only more workers than CPU cores are reported, which are too many for any dataset:
+
+    - Datasets in memory (`TensorDataset`, lists, a `__getitem__` that calls nothing).
+    - Streams.
+    - Datasets and loaders that are not analyzed, that a library loads in its own way, or that handle devices themselves.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#single-and-multi-process-data-loading

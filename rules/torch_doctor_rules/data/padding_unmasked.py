@@ -69,9 +69,11 @@ class PaddingUnmasked(Rule):
     and refuted if they do not.
 
     ## When it is not reported
-    For packed sequences; for attention that gets any mask; for recurrent layers that go forward only, where each step's
-    output is used in its own place or the last one is looked up by the lengths; where it is not in sight that something
-    was padded; and for attention that is written by hand.
+    - For packed sequences, and for attention that gets any mask.
+    - For unidirectional recurrent layers, if each output is used at its own time step, or the last valid one is selected by
+      the lengths.
+    - If the analyzed code does not show that the sequences are padded.
+    - For hand-written attention.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.rnn.pack_padded_sequence.html

@@ -65,10 +65,11 @@ class RawPixels(Rule):
     The first layer with weights gets whole numbers up to 255.
 
     ## When it is not reported
-    Where anything is computed with the numbers before the first layer, be it in `forward`, where that layer is a
-    normalisation or an embedding, where it is not in sight what is read or what a transform makes of it, and for models that
-    are not trained here, which may have been trained on such numbers. The first call with what is read at one place stands for
-    the others in its file.
+    - If anything is computed with the values before the first layer, including in `forward`.
+    - If the first layer is a normalization or an embedding.
+    - If it is unknown what is read, or what a transform does with it.
+    - For models that are not trained in the script: they may have been trained on such values.
+    - For all calls in a file except the first with the images that are read at one place.
 
     ## References
     - https://docs.pytorch.org/vision/stable/transforms.html#dtype-and-expected-value-range

@@ -73,8 +73,10 @@ class SamplerEpochNotSet(Rule):
     order. With several processes (`--probe-processes 2`), this is checked in each of them.
 
     ## When it is not reported
-    Where the sampler does not shuffle, the loader only evaluates or is gone through once, anything called `set_epoch` is
-    called, or a framework owns the loop.
+    - If the sampler does not shuffle.
+    - If the loader is only used for evaluation, or for a single pass.
+    - If any function called `set_epoch` is called.
+    - If a framework runs the training loop.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler

@@ -70,8 +70,9 @@ class SharedNumpyMemory(Rule):
     When the tensor is used, some of its values differ from those at its creation.
 
     ## When it is not reported
-    Where the tensor is not used after the change (a buffer whose batch is consumed before it is filled again), where it was
-    made once for a loop that fills the array on purpose, and for copies: `torch.tensor`, `clone`, another dtype.
+    - If the tensor is not used after the change, for example if a batch is consumed before its buffer is filled again.
+    - If the tensor is created once, before a loop that fills the array on purpose.
+    - For copies: `torch.tensor`, `clone`, or a conversion to another dtype.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.from_numpy.html

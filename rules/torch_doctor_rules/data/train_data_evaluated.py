@@ -82,12 +82,16 @@ class TrainDataEvaluated(Rule):
     trained on in one epoch are evaluated in a later one.
 
     ## When it is not reported
-    Where other rows are evaluated too (the score on training data is then shown beside), with samplers, with slices and subsets
-    whose bounds are not known or reach back over another by the length of a window, for data sets that a comprehension or a
-    `map` makes of who knows how many parts, for a data set that draws each row whatever the index is, for splits that are drawn
-    anew with a generator, a seed or a model of their own, and where the evaluation computes no loss as training does, or, of a
-    model that computes its loss itself, adds none up. Of data sets of a hub the splits, and what `select`, `shuffle` and the
-    like make of them, are known.
+    - If other samples are evaluated as well: the score on training data is then shown for comparison.
+    - With samplers.
+    - For slices and subsets whose bounds are unknown, or that overlap each other by the length of a window.
+    - For datasets that a comprehension or `map` creates from an unknown number of parts.
+    - For datasets that draw random samples regardless of the index.
+    - For repeated splits that use a generator or a seed, or train a new model each time.
+    - If the evaluation does not compute the same loss as training. For models that compute their own loss, if the evaluation
+      does not sum it up.
+
+    For datasets of a hub, the splits and the results of `select`, `shuffle` and similar methods are recognized.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.random_split

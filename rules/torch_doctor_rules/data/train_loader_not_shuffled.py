@@ -66,10 +66,14 @@ class TrainLoaderNotShuffled(Rule):
     Gradients are computed from the loader's batches, and the loader uses a `SequentialSampler` over a map-style dataset.
 
     ## When it is not reported
-    With a sampler, an iterable dataset, an order that a variable decides, rows that are or may be in random order already,
-    one batch for all rows, one row, in a test, beside another loader in its stored order, whose rows may belong to these, or
-    beside what may be one, for rows that code out of sight made, where such code decides whether it trains, and where
-    `shuffle=False` is written beside a model that is or may be recurrent, whose rows may follow each other.
+    - With a sampler or an iterable dataset, or if `shuffle` is a variable.
+    - If the samples are, or may be, in random order already.
+    - If the dataset has a single sample, or a single batch contains all samples.
+    - If the batches are taken together with those of another unshuffled loader, or of what may be one: samples at the same
+      position may belong together.
+    - If code that is not analyzed creates the samples, or decides whether the loader is used for training.
+    - If `shuffle=False` is explicit and the model is or may be recurrent: consecutive samples may form a sequence.
+    - In tests.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#data-loading-order-and-sampler

@@ -89,17 +89,31 @@ class TransformsDiffer(Rule):
     which samples something was fitted on, or which tokenizer produced the tokens.
 
     ## When it is not reported
-    For random transforms, sizes and crops, which may differ; where one of the transforms is not known (a function, one of the
-    project's classes, one that is applied now and then), the datasets are of different classes, or the pictures become tensors
-    in other ways; where the batch is changed before the model gets it; where the model that is evaluated is another one; and for
-    numbers that are nearly the same. The order of the channels is known of pictures that OpenCV, Pillow, imageio or
-    scikit-image reads, and of what slices, conversions and known transforms make of them; where something else changes
-    them, or the training has both orders, it is silent. So it is for what is fitted in a loop, which may be meant for one fold
-    or one recording, for what encodes classes, for statistics that are computed by hand, and where the model is trained on
-    rows of both fits, or both are fitted on all rows of one file, which the same function reads twice in the same way; and
-    for tokenizers that are not loaded under one of the well-known names, or have the same words. Of pixels from 0 to 255
-    that nothing has scaled TDR711 speaks. Pictures of other sizes may be right: more is seen at a higher resolution.
-    Vocabularies that a script collects by itself are not compared.
+    Normalization:
+
+    - Random transforms, sizes and crops may differ. A higher resolution in evaluation can be intended.
+    - If a transform is unknown (a function, a class of the project, or one that is applied only sometimes).
+    - If the datasets are of different classes, or convert images to tensors in different ways.
+    - If the batch is changed before the model gets it, or if the evaluated model is another one.
+    - If the numbers are nearly the same.
+    - Pixels from 0 to 255 that are never scaled are reported by TDR711.
+
+    Channel order:
+
+    - It is known for images that OpenCV, Pillow, imageio or scikit-image reads, and for the results of slices, conversions
+      and known transforms. It is not reported if anything else changes the images, or if both orders occur in training.
+
+    Fitted transforms:
+
+    - If the fit is in a loop, where it may be meant for one fold or one recording.
+    - For transforms that encode classes, and for statistics that are computed by hand.
+    - If the model is trained on samples of both fits.
+    - If both are fitted on all samples of a single file that the same function reads twice in the same way.
+
+    Tokenizers:
+
+    - If they are not loaded under a well-known name, or have the same vocabulary.
+    - If the script builds its own vocabulary.
 
     ## References
     - https://docs.pytorch.org/vision/stable/transforms.html

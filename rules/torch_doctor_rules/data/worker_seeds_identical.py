@@ -84,8 +84,10 @@ class WorkerSeedsIdentical(Rule):
     sample is random, yet identical in both.
 
     ## When it is not reported
-    Without workers, or where their number is not known; for loaders that do not train; where a `worker_init_fn` seeds
-    otherwise or the dataset makes its generator anew; and for plain NumPy where no torch before 1.9 is asked for.
+    - Without workers, or if their number is unknown.
+    - For loaders that are not used for training.
+    - If a `worker_init_fn` seeds the workers differently, or the dataset creates its generator again.
+    - For NumPy's global generator, unless the project allows torch before 1.9.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/randomness.html#dataloader

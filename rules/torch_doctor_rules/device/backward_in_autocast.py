@@ -67,9 +67,10 @@ class BackwardInAutocast(Rule):
     Autocast is enabled when `backward()` is called.
 
     ## When it is not reported
-    For `torch.autograd.grad`, whose gradients are part of a loss, and for passes that a framework runs
-    (`accelerator.backward(loss)`), where autocast is switched off, in the arm of a branch where it is, and for all passes of
-    one autocast block but the first, or the first in each arm of a branch.
+    - For `torch.autograd.grad`, whose gradients are part of a loss.
+    - For backward passes that a framework runs (`accelerator.backward(loss)`).
+    - If autocast is disabled, or in the branch in which it is disabled.
+    - For all backward passes in an autocast block except the first, or the first in each branch.
 
     ## References
     - https://docs.pytorch.org/docs/stable/amp.html#autocasting

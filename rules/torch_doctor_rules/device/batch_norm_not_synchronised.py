@@ -79,10 +79,13 @@ class BatchNormNotSynchronised(Rule):
     It does not: the quality of the statistics shows only in the result of training on several GPUs.
 
     ## When it is not reported
-    With 16 rows or more for each process, or where their number is not known, comes from an option or out of sight. Of
-    libraries' models it knows those of torchvision with batch norm, unless `norm_layer=` chooses another. Where batch norm was
-    converted, perhaps only by a setting; where it is frozen or a part of the model is put into evaluation mode; where any
-    module was out of sight; for `DataParallel`, groups of one process, and frameworks that convert themselves.
+    - With 16 or more samples per process, or if their number is unknown, is an option, or comes from code that is not
+      analyzed.
+    - If batch norm is converted, even if an option decides about it.
+    - If batch norm is frozen, or a part of the model is in evaluation mode.
+    - If any module is passed to code that is not analyzed.
+    - For models of libraries, except torchvision models with batch norm and without `norm_layer=`.
+    - For `DataParallel`, process groups of one process, and frameworks that convert batch norm themselves.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.SyncBatchNorm.html

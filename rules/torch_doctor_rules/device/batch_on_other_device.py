@@ -53,9 +53,10 @@ class BatchOnOtherDevice(Rule):
     error. On a machine with a GPU, the operation itself raises it.
 
     ## When it is not reported
-    For what `DataParallel`, `DistributedDataParallel` or a framework that owns the loop moves; for tensors and modules
-    whose place is not known, and where each is moved under a condition of its own; for tensors without dimensions; and
-    where a move whose result is dropped explains it (TDR803).
+    - For tensors that `DataParallel`, `DistributedDataParallel` or a framework with its own training loop moves.
+    - For tensors and modules whose device is unknown, or that are each moved under a different condition.
+    - For zero-dimensional tensors.
+    - If the cause is a move whose result is discarded (TDR803).
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/cuda.html

@@ -69,10 +69,12 @@ class CpuTensorInForward(Rule):
     error. On a machine with a GPU, the operation itself raises it.
 
     ## When it is not reported
-    For tensors without dimensions, index tensors and lengths, which may be on the CPU; for what is moved before it is used,
-    also behind a flag; for buffers and parameters; for modules without parameters that get nothing of a model, as transforms
-    of the data; for what a script trains on the CPU; and where neither the script nor what it imports names a device, or a
-    framework that moves models.
+    - For zero-dimensional tensors, index tensors and lengths, which may be on the CPU.
+    - For tensors that are moved before they are used, even if a flag decides about the move.
+    - For buffers and parameters.
+    - For modules without parameters that do not get the output of a model, such as data transforms.
+    - For models that the script trains on the CPU.
+    - If neither the script nor the modules it imports mention a device, or a framework that moves models.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/cuda.html

@@ -65,9 +65,10 @@ class CudaTensorToNumpy(Rule):
     the device of every tensor. If the tensor is on the CPU and does not require grad, the finding is refuted.
 
     ## When it is not reported
-    For tensors of which it is not certain that they are on the GPU wherever there is one, as with a device that is an option;
-    for what is refused within a `try`; for functions that ask the tensor itself for the result, as `np.mean` does; and for
-    graphs in functions whose callers may have switched autograd off.
+    - If it is uncertain that the tensor is on the GPU on machines with one, for example if the device is an option.
+    - Inside a `try` block.
+    - For functions that delegate to a method of the tensor, such as `np.mean`.
+    - For tensors that require grad, in functions whose callers may have disabled autograd.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html

@@ -77,9 +77,10 @@ class DdpWrapperBypassed(Rule):
     processes between the forward and the step.
 
     ## When it is not reported
-    For evaluation, saving and whatever else needs `.module` without training; where a setting decides whether the model is
-    wrapped; where the wrapper takes part in the same step; and where the script changes the gradients itself, as
-    `all_reduce` by hand does.
+    - For evaluation, saving and other uses of `.module` without training.
+    - If an option decides whether the model is wrapped.
+    - If the same step also uses the wrapper.
+    - If the script changes the gradients itself, for example with `all_reduce`.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html

@@ -72,8 +72,10 @@ class DeviceParity(Rule):
     float64.
 
     ## When it is not reported
-    Without a GPU; for models that draw random numbers, or do not run in evaluation mode, on the CPU or in float64; for
-    rounding, which float64 does not have; and for models too big to copy.
+    - Without a GPU.
+    - For models that draw random numbers, or do not run in evaluation mode, on the CPU or in float64.
+    - For rounding errors, which disappear in float64.
+    - For models that are too large to copy.
 
     ## References
     - https://docs.pytorch.org/docs/stable/testing.html#torch.testing.assert_close

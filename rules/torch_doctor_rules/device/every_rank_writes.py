@@ -82,9 +82,10 @@ class EveryRankWrites(Rule):
     collide, so the finding remains undecided.
 
     ## When it is not reported
-    Behind any test that may ask for the process (`rank == 0`, `is_main_process()`, `args.local_rank in (-1, 0)`), and
-    where the path may differ between processes; for frameworks, which save from one process; and for scripts that wrap no
-    model in `DistributedDataParallel`.
+    - Under any condition that may depend on the process (`rank == 0`, `is_main_process()`, `args.local_rank in (-1, 0)`).
+    - If the path may differ between processes.
+    - For frameworks, which save from one process.
+    - For scripts that do not wrap a model in `DistributedDataParallel`.
 
     ## References
     - https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints

@@ -68,9 +68,11 @@ class Fp16WithoutScaler(Rule):
     is still enabled.
 
     ## When it is not reported
-    In bfloat16, which has the range of float32; for inference, and for the one step of a test; where a gradient scaler or
-    a framework takes part (TDR109 says when it is used wrongly), gradients are divided by hand, the dtype is not
-    known, or a function out of sight answers whether autocast is on.
+    - For bfloat16, which has the range of float32.
+    - For inference, and for the single step of a test.
+    - With a gradient scaler or a framework. TDR109 reports scalers that are used incorrectly.
+    - If gradients are divided by hand.
+    - If the dtype is unknown, or a function that is not analyzed decides whether autocast is enabled.
 
     ## References
     - https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling

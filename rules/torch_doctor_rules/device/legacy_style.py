@@ -52,10 +52,12 @@ class LegacyStyle(Rule):
     It does not: the use is visible in the source, so there is nothing to measure.
 
     ## When it is not reported
-    Where a torch that the project allows (`pyproject.toml`, requirements, environment or lock file, or `torch-version` in
-    the configuration) warns of it (TDR807) or does not have the successor yet, behind a test of torch's version and in an
-    `except` block, at imports and in `isinstance`, for a `.data` of what is not surely a tensor, and after the first use
-    in a file.
+    - If a torch version that the project allows emits a warning (TDR807), or does not have the replacement yet. The versions
+      come from `pyproject.toml`, a requirements, environment or lock file, or `torch-version` in the configuration.
+    - In branches on the torch version, and in `except` blocks.
+    - In imports and in `isinstance`.
+    - For `.data` of an object that may not be a tensor.
+    - For all uses in a file except the first.
 
     ## References
     - https://docs.pytorch.org/docs/stable/autograd.html#variable-deprecated

@@ -59,10 +59,12 @@ class MoveResultDiscarded(Rule):
     is not.
 
     ## When it is not reported
-    For modules, which do move in place, and for whatever has a method `to` and is no tensor (batches of a tokenizer,
-    graphs, metrics), or is not known to be one; for a tensor that is there already, as what a model returns is; and for
-    what has no name, as in `torch.zeros(1).cuda()`, which wakes the GPU. Where the moved tensor ends a cell of a notebook,
-    which displays it.
+    - For modules, which are moved in place.
+    - For objects that have a `to` method and are not, or not known to be, tensors, such as tokenizer batches, graphs and
+      metrics.
+    - For tensors that are already on the device, such as the output of a model on it.
+    - For tensors without a name, as in `torch.zeros(1).cuda()`, which initializes the GPU.
+    - At the end of a notebook cell, which displays the moved tensor.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html

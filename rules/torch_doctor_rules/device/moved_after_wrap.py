@@ -77,8 +77,9 @@ class MovedAfterWrap(Rule):
     (`--probe-processes 2`), the probe also reports by how much their gradients differ.
 
     ## When it is not reported
-    For a second move to where the model is, for moves to the CPU from which it does not come back, and where no training
-    follows.
+    - For a second move to the device that the model is on.
+    - For a move to the CPU, if the model is not moved back.
+    - If no training follows.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html

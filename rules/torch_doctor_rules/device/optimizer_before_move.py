@@ -69,7 +69,9 @@ class OptimizerBeforeMove(Rule):
     The move happens after an optimizer with parameters of the model is created, and this optimizer steps later.
 
     ## When it is not reported
-    For a second move to where the model is, for moves to the CPU, as for saving, and where no training follows.
+    - For a second move to the device that the model is on.
+    - For moves to the CPU, for example for saving.
+    - If no training follows.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#constructing-it

@@ -55,10 +55,13 @@ class OutdatedApi(Rule):
     It does not: the use is visible in the source, so there is nothing to measure.
 
     ## When it is not reported
-    Where no torch that the project allows (`pyproject.toml`, requirements, environment or lock file, or `torch-version` in
-    the configuration) warns, or one of them does not have the successor yet, behind a test of torch's version and in an
-    `except` block, at imports and in `isinstance`, and after the first use: of what fails in a file, of what warns in the
-    project. A project that names no version is taken to use a new torch. What works in silence is TDR813's.
+    - If no torch version that the project allows emits a warning, or if one of them does not have the replacement yet. The
+      versions come from `pyproject.toml`, a requirements, environment or lock file, or `torch-version` in the configuration.
+      A project without any of these is assumed to use a current version.
+    - In branches on the torch version, and in `except` blocks.
+    - In imports and in `isinstance`.
+    - For all uses except the first: in a file for removed APIs, in the project for deprecated ones.
+    - For outdated APIs that work without a warning (TDR813).
 
     ## References
     - https://docs.pytorch.org/docs/stable/amp.html

@@ -81,10 +81,12 @@ class ProcessGroupWithoutWrapper(Rule):
     process, the finding is undecided.
 
     ## When it is not reported
-    Where anything is sent between processes but single numbers to log, `all_reduce`, RPC and averaged weights among it, or may
-    be sent by a function of the files that is not executed; where the model or the optimizer goes out of sight, or the script
-    changes gradients itself; for libraries that exchange gradients (DeepSpeed, Horovod, accelerate, Lightning and their
-    like); where the model is wrapped on some path; for groups of one process, and for processes that join none.
+    - If the processes exchange anything other than single numbers for logging, for example by `all_reduce`, RPC or averaged
+      weights, or if a function that is not executed may do so.
+    - If the model or the optimizer is passed to code that is not analyzed, or the script changes gradients itself.
+    - For libraries that exchange gradients, such as DeepSpeed, Horovod, accelerate and Lightning.
+    - If the model is wrapped on some path.
+    - For process groups of one process, and for processes that join none.
 
     ## References
     - https://docs.pytorch.org/docs/stable/distributed.html

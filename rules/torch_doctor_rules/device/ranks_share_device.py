@@ -82,10 +82,12 @@ class RanksShareDevice(Rule):
     It does not: this would require a machine with several GPUs.
 
     ## When it is not reported
-    Where it is not known that several processes run on one machine: a launcher may give each a GPU of its own, as clusters
-    do, and only a script that starts them itself, or asks for `LOCAL_RANK`, says otherwise. Where anything sets the current
-    GPU, or may do so out of sight; where `CUDA_VISIBLE_DEVICES` is set; for gloo and MPI, which take one GPU for
-    several processes; for models that are not trained; and for frameworks, which place the model themselves.
+    - Unless the script starts the processes itself or reads `LOCAL_RANK`. Otherwise it is unknown whether several processes
+      run on one machine, and the launcher of a cluster may give each of them its own GPU.
+    - If anything sets the current GPU, or code that is not analyzed may do so.
+    - If `CUDA_VISIBLE_DEVICES` is set.
+    - For the gloo and MPI backends, which allow several processes to use one GPU.
+    - For models that are not trained, and for frameworks, which place the model themselves.
 
     ## References
     - https://docs.pytorch.org/docs/stable/distributed.html#launch-utility

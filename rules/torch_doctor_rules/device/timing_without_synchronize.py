@@ -67,10 +67,11 @@ class TimingWithoutSynchronize(Rule):
     It does not: without a GPU nothing is queued, and with a GPU the time differs from run to run.
 
     ## When it is not reported
-    Where anything between the two readings may wait for the GPU: `torch.cuda.synchronize()`, `.item()`, `.cpu()`, a tensor
-    that is printed or tested, a call that cannot be followed; for a loop that copies each batch to the GPU, which waits for
-    the batch before; for models that nothing moves to a GPU; and for frameworks
-    that own the loop.
+    - If anything between the two clock reads may wait for the GPU: `torch.cuda.synchronize()`, `.item()`, `.cpu()`, a tensor
+      that is printed or used in a condition, or a call that cannot be analyzed.
+    - For a loop that copies each batch to the GPU, which waits for the previous batch.
+    - For models that are never moved to a GPU.
+    - If a framework runs the training loop.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution

@@ -82,9 +82,13 @@ class UnusedParameterUnderDdp(Rule):
     depend on, or a layer that some steps skip.
 
     ## When it is not reported
-    With `find_unused_parameters=True`, `static_graph=True`, or settings out of sight; for frozen parameters; where the model
-    goes through the wrapper only once; for FSDP, and for accelerate, Lightning and others who wrap the model themselves. The
-    source alone speaks only of layers that nothing names after their construction; of these TDR310 is then silent.
+    - With `find_unused_parameters=True` or `static_graph=True`, or if these settings are unknown.
+    - For frozen parameters.
+    - If the wrapper is called only once.
+    - For FSDP, and for accelerate, Lightning and other frameworks that wrap the model themselves.
+
+    Without the probe, only layers that are never mentioned after their construction are reported. TDR310 does not report
+    these layers again.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html

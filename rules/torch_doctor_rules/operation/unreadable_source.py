@@ -44,9 +44,10 @@ class UnreadableSource(Rule):
     It does not: Python cannot run a file that it cannot parse.
 
     ## When it is not reported
-    For IPython's magics and shell commands in notebooks, for files that do not mention torch (a notebook that was cut
-    short may have mentioned it), for templates (`{{ cookiecutter.name }}/train.py`), and at all cells of a notebook but
-    the first that is not valid.
+    - For IPython magics and shell commands in notebooks.
+    - For files that do not mention torch. A truncated notebook is reported anyway, because it may have mentioned torch.
+    - For templates (`{{ cookiecutter.name }}/train.py`).
+    - For all invalid cells of a notebook except the first.
 
     ## References
     - https://docs.python.org/3/reference/grammar.html

@@ -60,11 +60,13 @@ class UnusedSuppression(Rule):
     counts as used.
 
     ## When it is not reported
-    For comments that suppress everything (`# noqa`, `# torch-doctor: ignore-file`), for codes of other tools, for rules that
-    did not speak in the file (they are not selected, or ignored for it) and those that only a run can show, for files
-    that are not valid Python, and with `--ignore-noqa`, `--shard`, or where the scan could not look at everything. Without
-    `--probe`, also for rules that a run can show too, where a script hands something to code out of sight: there a run may
-    find what the source does not show.
+    - For comments that suppress all rules (`# noqa`, `# torch-doctor: ignore-file`), and for codes of other tools.
+    - For rules that were not checked in the file because they are not selected or are ignored for it, and for rules that
+      only the probe can check.
+    - In files that are not valid Python.
+    - With `--ignore-noqa` or `--shard`, or if the scan could not check everything.
+    - Without `--probe`, for rules that the probe checks as well, if the script passes values to code that is not analyzed:
+      a probe run may find what the source does not show.
 
     ## References
     - https://docs.python.org/3/reference/lexical_analysis.html#comments

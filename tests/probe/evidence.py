@@ -106,7 +106,7 @@ CONTAINED = [
 ON_CPU = Claim("{} values? on the CPU, the others on `cuda:0`: {…}", some, never)
 RANKS = [
     Claim("the gradient of {…} differs between processes by {} after backward", some, never),
-    Claim("{…} step with the same gradients, of different losses", never, always),
+    Claim("{…} step with the same gradients, although their losses differ", never, always),
 ]
 CLAIMS: dict[str, list[Claim]] = {
     "TDR101": [

@@ -78,7 +78,7 @@ class Ranks:
     def sameness(self, module: int) -> Iterator[Evidence]:
         """That the gradients are the same, where their losses differ."""
         if self.averaged(module):
-            yield fact(f"{self.all()} step with the same gradients, of different losses", 0, "gradients")
+            yield fact(f"{self.all()} step with the same gradients, although their losses differ", 0, "gradients")
 
     def _steps(self, module: int) -> list[tuple[GradientsSeen, ...]]:
         """The steps of a module, those of all processes together; it is the same that was wrapped, or stepped, as the same."""

@@ -75,7 +75,7 @@ def test_the_nearest_file_with_our_table_is_used(folder: Path, write: Callable[.
         ("select = [1]", "`select` must be a list of strings, for example"),
         (
             "per-file-ignores = { 'a.py' = 'TDR1' }",
-            '`per-file-ignores` must be a table of lists of strings, for example `per-file-ignores = { "notebooks/*" = ',
+            '`per-file-ignores."a.py"` must be a list of strings, for example `per-file-ignores = { "notebooks/*" = ',
         ),
         ("select = [", "not valid TOML"),
     ],

@@ -1,11 +1,12 @@
-"""Which rules speak."""
+"""Which rules are enabled, with which level and fix."""
 
 from __future__ import annotations
 
 import pytest
 
-from torch_doctor.rule import Finding, Level, Rule
-from torch_doctor.selection import Layer, UnknownSelectorError, check, names_of, quiet, select
+from torch_doctor.rule import Finding, Fix, Level, Rule
+from torch_doctor.selection import FixLayer, Layer, UnknownSelectorError, adjusted, check, names_of, quiet, select
+from torch_doctor.trace import Site
 
 
 def rule(code: str, name: str, level: Level = Level.ERROR) -> Rule:
@@ -118,3 +119,46 @@ def test_known_selectors_pass() -> None:
 )
 def test_only_a_rule_that_somebody_names_gives_advice(layers: tuple[Layer, ...], without_advice: list[str]) -> None:
     assert sorted(quiet(select(RULES, layers), layers)) == without_advice
+
+
+def test_a_level_is_that_of_the_most_specific_selector_of_the_last_layer(rules: tuple[Rule, ...]) -> None:
+    first = {"ALL": Level.ADVICE, "TDR6": Level.ERROR, "no-seed": Level.WARNING}
+    levels = {rule.code: rule.level for rule in adjusted(rules, [first], [])}
+    assert levels == {
+        "TDR000": Level.ADVICE,
+        "TDR101": Level.ADVICE,
+        "TDR601": Level.ERROR,
+        "TDR901": Level.WARNING,
+    }
+    levels = {rule.code: rule.level for rule in adjusted(rules, [first, {"TDR": Level.ERROR}], [])}
+    assert set(levels.values()) == {Level.ERROR}
+    assert [rule.level for rule in rules] == [Level.ERROR, Level.ERROR, Level.WARNING, Level.ADVICE]
+
+
+def test_a_finding_that_a_rule_lowers_stays_below_the_level_of_its_rule(rules: tuple[Rule, ...]) -> None:
+    site = Site("a.py", 1, 1, 1, 2)
+    for level, lowered in ((Level.ERROR, Level.WARNING), (Level.WARNING, Level.WARNING), (Level.ADVICE, Level.ADVICE)):
+        (rule,) = adjusted(rules[1:2], [{"ALL": level}], [])
+        assert rule.finding(site, "").level is level
+        assert rule.finding(site, "", level=Level.WARNING).level is lowered
+
+
+@pytest.mark.parametrize(
+    ("layers", "fix"),
+    [
+        ([FixLayer()], Fix.UNSAFE),
+        ([FixLayer(unfixable=("TDR1",))], Fix.NONE),
+        ([FixLayer(fixable=("TDR6",))], Fix.NONE),
+        ([FixLayer(fixable=("TDR101",), unfixable=("ALL",))], Fix.UNSAFE),
+        ([FixLayer(unfixable=("TDR101",)), FixLayer(fixable=("ALL",))], Fix.NONE),
+        ([FixLayer(extend_safe_fixes=("missing-zero-grad",))], Fix.SAFE),
+        ([FixLayer(extend_safe_fixes=("ALL",), extend_unsafe_fixes=("TDR1",))], Fix.UNSAFE),
+        ([FixLayer(extend_unsafe_fixes=("ALL",)), FixLayer(extend_safe_fixes=("ALL",))], Fix.SAFE),
+        ([FixLayer(extend_safe_fixes=("ALL",)), FixLayer(unfixable=("ALL",))], Fix.NONE),
+    ],
+)
+def test_fixes_are_those_that_layers_allow_and_declare_safe(
+    rules: tuple[Rule, ...], layers: list[FixLayer], fix: Fix
+) -> None:
+    fixes = {rule.code: rule.fix for rule in adjusted(rules, [], layers)}
+    assert (fixes["TDR101"], fixes["TDR601"]) == (fix, Fix.NONE)  # TDR601 has no fix to offer

@@ -132,9 +132,9 @@ class Rule(abc.ABC):
 
     code: ClassVar[str]
     name: ClassVar[str]
-    level: ClassVar[Level]
+    level: Level
     witness: ClassVar[str]
-    fix: ClassVar[Fix] = Fix.NONE
+    fix: Fix = Fix.NONE
     fix_changes: ClassVar[frozenset[Figure]] = frozenset(Figure)
     needs: ClassVar[frozenset[str]] = frozenset()
     explained_by: ClassVar[frozenset[str]] = frozenset()
@@ -194,9 +194,9 @@ class Rule(abc.ABC):
         edits: Iterable[Edit] = (),
         level: Level | None = None,
     ) -> Finding:
-        """A finding of this rule; `edits` would mend it. `level`: it is less than the rule's, as advice is."""
-        told = (self.code, self.name, level or self.level, message, site, tuple(trail), help, cause, wide)
-        return Finding(*told, edits=tuple(edits))
+        """Return a finding of this rule, which `edits` would fix; `level`: a lower one than that of the rule."""
+        told = (self.code, self.name, max(level or self.level, self.level, key=list(Level).index))  # the lower level
+        return Finding(*told, message, site, tuple(trail), help, cause, wide, edits=tuple(edits))
 
     @classmethod
     def reads(cls) -> frozenset[type[Event]]:

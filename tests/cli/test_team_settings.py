@@ -1,4 +1,4 @@
-"""Keys that a team writes once: which files are scanned, and what makes a scan fail."""
+"""Keys that a team writes once: which files are scanned, how serious each rule is, and what makes a scan fail."""
 
 from __future__ import annotations
 
@@ -103,6 +103,82 @@ def test_a_level_that_does_not_exist_is_an_error_that_lists_the_levels(run: Run,
     outcome = run("scan")
     said = '`fail-level` must be one of `advice`, `error`, `warning`, for example `fail-level = "error"`'
     assert (outcome.status, outcome.err) == (2, f"error: {path}: {said}\n")
+
+
+# --- levels ---
+
+
+def test_a_level_is_shown_in_every_format_and_decides_what_fails(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", BAD + "optimizer.step()\n")
+    write("torch-doctor.toml", "fail-level = 'error'\n[levels]\nTDR101 = 'warning'\nwhole-model-saved = 'warning'\n")
+    for _ in range(2):  # the second time from the cache
+        outcome = run("scan")
+        assert (outcome.status, "Found 2 warnings in 1 file" in outcome.err) == (0, True)
+    assert "warning[TDR101]" in outcome.out
+    assert [each["level"] for each in run("scan", "--output-format", "json").json] == ["W", "W"]
+    assert "::warning" in run("scan", "--output-format", "github").out
+    (shown,) = run("scan", "--output-format", "sarif").json["runs"]
+    assert {each["ruleId"]: each["level"] for each in shown["results"]} == {"TDR101": "warning", "TDR601": "warning"}
+    by_code = {each["id"]: each["defaultConfiguration"]["level"] for each in shown["tool"]["driver"]["rules"]}
+    assert by_code["TDR101"] == "warning"
+
+
+def test_a_level_that_changes_is_not_hidden_by_the_cache(run: Run, write: Callable[..., Path], folder: Path) -> None:
+    path = write("train.py", BAD)
+    for level, status in (("error", 1), ("warning", 0), ("error", 1)):
+        write("torch-doctor.toml", f"fail-level = 'error'\nlevels.TDR101 = '{level}'\n")
+        outcome = run("scan")
+        assert (outcome.status, f"{level}[TDR101]" in outcome.out) == (status, True)
+        (finding,) = look(Asked(path, path.read_bytes(), folder), Finder()).findings
+        assert finding.level.name.lower() == level
+
+
+def test_advice_that_is_raised_is_reported_and_what_is_lowered_to_advice_is_not(
+    run: Run, write: Callable[..., Path]
+) -> None:
+    write("train.py", BAD)
+    asking = ("scan", "--output-format", "json", "--config")
+    assert places(run(*asking, "levels = {}")) == [("train.py", "TDR101")]
+    swapped = "levels = { TDR901 = 'warning', TDR1 = 'advice' }"
+    assert places(run(*asking, swapped)) == [("train.py", "TDR901")]
+    outcome = run(*asking, swapped, "--extend-select", "TDR1")
+    assert [(each["code"], each["level"]) for each in outcome.json] == [("TDR101", "A"), ("TDR901", "W")]
+
+
+def test_levels_of_a_shared_file_and_of_options_are_merged(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", BAD + "optimizer.step()\n")
+    write("shared/base.toml", "levels = { TDR101 = 'warning', TDR6 = 'error' }\n")
+    write("torch-doctor.toml", "extend = 'shared/base.toml'\noutput-format = 'json'\nlevels.no-seed = 'error'\n")
+    found = {each["code"]: each["level"] for each in run("scan").json}
+    assert found == {"TDR101": "W", "TDR601": "E", "TDR901": "E"}
+    outcome = run("scan", "--config", "levels.TDR6 = 'warning'", "--config", "levels.no-seed = 'advice'")
+    assert {each["code"]: each["level"] for each in outcome.json} == {"TDR101": "W", "TDR601": "W"}
+    shown = tomllib.loads(run("scan", "--show-settings").out)
+    assert shown["levels"] == {"TDR101": "warning", "TDR6": "error", "no-seed": "error"}
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("levels.TDR777 = 'error'", "levels: no rule is called `TDR777`"),
+        ("levels.missing-zero-gard = 'error'", "did you mean `missing-zero-grad`?"),
+        (
+            "levels.TDR101 = 'fatal'",
+            "`levels.TDR101` must be one of `advice`, `error`, `warning`, for example `levels = ",
+        ),
+        ("levels = 'error'", "`levels` must be a table of levels, for example `levels = { TDR305 = "),
+        ("fixable = ['TDR777']", "fixable: no rule is called `TDR777`"),
+        ("extend-safe-fixes = ['missing-zero-gard']", "did you mean `missing-zero-grad`?"),
+    ],
+)
+def test_a_table_or_list_of_rules_that_is_wrong_is_explained_in_one_line(
+    run: Run, write: Callable[..., Path], setting: str, said: str
+) -> None:
+    path = write("torch-doctor.toml", setting + "\n")
+    outcome = run("scan")
+    assert (outcome.status, outcome.err.count("\n")) == (2, 1)
+    assert outcome.err.startswith(f"error: {path}: ")
+    assert said in outcome.err
 
 
 # --- what is shown ---

@@ -57,7 +57,8 @@ def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
     cwd = _working_directory()
     overlay, names, paths = _paths(flags)
     loaded = _config(flags, paths)
-    config, rules, parts = loaded.config, installed_rules(), loaded.parts
+    config, parts = loaded.config, loaded.parts
+    rules = _adjusted(installed_rules(), parts)
     excluding = loaded.saying("exclude")
     if flags.exclude is not None:
         exclude: tuple[Patterns, ...] | None = (patterns(cwd, flags.exclude, "--exclude"),)
@@ -206,6 +207,15 @@ def _config(flags: Flags, paths: Sequence[Path]) -> LoadedConfig:
 def _is_file(text: str) -> bool:
     """Whether `--config` is given a file, and not a `key = value`."""
     return "=" not in text or os.path.exists(text)  # noqa: PTH110 - never raises
+
+
+def _adjusted(rules: tuple[Rule, ...], parts: Sequence[Part]) -> tuple[Rule, ...]:
+    """Return the rules with the levels and fixes of the configuration."""
+    for part in parts:
+        for key in ("levels", "fixable", "unfixable", "extend-safe-fixes", "extend-unsafe-fixes"):
+            check(getattr(part.config, key.replace("-", "_")) or (), rules, f"{part.source}: {key}")
+    levels = [{each: Level[name.upper()] for each, name in part.config.levels.items()} for part in parts]
+    return selection.adjusted(rules, levels, [part.config.fixes for part in parts])
 
 
 def _selected(

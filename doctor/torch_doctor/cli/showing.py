@@ -55,7 +55,7 @@ def _settings(options: Options, loaded: LoadedConfig, given: dict[str, Any]) -> 
             yield f"{key} = {in_toml(value)}"
     yield "select = ["
     for rule in options.rules:
-        yield f"  {in_toml(rule.code)},  # {rule.name}"
+        yield f"  {in_toml(rule.code)},  # {rule.name}: {rule.level.name.lower()}"
     yield "]"
 
 

@@ -20,6 +20,8 @@ PROJECT = "pyproject.toml"
 OWN_NAMES = (".torch-doctor.toml", "torch-doctor.toml")
 NEAR_NAMES = ("torch_doctor.toml", ".torch_doctor.toml", "torchdoctor.toml", ".torchdoctor.toml")
 TABLE = "torch-doctor"
+MERGED = frozenset(("levels",))
+"""Tables that are merged entry by entry; of other keys, the last value counts."""
 SPELLINGS = (b"torch-doctor", b"torch_doctor", b"torchdoctor")
 
 
@@ -83,7 +85,8 @@ def overridden(loaded: LoadedConfig, settings: Iterable[str], base: Path) -> Loa
     """
     table: dict[str, Any] = {}
     for text in settings:
-        table |= _setting(text)
+        for key, value in _setting(text).items():
+            table[key] = {**table.get(key, {}), **value} if key in MERGED and isinstance(value, dict) else value
     if not table:
         return loaded
     own = Part(_validated(table, "--config"), base, None, frozenset(table))
@@ -119,7 +122,16 @@ def _of(parts: list[Part], base: Path, path: Path | None) -> LoadedConfig:
     """Return the parts merged into one configuration; the last part that has a key decides its value."""
     said = {key.replace("-", "_"): part for part in parts for key in part.said}
     values = {name: getattr(part.config, name) for name, part in said.items() if name != "extend"}
+    values |= {name: _merged(getattr(part.config, name) for part in parts) for name in MERGED}
     return LoadedConfig(Config(**values), base, path, tuple(parts))
+
+
+def _merged(tables: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return one table; entries of later tables replace those of earlier ones and come after all of them."""
+    merged: dict[str, Any] = {}
+    for table in tables:
+        merged = {key: value for key, value in merged.items() if key not in table} | table
+    return merged
 
 
 def _parts(path: Path, before: list[Path]) -> Iterator[Part]:
@@ -166,8 +178,8 @@ def _validated(table: Any, where: str) -> Config:  # noqa: ANN401 - a TOML file 
             raise ConfigError(message)
     try:
         return msgspec.convert(table, Config)
-    except msgspec.ValidationError as error:
-        message = f"{where}: {_wrong(str(error))}"
+    except msgspec.ValidationError:
+        message = f"{where}: {_wrong(table)}"
         raise ConfigError(message) from None
 
 
@@ -193,15 +205,26 @@ def _check_version(required: object, where: str) -> None:
         raise ConfigError(message)
 
 
-def _wrong(said: str) -> str:
-    """Return what is wrong with a value and how to write it, from the error of msgspec."""
-    from torch_doctor.config.schema import in_toml, kind, schema  # noqa: PLC0415 - only for an error
+def _wrong(table: dict[str, Any]) -> str:
+    """Return which value of an invalid table is wrong, and how to write it."""
+    from torch_doctor.config.schema import described, in_toml, key_in_toml, kind  # noqa: PLC0415 - only for an error
 
-    key = said.rpartition(" - at `$.")[2].partition("[")[0].rstrip("`")
-    described = schema()["properties"][key]
-    article = "" if "enum" in described else "a "
-    example = f"{key} = {in_toml(described['examples'][0])}"
-    return f"`{key}` must be {article}{kind(described)}, for example `{example}`"
+    key = next(key for key, value in table.items() if not _is_valid({key: value}))
+    value = table[key]
+    entries = value if isinstance(value, dict) else {}
+    entry = next((name for name, each in entries.items() if not _is_valid({key: {name: each}})), None)
+    about = described(key, entry)
+    name = key if entry is None else f"{key}.{key_in_toml(entry)}"
+    article = "" if "enum" in about else "a "
+    return f"`{name}` must be {article}{kind(about)}, for example `{key} = {in_toml(about['examples'][0])}`"
+
+
+def _is_valid(table: dict[str, Any]) -> bool:
+    try:
+        msgspec.convert(table, Config)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def _tables(content: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct, field
 
-from torch_doctor.selection import Layer
+from torch_doctor.selection import FixLayer, Layer
 
 LevelName: TypeAlias = Literal["error", "warning", "advice"]
 
@@ -55,6 +55,15 @@ class Config(Struct, frozen=True, rename="kebab"):
         tuple[str, ...],
         Meta(description="Rules to enable in addition to the selected ones.", examples=[["no-seed"]]),
     ] = ()
+    levels: Annotated[
+        dict[str, LevelName],
+        Meta(
+            description="A level for each rule: a table from codes, prefixes, names or `ALL` to `error`, `warning` or "
+            "`advice`. The level is shown in all output formats and decides `fail-level`. As by default, rules of level error "
+            "and warning are enabled, and advice is only reported if it is selected.",
+            examples=[{"TDR305": "advice", "no-seed": "warning"}],
+        ),
+    ] = field(default_factory=dict)
     fail_level: Annotated[
         LevelName | None,
         Meta(
@@ -72,6 +81,35 @@ class Config(Struct, frozen=True, rename="kebab"):
             examples=[["src", "train_*.py"]],
         ),
     ] = None
+    fixable: Annotated[
+        tuple[str, ...] | None,
+        Meta(
+            description="Rules whose fixes may be offered and applied: codes, prefixes, names, or `ALL`, the default.",
+            examples=[["TDR1", "TDR601"]],
+        ),
+    ] = None
+    unfixable: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Rules whose findings are reported without a fix. If both `fixable` and `unfixable` match a rule, the "
+            "more specific selector wins.",
+            examples=[["TDR101"]],
+        ),
+    ] = ()
+    extend_safe_fixes: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Rules whose unsafe fixes count as safe, so that `--fix` applies them without `--unsafe-fixes`.",
+            examples=[["TDR101"]],
+        ),
+    ] = ()
+    extend_unsafe_fixes: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Rules whose safe fixes count as unsafe, so that `--fix` applies them only with `--unsafe-fixes`.",
+            examples=[["TDR111"]],
+        ),
+    ] = ()
     exclude: Annotated[
         tuple[str, ...] | None,
         Meta(
@@ -149,6 +187,11 @@ class Config(Struct, frozen=True, rename="kebab"):
     def layer(self) -> Layer:
         """The rule selection of this configuration."""
         return Layer(self.select, self.ignore, self.extend_select)
+
+    @property
+    def fixes(self) -> FixLayer:
+        """The fixes that this configuration allows."""
+        return FixLayer(self.fixable, self.unfixable, self.extend_safe_fixes, self.extend_unsafe_fixes)
 
 
 KEYS = Config.__struct_encode_fields__

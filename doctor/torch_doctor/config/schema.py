@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -43,21 +44,33 @@ def _without_null(value: dict[str, Any]) -> dict[str, Any]:
     return {**kept, **kinds[0]}
 
 
-def kind(described: dict[str, Any]) -> str:
+def described(key: str, entry: str | None = None) -> dict[str, Any]:
+    """Return the schema of a key, or of an entry of the table that it is, with the examples of the key."""
+    about: dict[str, Any] = schema()["properties"][key]
+    return about if entry is None else {**about["additionalProperties"], "examples": about["examples"]}
+
+
+def kind(about: dict[str, Any]) -> str:
     """Return the type of a key in words, such as "list of strings"."""
-    if "enum" in described:
-        return f"one of {', '.join(f'`{each}`' for each in described['enum'])}"
-    if described["type"] == "array":
-        return f"list of {kind(described['items'])}s"
-    if described["type"] == "object":
-        return f"table of {kind(described['additionalProperties']).replace('list', 'lists', 1)}"
-    return {"boolean": "bool", "string": "string"}[described["type"]]
+    if "enum" in about:
+        return f"one of {', '.join(f'`{each}`' for each in about['enum'])}"
+    if about["type"] == "array":
+        return f"list of {kind(about['items'])}s"
+    if about["type"] == "object":
+        inner = about["additionalProperties"]
+        return "table of levels" if "enum" in inner else f"table of {kind(inner).replace('list', 'lists', 1)}"
+    return {"boolean": "bool", "string": "string"}[about["type"]]
+
+
+def key_in_toml(key: str) -> str:
+    """Return a key as TOML, with quotes only if it needs them."""
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else in_toml(key)
 
 
 def in_toml(value: Any) -> str:  # noqa: ANN401 - any value that a key can have
     """Return a value as one line of TOML."""
     if isinstance(value, dict):
-        pairs = ", ".join(f"{in_toml(key)} = {in_toml(each)}" for key, each in value.items())
+        pairs = ", ".join(f"{key_in_toml(key)} = {in_toml(each)}" for key, each in value.items())
         return f"{{ {pairs} }}" if pairs else "{}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(in_toml, value))}]"

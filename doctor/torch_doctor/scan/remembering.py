@@ -131,7 +131,7 @@ class Memory:
 
 def key_of(options: Options) -> str:
     """What stands for the options, the code and everything else that is no file."""
-    rules = [rule.code for rule in options.rules], [rule.code for rule in options.hiding]
+    rules = [(rule.code, rule.level.value) for rule in options.rules], [rule.code for rule in options.hiding]
     packages = {rule.__module__.partition(".")[0] for rule in (*options.rules, *options.hiding)}
     environment = options.environment
     libraries = None if environment is None else (environment.python, [os.environ.get(name) for name in _VARIABLES])

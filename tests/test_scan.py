@@ -218,7 +218,7 @@ def test_comments_silence(write: Callable[..., Path], scanned: Callable[..., Rep
 def test_comments_that_mean_nothing_are_told(write: Callable[..., Path], scanned: Callable[..., Report]) -> None:
     write("a.py", "import torch\nx = 1  # torch-doctor: ignore[missing-zero]\ny = 1  # torch-doctor: ignore\n")
     assert scanned().warnings == [
-        "a.py:2:1: no rule is called `missing-zero`",
+        "a.py:2:1: unknown rule `missing-zero`",
         "a.py:3:1: `torch-doctor: ignore` names no rule; write `ignore[TDR101]` or `ignore[rule-name]`",
     ]
 

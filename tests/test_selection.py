@@ -86,14 +86,14 @@ def test_ignore_and_extend_select_on_the_command_line_change_the_configurations_
 @pytest.mark.parametrize(
     ("selector", "said"),
     [
-        ("missing-zerograd", "--select: no rule is called `missing-zerograd`; did you mean `missing-zero-grad`?"),
-        ("TDR6O1", "--select: no rule is called `TDR6O1`; did you mean `TDR601`?"),
-        ("TDR1O1", "--select: no rule is called `TDR1O1`; did you mean `TDR101`?"),
-        ("tdrl01", "--select: no rule is called `tdrl01`; did you mean `TDR101`?"),
-        ("missing-zero", "--select: no rule is called `missing-zero`; did you mean `missing-zero-grad`?"),
-        ("TDR7", "--select: no rule is called `TDR7`"),
-        ("xyz", "--select: no rule is called `xyz`"),
-        ("", "--select: no rule is called ``"),
+        ("missing-zerograd", "--select: unknown rule `missing-zerograd`; did you mean `missing-zero-grad`?"),
+        ("TDR6O1", "--select: unknown rule `TDR6O1`; did you mean `TDR601`?"),
+        ("TDR1O1", "--select: unknown rule `TDR1O1`; did you mean `TDR101`?"),
+        ("tdrl01", "--select: unknown rule `tdrl01`; did you mean `TDR101`?"),
+        ("missing-zero", "--select: unknown rule `missing-zero`; did you mean `missing-zero-grad`?"),
+        ("TDR7", "--select: unknown rule `TDR7`"),
+        ("xyz", "--select: unknown rule `xyz`"),
+        ("", "--select: unknown rule ``"),
     ],
 )
 def test_an_unknown_selector_is_an_error(selector: str, said: str) -> None:

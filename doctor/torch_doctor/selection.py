@@ -68,7 +68,7 @@ def check(selectors: Iterable[str], rules: Sequence[Rule], where: str) -> None:
     """
     for selector in selectors:
         if not selector or not any(matches(selector, rule) for rule in rules):
-            message = f"{where}: no rule is called `{selector}`{did_you_mean(selector, names_of(rules))}"
+            message = f"{where}: unknown rule `{selector}`{did_you_mean(selector, names_of(rules))}"
             raise UnknownSelectorError(message)
 
 

@@ -257,7 +257,7 @@ def test_five_bugs_at_once_are_all_named_and_no_rung_says_otherwise(
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(["none.py"], "none.py does not exist"), (["."], ". is a folder: name the script that trains")],
+    [(["none.py"], "none.py does not exist"), (["."], ". is a folder: pass the training script")],
     ids=["missing", "folder"],
 )
 def test_what_is_no_script_is_an_error(run: Callable[..., Outcome], arguments: list[str], said: str) -> None:

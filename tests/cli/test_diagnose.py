@@ -36,8 +36,8 @@ def test_the_list_has_every_symptom(run: Run) -> None:
 @pytest.mark.parametrize(
     ("said", "answer"),
     [
-        ("banana", "`banana` is no symptom that is known; `torch-doctor diagnose --list` shows those that are"),
-        ("loss", '`loss` may be "the loss does not decrease"'),
+        ("banana", "unknown symptom `banana`; `torch-doctor diagnose --list` lists the known ones"),
+        ("loss", '`loss` is ambiguous: use "the loss does not decrease"'),
     ],
 )
 def test_what_cannot_be_told_is_said(run: Run, said: str, answer: str) -> None:
@@ -65,7 +65,7 @@ def undecided(monkeypatch: pytest.MonkeyPatch) -> list[Symptom]:
 def test_two_readings_are_printed_where_nobody_can_answer(run: Run) -> None:
     outcome = run("diagnose", "either")
     assert outcome.status == 2
-    assert outcome.err == 'error: `either` may be "memory grows" or "two runs differ": say which, in these words\n'
+    assert outcome.err == 'error: `either` is ambiguous: use "memory grows" or "two runs differ"\n'
 
 
 @pytest.mark.usefixtures("undecided")
@@ -81,7 +81,7 @@ def test_in_a_terminal_two_readings_are_a_question(run: Run, monkeypatch: pytest
 def test_nobody_is_asked_where_nobody_can_answer(run: Run) -> None:
     outcome = run("diagnose")
     assert outcome.status == 2
-    assert "say what you see" in outcome.err
+    assert "describe the symptom" in outcome.err
 
 
 def test_whoever_says_nothing_is_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,7 +90,7 @@ def test_whoever_says_nothing_is_asked(run: Run, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("click.prompt", lambda *_, **__: next(said))
     outcome = run("diagnose")
     assert f"What may be behind it when {SYMPTOMS[6].name}" in outcome.out
-    assert "`banana` is no symptom" in outcome.err
+    assert "unknown symptom `banana`" in outcome.err
 
 
 @pytest.mark.usefixtures("farm")

@@ -62,16 +62,16 @@ def test_the_example_is_a_pack_that_takes_more_rules(run: Run, folder: Path) -> 
 @pytest.mark.parametrize(
     ("code", "name", "said"),
     [
-        ("TDR101", "x", "TDR101: codes that begin with TDR are torch-doctor's own; choose other letters, such as TDX101"),
-        ("TDR", "x", "`TDR` is no code: write capital letters and a number, such as TDX101"),
-        ("tdx101", "x", "`tdx101` is no code: write capital letters and a number, such as TDX101"),
-        ("../X1", "x", "`../X1` is no code: write capital letters and a number, such as TDX101"),
+        ("TDR101", "x", "TDR101: codes that start with TDR are reserved for torch-doctor; use another prefix, as in TDX101"),
+        ("TDR", "x", "invalid code `TDR`: use capital letters followed by a number, such as TDX101"),
+        ("tdx101", "x", "invalid code `tdx101`: use capital letters followed by a number, such as TDX101"),
+        ("../X1", "x", "invalid code `../X1`: use capital letters followed by a number, such as TDX101"),
         *(
-            ("TDX1", name, f"`{name}` is no name of a rule: write lower-case words with hyphens between them, such as some-name")
+            ("TDX1", name, f"invalid rule name `{name}`: use lower-case words joined by hyphens, such as some-name")
             for name in ("Some-Name", "some_name", "some name", "1x", "../x", "x-", "import")
         ),
-        ("TDX1", "x" * 41, f"`{'x' * 41}` has 41 characters; a name has at most 40"),
-        ("TDX1", "missing-step", "TDR104 missing-step is installed already; choose another code and name"),
+        ("TDX1", "x" * 41, f"rule name `{'x' * 41}` is too long: 41 characters, at most 40 are allowed"),
+        ("TDX1", "missing-step", "TDR104 missing-step is already installed; choose another code and name"),
     ],
 )  # fmt: skip
 def test_what_a_rule_cannot_be_called_is_one_line(run: Run, folder: Path, code: str, name: str, said: str) -> None:
@@ -84,7 +84,7 @@ def test_a_file_that_exists_is_not_overwritten(run: Run, write: Callable[..., Pa
     path = write(there, "mine")
     outcome = run("new", "TDX101", "some-name")
     assert (outcome.status, outcome.out) == (2, "")
-    assert outcome.err == f"error: {there} exists, and nothing is overwritten; choose another code or name\n"
+    assert outcome.err == f"error: {there} already exists; choose another code or name\n"
     assert path.read_text() == "mine"
     assert [each for each in folder.rglob("*") if each.is_file()] == [path]
 
@@ -92,13 +92,16 @@ def test_a_file_that_exists_is_not_overwritten(run: Run, write: Callable[..., Pa
 @pytest.mark.parametrize(
     ("project", "said"),
     [
-        ("[project]\nname = 'x'\n", 'pyproject.toml offers no rules; add [project.entry-points."torch_doctor.rules"] '),
+        (
+            "[project]\nname = 'x'\n",
+            'pyproject.toml declares no rules; add [project.entry-points."torch_doctor.rules"] ',
+        ),
         (
             "[project.entry-points.'torch_doctor.rules']\nx = 'mine:rules'\n",
-            "pyproject.toml offers the rules of `mine`, ",
+            "pyproject.toml declares rules in `mine`, ",
         ),
         ("[project\n", "pyproject.toml cannot be read: "),
-        ("project = 3\n", "pyproject.toml offers no rules; "),
+        ("project = 3\n", "pyproject.toml declares no rules; "),
     ],
 )
 def test_a_project_that_takes_no_rules_is_one_line(

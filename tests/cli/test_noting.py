@@ -74,14 +74,14 @@ def test_of_a_notebook_only_the_touched_cell_changes(write: Callable[..., Path],
 def test_what_cannot_be_suppressed_is_named(write: Callable[..., Path], run: Run) -> None:
     write("train.py", "import torch\nx = (\n")
     outcome = run("scan", "--add-noqa")
-    assert "TDR000 is not suppressed" in outcome.err
+    assert "TDR000 cannot be suppressed" in outcome.err
     assert "Suppressed 0 findings" in outcome.err
 
 
 def test_it_goes_neither_with_fix_nor_with_stdin(write: Callable[..., Path], run: Run) -> None:
     write("train.py", "import torch\nloss.backward()\n")
     outcome = run("scan", "--add-noqa", "--fix")
-    assert (outcome.status, outcome.err) == (2, "error: --add-noqa does not go with --fix\n")
+    assert (outcome.status, outcome.err) == (2, "error: --add-noqa cannot be used with --fix\n")
 
 
 def test_a_second_run_adds_nothing(folder: Path, write: Callable[..., Path], run: Run) -> None:

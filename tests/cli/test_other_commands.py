@@ -60,7 +60,7 @@ def test_trace_of_nothing_says_so(run: Run, write: Callable[..., Path]) -> None:
     write("train.py", "import torch\n")
     outcome = run("trace", "train.py")
     assert (outcome.status, outcome.out) == (0, "")
-    assert outcome.err == "warning: train.py: nothing that trains or evaluates a model was seen\n"
+    assert outcome.err == "warning: train.py: no code that trains or evaluates a model found\n"
 
 
 def test_trace_of_what_is_not_valid_says_where(run: Run, write: Callable[..., Path]) -> None:

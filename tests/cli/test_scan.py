@@ -94,29 +94,32 @@ def test_an_error_of_ours_is_one_line_and_the_rest_is_reported(run: Run, write: 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["scan", "--select", "missing-zerograd"], "--select: no rule is called `missing-zerograd`; did you mean"),
-        (["scan", "--ignore", "TDR777"], "--ignore: no rule is called `TDR777`"),
-        (["scan", "--extend-select", "TDR1,,softmx"], "--extend-select: no rule is called `softmx`"),
-        (["scan", "--output-format", "jsn"], "no output format is called `jsn`; did you mean `json`?"),
-        (["scan", "--output-format", "xml"], "no output format is called `xml`; there are full, concise, json"),
-        (["scan", "--output-format", "json", "--output-format", "full"], "only one output format can go to stdout"),
-        (["scan", "--output-format", "json:a", "--output-format", "full:a"], "two output formats go to the file `a`"),
+        (["scan", "--select", "missing-zerograd"], "--select: unknown rule `missing-zerograd`; did you mean"),
+        (["scan", "--ignore", "TDR777"], "--ignore: unknown rule `TDR777`"),
+        (["scan", "--extend-select", "TDR1,,softmx"], "--extend-select: unknown rule `softmx`"),
+        (["scan", "--output-format", "jsn"], "unknown output format `jsn`; did you mean `json`?"),
+        (["scan", "--output-format", "xml"], "unknown output format `xml`; use one of full, concise, json"),
+        (
+            ["scan", "--output-format", "json", "--output-format", "full"],
+            "only one output format can be written to stdout",
+        ),
+        (["scan", "--output-format", "json:a", "--output-format", "full:a"], "two output formats write to `a`"),
         (["scan", "--per-file-ignores", "tests"], "--per-file-ignores: `tests` is not a `pattern:selector`"),
-        (["scan", "--per-file-ignores", "a.py:TDR777"], "--per-file-ignores: no rule is called `TDR777`"),
+        (["scan", "--per-file-ignores", "a.py:TDR777"], "--per-file-ignores: unknown rule `TDR777`"),
         (["scan", "--exclude", "!"], "--exclude: `!` is not a file pattern such as `tests/*.py`"),
         (["scan", "--extend-exclude", "old,!"], "--extend-exclude: `!` is not a file pattern"),
         (["scan", "--per-file-ignores", "!!:TDR1"], "--per-file-ignores: `!` is not a file pattern"),
         (["scan", "--slect", "x"], "--slect"),
         (["scan", "--config", "nope.toml"], "nope.toml: No such file"),
         (["scan", "--color", "blue"], "blue"),
-        (["scan", ""], "a path is empty; write `.` for the working directory"),
+        (["scan", ""], "empty path; use `.` for the current folder"),
         (
             ["scan", "--stdin-filename", "a.py", "b.py"],
-            "--stdin-filename names the source on stdin, which is read as `-`",
+            "--stdin-filename requires `-` as the path, not `",
         ),
-        (["scna"], "`scna` is no command; did you mean `scan`?"),
-        (["rule", "TDR1"], "no rule is called `TDR1`; did you mean `TDR101`?"),
-        (["rule", "missing-zerograd"], "no rule is called `missing-zerograd`; did you mean `missing-zero-grad`?"),
+        (["scna"], "unknown command `scna`; did you mean `scan`?"),
+        (["rule", "TDR1"], "unknown rule `TDR1`; did you mean `TDR101`?"),
+        (["rule", "missing-zerograd"], "unknown rule `missing-zerograd`; did you mean `missing-zero-grad`?"),
         (["trace", "."], ". is a folder"),
     ],
 )
@@ -131,7 +134,7 @@ def test_what_makes_no_sense_is_one_line_and_leaves_with_two(run: Run, arguments
 
 def test_a_file_in_place_of_the_command_is_understood(run: Run, write: Callable[..., Path]) -> None:
     write("train.py", BAD)
-    assert run("train.py").err == "error: `train.py` is no command; did you mean `torch-doctor scan train.py`?\n"
+    assert run("train.py").err == "error: unknown command `train.py`; did you mean `torch-doctor scan train.py`?\n"
 
 
 def test_without_a_command_the_help_is_shown(run: Run) -> None:
@@ -146,11 +149,11 @@ def test_a_wrong_configuration_is_named(run: Run, write: Callable[..., Path]) ->
     outcome = run("scan")
     assert (outcome.status, outcome.err) == (2, said)
     path.write_text("[tool.torch-doctor]\nselect = ['TDR777']\n", encoding="utf-8")
-    assert run("scan").err.startswith(f"error: {path}: select: no rule is called `TDR777`")
+    assert run("scan").err.startswith(f"error: {path}: select: unknown rule `TDR777`")
     path.write_text("[tool.torch-doctor]\nextend-exclude = ['!']\n", encoding="utf-8")
     assert run("scan").err.startswith(f"error: {path}: extend-exclude: `!` is not a file pattern")
     path.write_text("[tool.torch-doctor]\noutput-format = 'jsn'\n", encoding="utf-8")
-    assert run("scan").err == f"error: {path}: output-format: no output format is called `jsn`; did you mean `json`?\n"
+    assert run("scan").err == f"error: {path}: output-format: unknown output format `jsn`; did you mean `json`?\n"
     assert run("scan", "--isolated").status == 0
 
 
@@ -403,4 +406,4 @@ def test_what_would_go_to_stdout_goes_to_a_file(run: Run, write: Callable[..., P
 def test_a_file_for_nothing_is_an_error(run: Run) -> None:
     outcome = run("scan", "--output-format", "json:all.json", "--output-file", "report.txt")
     assert outcome.status == 2
-    assert "--output-file report.txt: every output format has a file of its own" in outcome.err
+    assert "--output-file report.txt has no report to write: every output format has its own file" in outcome.err

@@ -70,6 +70,6 @@ def test_a_format_has_a_file_or_stdout(folder: Path) -> None:
     assert formats((), built_in) == [("full", None)]
     assert formats((), LoadedConfig(Config(output_format="sarif:a.sarif"), folder)) == [("sarif", Path("a.sarif"))]
     asked = ("concise", "json:C:\\out.json", "github:")
-    with pytest.raises(click.UsageError, match="only one output format can go to stdout"):
+    with pytest.raises(click.UsageError, match="only one output format can be written to stdout"):
         formats(asked, built_in)
     assert formats(asked[:2], built_in) == [("concise", None), ("json", Path("C:\\out.json"))]

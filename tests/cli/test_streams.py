@@ -109,10 +109,10 @@ def test_what_cannot_be_written_leaves_nothing_behind(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("redirection", "arguments", "status", "said"),
     [
-        (">&-", "scan .", 2, "error: stdout is closed: there is nowhere to report to\n"),
-        (">&-", "rules", 2, "error: stdout is closed: there is nowhere to report to\n"),
+        (">&-", "scan .", 2, "error: stdout is closed; no report can be written\n"),
+        (">&-", "rules", 2, "error: stdout is closed; no report can be written\n"),
         (">&-", "scan -q . --output-format json:out.json", 1, ""),
-        ("<&-", "scan -", 2, "error: stdin is closed: there is no source to read\n"),
+        ("<&-", "scan -", 2, "error: stdin is closed; no source can be read\n"),
         ("2>&-", "scan .", 1, ""),
         pytest.param(
             ">/dev/full",

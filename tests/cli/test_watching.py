@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Run = Any
 SAVES = "import torch\nfrom torch import nn\n\nmodel = nn.Linear(2, 2)\ntorch.save(model, 'model.pt')\n"
-READY = "Watching for changes; Ctrl-C ends."
+READY = "Watching for changes. Press Ctrl-C to stop."
 
 
 class Watching:
@@ -81,7 +81,7 @@ def test_what_is_wrong_with_the_command_ends_it(write: Callable[..., Path], run:
     outcome = run("scan", "--watch", "nope.py")
     assert (outcome.status, outcome.err) == (2, "error: --watch nope.py: it does not exist\n")
     outcome = run("scan", "--watch", "-")
-    assert (outcome.status, outcome.err) == (2, "error: --watch does not go with stdin\n")
+    assert (outcome.status, outcome.err) == (2, "error: --watch cannot be used with stdin\n")
 
 
 def test_a_file_that_is_saved_by_a_rename_is_still_watched(

@@ -93,7 +93,7 @@ def test_with_stdin_no_other_file_is_fixed(
 ) -> None:
     write("other.py", "import torch\n")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"import torch\n")))
-    assert run("scan", "-", "other.py", "--fix").err == "error: --fix takes no other path beside stdin\n"
+    assert run("scan", "-", "other.py", "--fix").err == "error: --fix cannot be used with stdin and another path\n"
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
@@ -246,7 +246,7 @@ def test_show_fixes_lists_them_and_a_status_tells_of_them(folder: Path, fix: Fix
 def test_what_goes_with_fixing_alone_says_so(flag: str, fix: Fix) -> None:
     result = fix(flag)
     assert result.status == 2
-    assert f"{flag} goes with --fix" in result.err
+    assert f"{flag} requires --fix, --fix-only or --diff" in result.err
 
 
 @pytest.mark.usefixtures("farm")
@@ -474,7 +474,7 @@ def test_a_file_that_is_gone_meanwhile_costs_its_own_fixes_alone(
     monkeypatch.setattr("torch_doctor.cli.scan.with_proposals", removed)
     result = fix("--fix", "--unsafe-fixes", "a.py", "b.py")
     assert result.status == 2
-    assert "error: a.py is not changed: No such file or directory" in result.err
+    assert "error: a.py cannot be changed: No such file or directory" in result.err
     assert (folder / "b.py").read_text() == CLEARED
 
 

@@ -124,7 +124,7 @@ def examine(
 
     path = Path(script)
     if not path.is_file():
-        what = "is a folder: name the script that trains" if path.is_dir() else "does not exist"
+        what = "is a folder: pass the training script" if path.is_dir() else "does not exist"
         message = f"{script} {what}"
         raise click.UsageError(message)
     options, loaded = settings(Flags(paths=(script,), config=given["config"], isolated=given["isolated"]))
@@ -183,7 +183,7 @@ def _check_extra() -> None:
     """
     missing = [name for name in ("jinja2", "matplotlib") if importlib.util.find_spec(name) is None]
     if missing:
-        message = f"--html needs {' and '.join(missing)}: pip install 'torch-doctor[report]'"
+        message = f"--html needs {' and '.join(missing)}: run `pip install 'torch-doctor[report]'`"
         raise click.UsageError(message)
 
 

@@ -126,9 +126,9 @@ def _meant(sentence: str) -> Symptom:
         return _chosen(found, f"`{sentence}` may be:", "Which one? A number")
     close = found or near(sentence)
     if close:
-        message = f"`{sentence}` may be {_or([each.name for each in close])}: say which, in these words"
+        message = f"`{sentence}` is ambiguous: use {_or([each.name for each in close])}"
     else:
-        message = f"`{sentence}` is no symptom that is known; `torch-doctor diagnose --list` shows those that are"
+        message = f"unknown symptom `{sentence}`; `torch-doctor diagnose --list` lists the known ones"
     raise click.UsageError(message)
 
 
@@ -139,7 +139,7 @@ def _asked() -> Symptom:
         UsageError: nobody can be asked.
     """
     if not is_terminal(sys.stdin):
-        message = 'say what you see, as in `torch-doctor diagnose "the loss is nan" train.py`'
+        message = 'describe the symptom, as in `torch-doctor diagnose "the loss is nan" train.py`'
         raise click.UsageError(message)
     return _chosen(list(SYMPTOMS), "Symptoms:", "What do you see? A number, or your own words")
 

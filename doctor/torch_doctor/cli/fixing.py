@@ -60,13 +60,13 @@ def fixing(given: dict[str, Any]) -> Fixing | None:
     mends = given["fix"] or given["diff"] or given["fix_only"]
     for flag in ("show_fixes", "exit_non_zero_on_fix"):
         if given[flag] and not mends:
-            message = f"--{flag.replace('_', '-')} goes with --fix"
+            message = f"--{flag.replace('_', '-')} requires --fix, --fix-only or --diff"
             raise click.UsageError(message)
     if not mends:
         return None
     for what in ("shard", "executor"):
         if given[what]:
-            message = f"--fix does not go with --{what}"
+            message = f"--fix cannot be used with --{what}"
             raise click.UsageError(message)
     return Fixing(
         given["unsafe_fixes"], given["diff"], given["fix_only"], given["show_fixes"], given["exit_non_zero_on_fix"]

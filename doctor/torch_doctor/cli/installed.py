@@ -20,7 +20,7 @@ def installed_rules() -> tuple[Rule, ...]:
     """
     rules, problems = all_rules(), left_out()
     if not rules:
-        message = problems[0] if problems else "no package that is installed offers rules; install torch-doctor again"
+        message = problems[0] if problems else "no rules are installed; reinstall torch-doctor"
         raise click.UsageError(message)
     for problem in problems:
         click.echo(f"warning: {problem}", err=True)

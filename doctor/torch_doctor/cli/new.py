@@ -43,7 +43,7 @@ def command(code: str, name: str, into: str) -> None:
     files = dict(_files(folder, code, name))
     there = [path for path in files if (folder / path).exists()]
     if there:
-        message = f"{folder / there[0]} exists, and nothing is overwritten; choose another code or name"
+        message = f"{folder / there[0]} already exists; choose another code or name"
         raise click.UsageError(message)
     written: list[Path] = []
     try:
@@ -70,18 +70,18 @@ def _check(code: str, name: str) -> None:
         UsageError: it cannot.
     """
     if not re.fullmatch("[A-Z]+[0-9]+", code):
-        message = f"`{code}` is no code: write capital letters and a number, such as TDX101"
+        message = f"invalid code `{code}`: use capital letters followed by a number, such as TDX101"
     elif code.startswith(OWN):
-        message = f"{code}: codes that begin with {OWN} are torch-doctor's own; choose other letters, such as TDX101"
+        message = f"{code}: codes that start with {OWN} are reserved for torch-doctor; use another prefix, as in TDX101"
     elif not re.fullmatch("[a-z][a-z0-9]*(-[a-z0-9]+)*", name) or keyword.iskeyword(name):
-        message = f"`{name}` is no name of a rule: write lower-case words with hyphens between them, such as some-name"
+        message = f"invalid rule name `{name}`: use lower-case words joined by hyphens, such as some-name"
     elif len(name) > LONGEST_NAME:
-        message = f"`{name}` has {len(name)} characters; a name has at most {LONGEST_NAME}"
+        message = f"rule name `{name}` is too long: {len(name)} characters, at most {LONGEST_NAME} are allowed"
     else:
         taken = next((rule for rule in installed_rules() if code == rule.code or name == rule.name), None)
         if taken is None:
             return
-        message = f"{taken.code} {taken.name} is installed already; choose another code and name"
+        message = f"{taken.code} {taken.name} is already installed; choose another code and name"
     raise click.UsageError(message)
 
 
@@ -102,9 +102,9 @@ def _files(folder: Path, code: str, name: str) -> list[tuple[str, str]]:
         if package and (folder / path / "__init__.py").is_file():
             return list(rule_files(code, name, package, path.as_posix()))
     if package:
-        message = f"{project} offers the rules of `{package}`, and there is no such package beside it or in src"
+        message = f"{project} declares rules in `{package}`, but there is no such package next to it or in src"
     else:
-        message = f'{project} offers no rules; add [project.entry-points."{ENTRY_POINT}"] with mine = "package:rules"'
+        message = f'{project} declares no rules; add [project.entry-points."{ENTRY_POINT}"] with mine = "package:rules"'
     raise click.UsageError(message)
 
 

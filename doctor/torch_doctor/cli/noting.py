@@ -46,7 +46,7 @@ def add_noqa(report: Report, options: Options, reason: str, *, quiet: bool) -> i
         except OSError as failure:  # noqa: PERF203 - the other files are still written
             noted.errors.append(f"{noted.names[path]} cannot be written: {failure.strerror}")
     for finding in noted.left:
-        click.echo(f"{finding.site}: {finding.code} is not suppressed: no comment can be put there", err=True)
+        click.echo(f"{finding.site}: {finding.code} cannot be suppressed: there is no place for a comment", err=True)
     for error in (*report.errors, *noted.errors):
         click.echo(f"error: {error}", err=True)
     if not quiet:
@@ -96,7 +96,7 @@ def _note(file: SourceFile | None, findings: Sequence[Finding], reason: str, not
         raw = noted.after.get(file.path) or file.path.read_bytes()
         new = relined(raw, file, lines)
     except (OSError, ValueError) as error:
-        noted.errors.append(f"{file.display} is not changed: {getattr(error, 'strerror', None) or error}")
+        noted.errors.append(f"{file.display} cannot be changed: {getattr(error, 'strerror', None) or error}")
         return
     if silent:
         noted.after[file.path] = new

@@ -32,7 +32,7 @@ class Processes(click.IntRange):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
-            message = f"--probe-processes takes a number from 1 to {MOST_PROCESSES}, as in `--probe-processes 2`: not `{value}`"
+            message = f"--probe-processes takes a number from 1 to {MOST_PROCESSES}, as in `--probe-processes 2`, not `{value}`"
             raise click.UsageError(message, ctx) from None
 
 
@@ -125,20 +125,22 @@ def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context) -> 
             "probe_output",
         ):
             if given[name]:
-                message = f"--{name.replace('_', '-')} means nothing without {FLAG}"
+                message = f"--{name.replace('_', '-')} requires {FLAG}"
                 raise click.UsageError(message)
         return None
     if not paths:
-        message = f"{FLAG} runs scripts: name them, or their folder, as in `torch-doctor scan train.py {FLAG}`"
+        message = f"{FLAG} needs scripts or folders to run, as in `torch-doctor scan train.py {FLAG}`"
         raise click.UsageError(message)
     if "-" in paths:
-        message = f"- is standard input; {FLAG} runs scripts: name one, or several"
+        message = f"{FLAG} cannot run stdin (`-`): name one or more scripts"
         raise click.UsageError(message)
     if os.environ.get("PRE_COMMIT"):  # set by pre-commit for its hooks
-        message = f"{FLAG} does not run in a commit hook, which names every file of the commit: leave it out there"
+        message = (
+            f"{FLAG} is disabled in pre-commit hooks, which pass every file of the commit: remove it from the hook"
+        )
         raise click.UsageError(message)
     if (given["probe_processes"] or 1) > 1 and given["device"] == "cuda":
-        message = "--probe-processes runs on the CPU: leave out `--device cuda`"
+        message = "--probe-processes runs on the CPU: remove `--device cuda`"
         raise click.UsageError(message)
     return Probing(
         args=ctx.meta.get(SCRIPT_ARGUMENTS, ()),

@@ -1,4 +1,4 @@
-"""The files with which a rule of one's own begins: its module, its fixtures, its test, and a package where there is none."""
+"""Templates of a new rule: its module, fixtures and test, and a package if there is none."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ testpaths = ["tests"]
 """
 
 _PACKAGE = '''\
-"""More rules for torch-doctor: every module of this package may have some."""
+"""More rules for torch-doctor. Any module of this package can define rules."""
 
 from collections.abc import Iterator
 
@@ -40,12 +40,12 @@ from torch_doctor.rule import Rule, rules_in
 
 
 def rules() -> Iterator[type[Rule]]:
-    """Every rule of this package; pyproject.toml names this function."""
+    """Return all rules of this package, for its entry point."""
     return rules_in(__name__)
 '''
 
 _RULE = '''\
-"""$code: say here what is wrong."""
+"""$code: describe the bug here."""
 
 from collections.abc import Iterator
 
@@ -54,10 +54,10 @@ from torch_doctor.trace import Backward, Trace
 
 
 class $class_name(Rule):
-    """Say here in one sentence what is wrong: so far, every `backward()` is.
+    """Describe the bug in one sentence. For now, the rule reports every `backward()`.
 
     ## Why is this bad?
-    Say here what comes of it.
+    Describe the consequences here.
 
     ## Example
     ```python
@@ -77,7 +77,7 @@ class $class_name(Rule):
     ```
 
     ## When it is not reported
-    Say here what it cannot know.
+    Describe here what the rule cannot know.
     """
 
     code = "$code"
@@ -89,8 +89,8 @@ class $class_name(Rule):
         """Yield a finding for each event that shows the bug."""
         for event in trace.of(Backward):
             loss = f"`{event.name}`" if event.name else "the loss"
-            message = f"{loss} goes backward, which this rule dislikes"
-            yield self.finding(event.site, message, help="say here what to do")
+            message = f"`backward()` is called on {loss}"
+            yield self.finding(event.site, message, help="describe here what to do")
 '''
 
 _BAD = """\
@@ -117,7 +117,7 @@ with torch.no_grad():
 """
 
 _TEST = '''\
-"""The fixtures of $code, and the examples on its page."""
+"""Tests of $code: its fixtures and the examples on its page."""
 
 from pathlib import Path
 
@@ -141,7 +141,7 @@ def test_the_example_fires_and_what_to_use_instead_does_not() -> None:
 
 
 def rule_files(code: str, name: str, package: str, folder: str) -> Iterator[tuple[str, str]]:
-    """The files of a rule, by their paths in the pack; `folder` is where the modules of its `package` lie."""
+    """Yield the path and content of each file of a rule; `folder` has the modules of its `package`."""
     words = {"code": code, "name": name, "package": package}
     class_name = "".join(part.capitalize() for part in name.split("-"))
     yield f"{folder}/{name.replace('-', '_')}.py", Template(_RULE).substitute(words, class_name=class_name)
@@ -151,7 +151,7 @@ def rule_files(code: str, name: str, package: str, folder: str) -> Iterator[tupl
 
 
 def pack_files(letters: str) -> Iterator[tuple[str, str]]:
-    """The files of a pack that has no rule yet; `letters` are those that its codes begin with."""
+    """Yield the path and content of each file of a pack without rules; `letters` is the prefix of its codes."""
     package = package_of(letters)
     words = {"project": package.replace("_", "-"), "package": package, "letters": letters}
     yield "pyproject.toml", Template(_PYPROJECT).substitute(words)
@@ -159,5 +159,5 @@ def pack_files(letters: str) -> Iterator[tuple[str, str]]:
 
 
 def package_of(letters: str) -> str:
-    """The name of the package of a new pack."""
+    """Return the name of the package of a new pack."""
     return f"torch_doctor_{letters}"

@@ -143,7 +143,7 @@ def _hints(report: Report, options: scanning.Options, paths: tuple[str, ...], gi
 def _fixes_stdin(wanted: Fixing | None, options: scanning.Options) -> bool:
     """Return whether the fixed source goes to stdout, as it was read from stdin."""
     if wanted is not None and options.overlay and len(options.paths) > 1:
-        message = "--fix takes no other path beside stdin"
+        message = "--fix cannot be used with stdin and another path"
         raise click.UsageError(message)
     return wanted is not None and not wanted.diff and bool(options.overlay)
 
@@ -187,7 +187,7 @@ def _instead(
     if given["add_noqa"] is not None:
         for what, there in (("--fix", wanted), ("stdin", options.overlay)):
             if there:
-                message = f"--add-noqa does not go with {what}"
+                message = f"--add-noqa cannot be used with {what}"
                 raise click.UsageError(message)
         from torch_doctor.cli.noting import add_noqa  # noqa: PLC0415 - libcst is slow to import
 
@@ -229,11 +229,11 @@ def _executor(text: str | None, options: scanning.Options) -> str:
     if not text:
         return ""
     if not text.startswith("dask:") or text == "dask:":
-        message = f"--executor {text}: write the address of a scheduler, such as dask:tcp://10.0.0.1:8786"
+        message = f"invalid --executor `{text}`: pass the address of a scheduler, such as `dask:tcp://10.0.0.1:8786`"
         raise click.UsageError(message)
     for what, there in (("--probe", options.probe), ("--shard", options.shard), ("stdin", options.overlay)):
         if there:
-            message = f"--executor does not go with {what}"
+            message = f"--executor cannot be used with {what}"
             raise click.UsageError(message)
     return text
 
@@ -244,6 +244,6 @@ def _shard(text: str | None) -> scanning.Shard | None:
         return None
     number, _, count = text.partition("/")
     if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
-        message = f"--shard {text}: write the part and how many there are, such as 1/4"
+        message = f"invalid --shard `{text}`: pass the part and the number of parts, such as `1/4`"
         raise click.UsageError(message)
     return scanning.Shard(int(number), int(count))

@@ -123,25 +123,23 @@ def formats(asked: Sequence[str], loaded: LoadedConfig, instead: str | None = No
     for text in asked or (loaded.config.output_format or "full",):
         name, _, file = text.partition(":")
         if name not in FORMATS:
-            hint = did_you_mean(name, FORMATS) or f"; there are {', '.join(FORMATS)}"
-            message = f"{where}no output format is called `{name}`{hint}"
+            hint = did_you_mean(name, FORMATS) or f"; use one of {', '.join(FORMATS)}"
+            message = f"{where}unknown output format `{name}`{hint}"
             raise click.UsageError(message)
         chosen.append((name, Path(file) if file else None))
     if instead is not None:
         if all(path is not None for _, path in chosen):
-            message = f"--output-file {instead}: every output format has a file of its own"
+            message = f"--output-file {instead} has no report to write: every output format has its own file"
             raise click.UsageError(message)
         rest = sum(path is None for _, path in chosen)
         chosen = [(name, path or (Path(instead) if rest == 1 else None)) for name, path in chosen]
     written = [path.absolute() for _, path in chosen if path is not None]
     for path in written:
         if written.count(path) > 1:
-            message = f"two output formats go to the file `{path.name}`; give each its own"
+            message = f"two output formats write to `{path.name}`; give each its own file"
             raise click.UsageError(message)
     if sum(file is None for _, file in chosen) > 1:
-        message = (
-            "only one output format can go to stdout; give the others a file: `--output-format sarif:report.sarif`"
-        )
+        message = "only one output format can be written to stdout; give the others a file: `--output-format sarif:report.sarif`"
         raise click.UsageError(message)
     return chosen
 
@@ -157,10 +155,10 @@ def _working_directory() -> Path:
 def _paths(flags: Flags) -> tuple[dict[Path, bytes], dict[Path, str], tuple[Path, ...]]:
     given = list(flags.paths) or ([STDIN] if flags.stdin_filename else ["."])
     if "" in given:
-        message = "a path is empty; write `.` for the working directory"
+        message = "empty path; use `.` for the current folder"
         raise click.UsageError(message)
     if flags.stdin_filename and STDIN not in given:
-        message = f"--stdin-filename names the source on stdin, which is read as `-`, and not `{given[0]}`"
+        message = f"--stdin-filename requires `-` as the path, not `{given[0]}`"
         raise click.UsageError(message)
     overlay: dict[Path, bytes] = {}
     names: dict[Path, str] = {}
@@ -180,7 +178,7 @@ def _paths(flags: Flags) -> tuple[dict[Path, bytes], dict[Path, str], tuple[Path
 def _stdin() -> bytes:
     stdin: Any = sys.stdin
     if stdin is None:
-        message = "stdin is closed: there is no source to read"
+        message = "stdin is closed; no source can be read"
         raise click.UsageError(message)
     raw: bytes = stdin.buffer.read()
     return raw
@@ -189,10 +187,10 @@ def _stdin() -> bytes:
 def _config(flags: Flags, paths: Sequence[Path]) -> LoadedConfig:
     files = [text for text in flags.config if _is_file(text)]
     if len(files) > 1:
-        message = f"--config names two files, {files[0]} and {files[1]}: let one `extend` the other"
+        message = f"--config takes one file, not {files[0]} and {files[1]}: let one `extend` the other"
         raise click.UsageError(message)
     if flags.isolated and files:
-        message = f"--isolated uses no configuration file, and --config names {files[0]}"
+        message = f"--isolated cannot be used with --config {files[0]}"
         raise click.UsageError(message)
     try:
         if flags.isolated:

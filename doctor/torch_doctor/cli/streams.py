@@ -52,7 +52,7 @@ def write(text: str, *, colours: bool = False) -> None:
     """
     stdout: Any = sys.stdout
     if stdout is None:
-        message = "stdout is closed: there is nowhere to report to"
+        message = "stdout is closed; no report can be written"
         raise click.ClickException(message)
     if isinstance(stdout, io.TextIOWrapper):
         stdout.reconfigure(encoding=None if stdout.isatty() else "utf-8", errors="backslashreplace")
@@ -73,7 +73,7 @@ def write_bytes(content: bytes) -> None:
     """
     stdout: Any = sys.stdout
     if stdout is None:
-        message = "stdout is closed: there is nowhere to write to"
+        message = "stdout is closed; no source can be written"
         raise click.ClickException(message)
     try:
         stdout.flush()

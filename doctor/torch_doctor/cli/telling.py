@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def show_outputs(report: Report) -> None:
     """Print what the scripts that were probed printed."""
     for name, output in report.outputs.items():
-        click.echo(f"--- what {name} printed", err=True)
+        click.echo(f"--- output of {name}", err=True)
         click.echo(output, err=True, nl=not output.endswith("\n"))
         click.echo("---", err=True)
 

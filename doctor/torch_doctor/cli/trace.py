@@ -35,7 +35,7 @@ def command(ctx: click.Context, /, file: str, output_format: str, color: str, **
     the events of the run are printed, too.
     """
     if os.path.isdir(file):  # noqa: PTH112 - never raises
-        message = f"{file} is a folder; `torch-doctor trace` reads one file"
+        message = f"{file} is a folder; `torch-doctor trace` takes one file"
         raise click.UsageError(message)
     run = probing(given, (file,), ctx)
     options, loaded = settings(Flags(paths=(file,)))
@@ -49,7 +49,7 @@ def command(ctx: click.Context, /, file: str, output_format: str, color: str, **
         text = render(found, report.sources, look)
         write(text, colours=look.paint.colours)
         if not text and not report.errors:
-            report.warnings.append(f"{file}: nothing that trains or evaluates a model was seen")
+            report.warnings.append(f"{file}: no code that trains or evaluates a model found")
     paint = Paint(wants_colours(color, sys.stderr))
     if given["probe_output"]:
         click.echo("".join(report.outputs.values()), err=True)

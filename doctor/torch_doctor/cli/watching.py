@@ -31,11 +31,11 @@ def watch(scan: Callable[[], int], paths: Sequence[str], *, quiet: bool) -> int:
         UsageError: watchfiles is not installed, a path is not there, or source is read from stdin.
     """
     if find_spec("watchfiles") is None:
-        message = "watchfiles is not installed: `pip install 'torch-doctor[watch]'` brings what --watch needs"
+        message = "--watch needs watchfiles: run `pip install 'torch-doctor[watch]'`"
         raise click.UsageError(message)
     for path in paths:
         if not os.path.exists(path):  # noqa: PTH110 - never raises
-            message = "--watch does not go with stdin" if path == "-" else f"--watch {path}: it does not exist"
+            message = "--watch cannot be used with stdin" if path == "-" else f"--watch {path}: it does not exist"
             raise click.UsageError(message)
     try:
         for first in _changes(paths):
@@ -44,7 +44,7 @@ def watch(scan: Callable[[], int], paths: Sequence[str], *, quiet: bool) -> int:
             if not _scanned(scan, first=first):
                 break
             if not quiet:
-                click.echo("Watching for changes; Ctrl-C ends.", err=True)
+                click.echo("Watching for changes. Press Ctrl-C to stop.", err=True)
     except KeyboardInterrupt:
         pass
     return INTERRUPTED

@@ -44,7 +44,7 @@ class Silencing:
             return
         comments = self.comments_of(file)
         named = [(comment.row, name) for comment in comments.all() if comment.ours for name in comment.selectors]
-        unknown = [(row, f"no rule is called `{name}`") for row, name in named if not self.is_known(name)]
+        unknown = [(row, f"unknown rule `{name}`") for row, name in named if not self.is_known(name)]
         if self._tells:
             unknown = []  # there is a rule for that
         for row, why in sorted(comments.misspelt + unknown):

@@ -160,14 +160,14 @@ def test_levels_of_a_shared_file_and_of_options_are_merged(run: Run, write: Call
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ("levels.TDR777 = 'error'", "levels: no rule is called `TDR777`"),
+        ("levels.TDR777 = 'error'", "levels: unknown rule `TDR777`"),
         ("levels.missing-zero-gard = 'error'", "did you mean `missing-zero-grad`?"),
         (
             "levels.TDR101 = 'fatal'",
             "`levels.TDR101` must be one of `advice`, `error`, `warning`, for example `levels = ",
         ),
         ("levels = 'error'", "`levels` must be a table of levels, for example `levels = { TDR305 = "),
-        ("fixable = ['TDR777']", "fixable: no rule is called `TDR777`"),
+        ("fixable = ['TDR777']", "fixable: unknown rule `TDR777`"),
         ("extend-safe-fixes = ['missing-zero-gard']", "did you mean `missing-zero-grad`?"),
     ],
 )

@@ -1,10 +1,11 @@
-"""The workflows: GitHub accepts them, and they run what a release stands on."""
+"""The workflows and the changelog: GitHub accepts the workflows, and they build and describe a release."""
 
 from __future__ import annotations
 
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 
 
@@ -57,8 +59,53 @@ def test_the_tag_is_compared_with_the_version() -> None:
     from torch_doctor import __version__  # noqa: PLC0415 - the name is the point
 
     (command,) = [
-        step["run"] for step in job("publish", "build")["steps"] if "TAG" in step.get("env", {}) and "run" in step
+        step["run"] for step in job("publish", "build")["steps"] if step.get("name") == "The tag is the version"
     ]
     for tag, status in ((f"v{__version__}", 0), ("v0.0.0", 1)):
         environment = {"TAG": tag, "PATH": "/usr/bin:/bin"}
         assert subprocess.run(["bash", "-c", command], cwd=ROOT, env=environment, check=False).returncode == status
+
+
+def notes(version: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([ROOT / ".ci/notes", version], capture_output=True, text=True, check=False)
+
+
+def test_the_notes_of_a_release_are_its_section_of_the_changelog() -> None:
+    (section,) = re.findall(r"^## \[0\.1\.0\].*\n((?:(?!## ).*\n)*)", CHANGELOG, flags=re.MULTILINE)
+    assert "torch-doctor scan" in section
+    for version in ("0.1.0", "v0.1.0"):
+        done = notes(version)
+        assert (done.returncode, done.stdout.strip()) == (0, section.strip())
+
+
+def test_a_release_without_a_section_in_the_changelog_stops_before_it_is_published() -> None:
+    done = notes("v99.0.0")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "CHANGELOG.md has nothing about 99.0.0\n")
+    steps = [step.get("run", "") for step in job("publish", "build")["steps"]]
+    assert '.ci/notes "$TAG"' in steps
+    assert ".ci/packages dist" in steps
+    assert (job("publish", "publish")["needs"], job("publish", "notes")["needs"]) == ("build", "publish")
+
+
+def test_the_notes_become_the_text_of_the_release() -> None:
+    written = job("publish", "notes")
+    assert written["permissions"] == {"contents": "write"}
+    assert written["steps"][-1]["run"] == '.ci/notes "$TAG" > notes.md && gh release edit "$TAG" --notes-file notes.md'
+
+
+def test_the_changelog_starts_with_what_is_unreleased_and_is_short() -> None:
+    from torch_doctor import __version__  # noqa: PLC0415 - the name is the point
+
+    headings = re.findall(r"^## \[(.*?)\]", CHANGELOG, flags=re.MULTILINE)
+    assert headings[:2] == ["Unreleased", __version__]
+    assert len(CHANGELOG.partition("## [0.1.0]")[2].splitlines()) <= 30
+
+
+def test_every_action_has_one_version_everywhere() -> None:
+    files = [*WORKFLOWS, ROOT / "action.yml", *ROOT.glob("*.md"), *(ROOT / "docs/pages").glob("**/*.md")]
+    found = defaultdict(set)
+    for path in files:
+        for action, version in re.findall(r"uses: ([\w./-]+)@(\S+)", path.read_text(encoding="utf-8")):
+            found[action].add(version)
+    assert "actions/checkout" in found
+    assert {action: versions for action, versions in found.items() if len(versions) > 1} == {}

@@ -1,3 +1,3 @@
-"""torch-doctor: finds the bugs in PyTorch training scripts that no exception reports."""
+"""torch-doctor: finds bugs in PyTorch training scripts that raise no exception."""
 
 __version__ = "0.1.0"

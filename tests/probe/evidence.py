@@ -91,9 +91,9 @@ BETWEEN = "the values lay between {} and {}"
 RAISED = [Claim("torch said: {…}", always, never), Claim("torch refused: {…}", always, never)]
 GRAPHS = [
     Claim("{} graphs? alive after {} steps?{…}", several, never),
-    Claim("of {} graphs? kept, {} (?:is|are) alive a pass later", lambda kept, alive: 0 < alive < kept, never),
-    Claim("of {} graphs? kept, none is alive a pass later", never, some),
-    Claim("kept {} times?, never with a graph", never, some),
+    Claim("of {} graphs? stored, {} (?:is|are) alive one iteration later", lambda kept, alive: 0 < alive < kept, never),
+    Claim("of {} graphs? stored, none is alive one iteration later", never, some),
+    Claim("stored {} times?, never with a graph", never, some),
 ]
 CONTAINED = [
     Claim("the optimizer gets none of them: {…}", always, never),
@@ -117,7 +117,7 @@ CLAIMS: dict[str, list[Claim]] = {
     "TDR103": [Claim(HAD_GRADIENTS, none, some)],
     "TDR104": [
         Claim(
-            "{} backward pass(?:es)?, {} steps? of its optimizer",
+            "{} backward pass(?:es)?, {} steps? of the optimizer",
             lambda passes, steps: passes > 1 and not steps,
             lambda passes, steps: passes > 0 and steps > 0,
         )
@@ -133,16 +133,16 @@ CLAIMS: dict[str, list[Claim]] = {
     ],
     "TDR108": [Claim("{} of {} calls? come between a backward pass and its step", not_all_of, all_of)],
     "TDR109": [Claim("{} of {} calls? follow the scaler's protocol", not_all_of, all_of)],
-    "TDR110": [Claim("the optimizer had stepped {} times? when the scheduler did", none, some)],
+    "TDR110": [Claim("the optimizer had stepped {} times? before the scheduler did", none, some)],
     "TDR111": [
         Claim("the line ran {} times? and called nothing", some, never),
-        Claim("the line ran {} times?, and what it names is no method", never, some),
+        Claim("the line ran {} times?, and the name is not such a method", never, some),
     ],
     "TDR112": [Claim("{} of {} evaluation batch(?:es)? update the model", some, none)],
     "TDR113": [
-        Claim("{} of {} training batches run with autograd off", some, none),
+        Claim("{} of {} training batches run with autograd disabled", some, none),
         Claim(
-            "{} calls? with autograd off, and {} steps? without a gradient",
+            "{} calls? with autograd disabled, and {} steps? without a gradient",
             lambda calls, steps: calls > 0 and steps > 0,
             never,
         ),
@@ -150,55 +150,55 @@ CLAIMS: dict[str, list[Claim]] = {
     "TDR114": [Claim("{} of {} modules? with gradients are in no optimizer", some, always)],
     "TDR115": [
         Claim("{} of {} backward pass(?:es)? reach no parameter", some, none),
-        Claim("`backward\\(\\)` refuses a loss without a graph", always, never),
+        Claim("`backward\\(\\)` raises an error: the loss has no graph", always, never),
         Claim("{} of {} backward pass(?:es)? gave it a gradient", none, some),
     ],
     "TDR116": [
-        Claim("`backward\\(\\)` refuses a loss of {} numbers?", lambda numbers: numbers != 1, never),
-        Claim("{} backward pass(?:es)? went through", never, some),
+        Claim("`backward\\(\\)` raises an error for a loss of {} values?", lambda numbers: numbers != 1, never),
+        Claim("{} backward pass(?:es)? succeeded", never, some),
     ],
     "TDR117": [
-        Claim("set {} times?, and `requires_grad` stays what it was", some, never),
+        Claim("set {} times?, but `requires_grad` did not change", some, never),
         Claim("set {} times?, on an object that reads it", never, some),
     ],
     "TDR118": [Claim("{} parameters? without a gradient in {} backward pass(?:es)?", some, never)],
-    "TDR119": [Claim("{} of {} parameter tensors? moved in {} steps?", not_all_of, never)],
-    "TDR120": [Claim("{…} first seen in the {…} after {} updates?", always, never)],
+    "TDR119": [Claim("{} of {} parameter tensors? changed in {} steps?", not_all_of, never)],
+    "TDR120": [Claim("{…} first seen in the {…} after {} optimizer steps?", always, never)],
     "TDR121": [
         Claim(
             "the gradient norm grows from {} to {} in {} backward passes", lambda first, last, _: last > first, never
         ),
         Claim(
-            "the first layers' gradient norm is at most {} of the last one's in {} backward passes",
+            "the first layers' gradient norm is at most {} of the last layer's in {} backward passes",
             lambda most, _: most < NEAR_ONE,
             never,
         ),
     ],
     "TDR122": [
-        Claim("built {} times?, for {} sets? of parameters", lambda built, sets: built > sets, always),
-        Claim("built {} times?", several, always),
+        Claim("created {} times?, for {} sets? of parameters", lambda built, sets: built > sets, always),
+        Claim("created {} times?", several, always),
     ],
     "TDR124": [
         Claim("it returned {} gradients? for {} inputs?", differ, never),
-        Claim("`backward` and differences of `forward` give {} and {}", differ, never),
-        Claim("{} calls? on a copy stayed in memory when nothing used the result", some, never),
+        Claim("`backward` and finite differences of `forward` give {} and {}", differ, never),
+        Claim("{} calls? on a copy stayed in memory after the results were discarded", some, never),
         Claim("{} gradients? compared: none is wrong", never, some),
     ],
     "TDR123": [
-        Claim("it steps {…}, and gets the score {} {…}", always, always),
-        Claim("it steps {…}, an epoch has {} batch(?:es)?, and the schedule {} steps?", several, always),
+        Claim("it steps {…} and gets the score {} {…}", always, always),
+        Claim("it steps {…}, an epoch has {} batch(?:es)?, and the schedule has {} steps?", several, always),
     ],
     "TDR125": [
-        Claim("{} of {} frozen batch norms? changed in one forward, no frozen weight did", some, none),
-        Claim("{} of {} frozen tensors? moved in {} steps?", some, none),
+        Claim("{} of {} frozen batch norms? changed in one forward pass, but no frozen weight", some, none),
+        Claim("{} of {} frozen tensors? changed in {} steps?", some, none),
     ],
     "TDR126": [
         Claim(
-            "{} of {} adapter tensors? and {} of {} others moved",
+            "{} of {} adapter tensors? and {} of {} others changed",
             lambda own, all_own, base, _: base > 0 or own < all_own,
             lambda own, _, base, __: own > 0 == base,
         ),
-        Claim("`backward\\(\\)` refuses the loss: no weight of the model is behind it", always, never),
+        Claim("`backward\\(\\)` raises an error: the loss depends on no weight of the model", always, never),
     ],
     "TDR201": [Claim("{} of {} losses got {…}", some, none), Claim(BETWEEN, lies_in_unit, always)],
     "TDR202": [Claim("{} of {} losses got {…}", some, none), Claim(BETWEEN, lambda _, high: high <= 0, always)],
@@ -338,10 +338,10 @@ CLAIMS: dict[str, list[Claim]] = {
     ],
     "TDR501": GRAPHS,
     "TDR502": GRAPHS,
-    "TDR503": [Claim("{} graphs? kept, {} of them gone through again", lambda kept, again: again < kept, always)],
+    "TDR503": [Claim("{} graphs? retained, {} of them used again", lambda kept, again: again < kept, always)],
     "TDR504": [
         Claim("the graph of one loss goes back through {} batch(?:es)?", several, never),
-        Claim("torch refuses at batch {}: {…}", several, never),
+        Claim("torch raises an error at batch {}: {…}", several, never),
     ],
     "TDR505": [
         Claim("logged with its graph in {} calls? of the run", some, never),
@@ -432,11 +432,11 @@ CLAIMS: dict[str, list[Claim]] = {
     ],
     "TDR814": RANKS,
     "TDR901": [
-        Claim("{} steps? taken, and nothing was seeded", some, never),
+        Claim("{} steps? taken, but nothing was seeded", some, never),
         Claim("`{…}` is called", never, always),
     ],
     "TDR903": [Claim("on in {} of {} backward pass(?:es)?", some, none)],
-    "TDR905": [Claim("read {} times? in the steps that were run", some, none)],
+    "TDR905": [Claim("read {} times? in the executed steps", some, none)],
 }
 
 

@@ -21,10 +21,10 @@ def test_what_confirms_is_written_down_for_each_rule_that_reads_runs() -> None:
 @pytest.mark.parametrize(
     ("code", "verdict", "claim"),
     [
-        ("TDR104", Verdict.CONFIRMED, "6 backward passes, 2 steps of its optimizer"),
+        ("TDR104", Verdict.CONFIRMED, "6 backward passes, 2 steps of the optimizer"),
         ("TDR401", Verdict.CONFIRMED, "the same batch gave 0.333 and 0.333"),
         ("TDR305", Verdict.CONFIRMED, "called 4 times by name, past 0 hooks"),
-        ("TDR501", Verdict.CONFIRMED, "of 2 graphs kept, none is alive a pass later"),
+        ("TDR501", Verdict.CONFIRMED, "of 2 graphs stored, none is alive one iteration later"),
         ("TDR105", Verdict.REFUTED, "0 of the first 3 steps had a gradient to apply"),
         ("TDR405", Verdict.CONFIRMED, "1,024 rows in batches of 32: the last one has 32"),
         ("TDR602", Verdict.REFUTED, "3 optimizer steps changed these tensors after they were stored"),
@@ -39,11 +39,11 @@ def test_evidence_that_says_otherwise_is_named(code: str, verdict: Verdict, clai
 @pytest.mark.parametrize(
     ("code", "verdict", "claim"),
     [
-        ("TDR104", Verdict.CONFIRMED, "1,200 backward passes, 0 steps of its optimizer"),
+        ("TDR104", Verdict.CONFIRMED, "1,200 backward passes, 0 steps of the optimizer"),
         ("TDR401", Verdict.CONFIRMED, "the same batch gave -0.333 and 1.2e-05"),
         ("TDR501", Verdict.CONFIRMED, "3 graphs alive after 3 steps, 6.2 MB each"),
-        ("TDR501", Verdict.REFUTED, "of 2 graphs kept, none is alive a pass later"),
-        ("TDR115", Verdict.CONFIRMED, "`backward()` refuses a loss without a graph"),
+        ("TDR501", Verdict.REFUTED, "of 2 graphs stored, none is alive one iteration later"),
+        ("TDR115", Verdict.CONFIRMED, "`backward()` raises an error: the loss has no graph"),
         ("TDR103", Verdict.UNDECIDED, "nobody knows what this is"),
     ],
 )

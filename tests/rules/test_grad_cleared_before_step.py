@@ -18,7 +18,7 @@ def test_clearing_between_backward_and_step(script: Script) -> None:
         script.zero_grad(optimizer)
         script.step(optimizer)
     [finding] = script.findings(GradClearedBeforeStep)
-    assert finding.message == "the gradients of `loss` are cleared before `optimizer.step()` applies them"
+    assert finding.message == "gradients of `loss` are cleared before `optimizer.step()`, so nothing is applied"
     assert script.found(GradClearedBeforeStep) == CLEARED
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     ("name", "of", "consequence"),
     [
         ("optimizer.step", "optimizer", "no parameter is updated"),
-        ("optimizer.zero_grad", "optimizer", "the gradients of all batches add up"),
+        ("optimizer.zero_grad", "optimizer", "gradients accumulate over all batches"),
         ("loss.backward", "tensor", "no gradient is computed"),
         ("model.eval", "module", "the model stays in training mode"),
         ("model.train", "module", "the model stays in evaluation mode"),
@@ -27,7 +27,7 @@ def test_the_consequence_is_named(script: Script, name: str, of: str, consequenc
     for _ in script.loop():
         script.not_called(name, of)
     [finding] = script.findings(MethodNotCalled)
-    assert finding.message == f"`{name}` is named but not called: {consequence}"
+    assert finding.message == f"`{name}` is missing its parentheses: {consequence}"
     assert finding.help == "add the parentheses"
     assert script.found(MethodNotCalled) == [name]
 
@@ -46,4 +46,4 @@ def test_long_names_are_cut_so_that_the_message_stays_short(script: Script) -> N
     )
     [finding] = script.findings(MethodNotCalled)
     assert len(finding.message) == 100
-    assert finding.message.endswith("zero_grad` is named but not called: the gradients of all batches add up")
+    assert finding.message.endswith("zero_grad` is missing its parentheses: gradients accumulate over all batches")

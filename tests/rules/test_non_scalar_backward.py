@@ -24,7 +24,7 @@ def test_a_loss_with_a_number_for_every_sample_is_reported(script: Script) -> No
     event = backward(script, scalar=False)
     [finding] = script.findings(NonScalarBackward)
     assert finding.site == event.site
-    assert "has one number per sample" in finding.message
+    assert "has one value per sample" in finding.message
 
 
 @pytest.mark.parametrize("scalar", [True, None])

@@ -27,6 +27,7 @@ def test_text_without_names_is_cut_at_its_end() -> None:
 def test_the_owner_of_a_method() -> None:
     assert owner("loss.backward()", "backward", "loss") == "loss"
     assert owner("self.optimizer", "step", "optimizer") == "self.optimizer"
+    assert owner("model(x).mean()", "backward", "loss") == "model(x).mean()"
     assert owner("", "step", "optimizer") == "optimizer"
 
 
@@ -43,8 +44,8 @@ def test_what_the_source_gives_no_name_stands_without_backticks() -> None:
     [
         ("loss", "add the number: `loss.item()`"),
         ("self.losses[0]", "add the number: `self.losses[0].item()`"),
-        ("loss * n", "add the number, which `.item()` gives"),
-        (named("", "a loss"), "add the number, which `.item()` gives"),
+        ("loss * n", "add the number: `.item()`"),
+        (named("", "a loss"), "add the number: `.item()`"),
     ],
 )
 def test_a_method_is_put_behind_a_name_and_behind_nothing_else(name: str, remedy: str) -> None:

@@ -1,4 +1,4 @@
-"""TDR502: a container that keeps every graph."""
+"""TDR502: a container retains every graph."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ if TYPE_CHECKING:
 
 
 class GraphKeptInContainer(Rule):
-    """Tensors with their graphs are collected over batches.
+    """A container collects tensors together with their autograd graphs, batch after batch.
 
     ## Why is this bad?
-    A tensor that came out of the model holds the graph that made it, with all activations that were not freed. A list
-    of losses or outputs keeps one graph for every batch: memory grows with every step, for numbers that are only
-    plotted.
+    A tensor that the model computed holds its graph, with all activations that were not freed. A list of losses or
+    outputs retains one graph for every batch: memory grows with every step, often for numbers that are only plotted.
 
     ## Example
     ```python
@@ -67,13 +66,18 @@ class GraphKeptInContainer(Rule):
     ```
 
     ## How the probe confirms it
-    A sentinel in the graph of an early value is still alive several steps later; after `.item()` or `.detach()` it
-    dies.
+    The probe puts a sentinel into the graph of an early value. With the bug, it is still alive several steps later;
+    after `.item()` or `.detach()` it is freed.
 
     ## When it is not reported
-    When what is collected goes backward (returns of an episode, losses of a window), when it is gone with the update, when
-    the loop empties the container, be it now and then, or it drops old values (`deque(maxlen=...)`), and for numbers,
-    detached values and values under `no_grad`. What one container gets in one loop is told once.
+    - The collected values are used in a backward pass (returns of an episode, losses of a window).
+    - The values are discarded with the update.
+    - The loop empties the container, even if only now and then, or the container drops old values
+      (`deque(maxlen=...)`).
+    - The values are numbers or detached, or were computed under `no_grad`.
+
+
+    Several values that one container collects in one loop are reported once.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory
@@ -84,7 +88,7 @@ class GraphKeptInContainer(Rule):
     name = "graph-kept-in-container"
     level = Level.ERROR
     witness = "SP"
-    shown_by = "second batch of which something is kept here"
+    shown_by = "second batch that stores a value here"
     fix = Fix.SAFE
     fix_changes = frozenset[Figure]()
     only_confirms = True  # a run that ends before the holder is emptied looks the same
@@ -109,12 +113,12 @@ class GraphKeptInContainer(Rule):
         return self.finding(
             kept.site,
             message(
-                "`{holder}` keeps " + value + ": memory grows with every batch",
+                "`{holder}` stores " + value + ": memory grows with every batch",
                 holder=kept.holder,
                 value=kept.value.name,
             ),
-            help=with_method("keep the value without its graph", kept.value.name, "detach")
-            + ", or keep its number (`.item()`)" * (kept.value.scalar is True),
+            help=with_method("store the value without its graph", kept.value.name, "detach")
+            + ", or its number: `.item()`" * (kept.value.scalar is True),
             trail=growth(trace, kept),
             cause=in_one_loop(kept),
             edits=[Wrap(kept.site, number, expected=kept.value.name)] if kept.value.name else [],

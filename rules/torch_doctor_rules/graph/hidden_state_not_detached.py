@@ -1,4 +1,4 @@
-"""TDR504: a recurrent state takes the graph of all batches with it."""
+"""TDR504: a recurrent state carries the graph of all earlier batches."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ PARTS = {"LSTM": True, "GRU": False, "RNN": False}
 
 
 class HiddenStateNotDetached(Rule):
-    """A recurrent state is carried over batches with its graph.
+    """A recurrent state is carried from batch to batch together with its autograd graph.
 
     ## Why is this bad?
-    The loss of the second batch goes backward through the first one again: torch refuses, because that graph is freed.
-    Where `retain_graph=True` hides that, every step goes through all batches before it, slower each time, until torch
-    refuses because a step has changed the parameters since.
+    The loss of the second batch goes backward through the first batch again. torch raises an error, because that graph
+    has been freed. If `retain_graph=True` hides the error, every step goes back through all earlier batches, slower
+    each time, until torch raises an error because a step has changed the parameters.
 
     ## Example
     ```python
@@ -65,15 +65,17 @@ class HiddenStateNotDetached(Rule):
     ```
 
     ## Fix safety
-    The fix is unsafe: gradients no longer reach the batches before. It detaches the state before the call that takes and
-    returns it, and no longer retains the graph.
+    The fix is unsafe: gradients no longer reach earlier batches. It detaches the state before the call that takes and
+    returns it, and removes `retain_graph=True`.
 
     ## How the probe confirms it
-    The graph behind the loss of a batch holds the forward of an earlier batch, or torch refuses to go through it again.
+    The graph behind the loss of a batch contains the forward pass of an earlier batch, or torch refuses to go through
+    it again.
 
     ## When it is not reported
-    When the state is detached, also in a function that does it for tuples, when it begins anew with each batch, and when
-    several passes of a loop make one loss on purpose.
+    - The state is detached, possibly by a function that does so for tuples.
+    - The state is reset for each batch.
+    - Several iterations of a loop contribute to one loss on purpose.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html
@@ -85,7 +87,7 @@ class HiddenStateNotDetached(Rule):
     level = Level.ERROR
     witness = "SP"
     voided_by = frozenset({"inside"})
-    shown_by = "second batch that went backward"
+    shown_by = "second batch with a backward pass"
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.GRADIENTS, Figure.UPDATES})
     only_confirms = True
@@ -111,15 +113,17 @@ class HiddenStateNotDetached(Rule):
         if not last and _refused(trace) and trace.run is not None:
             passes = len(at(trace, finding.site, Forward))
             yield fact(
-                f"torch refuses at batch {passes}: {trace.run.end.exception.partition('. ')[0][:90]}", passes, "batches"
+                f"torch raises an error at batch {passes}: {trace.run.end.exception.partition('. ')[0][:90]}",
+                passes,
+                "batches",
             )
 
     def _report(self, forward: Forward, later: Backward) -> Finding:
-        text = "the state that `{name}` returns takes the graph of this batch into the next one"
+        text = "the state of `{name}` carries this batch's graph into the next: `backward()` fails or slows down"
         return self.finding(
             forward.site,
             message(text, name=forward.name),
-            help="`.detach()` the state before the next batch",
+            help="call `.detach()` on the state before the next batch",
             trail=[Step(later.site, "the next batch's backward pass goes through it again")],
             edits=[
                 Detach(forward.site, PARTS.get(forward.class_name.rpartition(".")[2])),

@@ -1,4 +1,4 @@
-"""TDR501: a running sum that keeps every graph."""
+"""TDR501: a running sum retains every graph."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class LossAccumulatedWithGraph(Rule):
-    """A running sum adds up losses with their graphs.
+    """A running sum adds up losses together with their autograd graphs.
 
     ## Why is this bad?
     `total += loss` does not add a number: it adds a node to a graph that reaches back to the first batch. Memory grows
-    with every step, until the process is killed or CUDA is out of memory, far away from this line. A moving average does the
-    same: `average = 0.9 * average + 0.1 * loss` forgets the numbers, but not their graphs.
+    with every step, until the process is killed or CUDA runs out of memory, far away from this line. A moving average
+    has the same problem: `average = 0.9 * average + 0.1 * loss` forgets the numbers, but not their graphs.
 
     ## Example
     ```python
@@ -67,13 +67,18 @@ class LossAccumulatedWithGraph(Rule):
     ```
 
     ## How the probe confirms it
-    A sentinel in the graph of an early loss is still alive several steps later; after `.item()` or `.detach()` it
-    dies.
+    The probe puts a sentinel into the graph of an early loss. With the bug, it is still alive several steps later;
+    after `.item()` or `.detach()` it is freed.
 
     ## When it is not reported
-    When the sum goes backward itself, when the value is a number or detached (also in the function that returned it),
-    under `no_grad`, when the loop sets the sum to something else now and then, and when the sum goes where someone may
-    still call `backward()` on it. A state that a module gets back is no sum (TDR504). What one sum gets in one loop is told once.
+    - `backward()` is called on the sum itself.
+    - The value is a number or detached, possibly by the function that returns it, or was computed under `no_grad`.
+    - The loop sets the sum to something else now and then.
+    - The sum is passed to code that may still call `backward()` on it.
+    - The value is a recurrent state that goes back into a module (TDR504).
+
+
+    Several additions to one sum in one loop are reported once.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory
@@ -84,7 +89,7 @@ class LossAccumulatedWithGraph(Rule):
     name = "loss-accumulated-with-graph"
     level = Level.ERROR
     witness = "SP"
-    shown_by = "second batch of which something is kept here"
+    shown_by = "second batch that stores a value here"
     fix = Fix.SAFE
     fix_changes = frozenset[Figure]()
     only_confirms = True  # a run that ends before the holder is emptied looks the same
@@ -96,7 +101,7 @@ class LossAccumulatedWithGraph(Rule):
             yield self.finding(
                 kept.site,
                 message(
-                    "`{holder}` adds up `{value}` with its graph: memory grows with every batch",
+                    "`{holder}` accumulates `{value}` with its graph: memory grows with every batch",
                     holder=kept.holder,
                     value=name,
                 ),

@@ -1,4 +1,4 @@
-"""TDR506: something keeps a graph of every step."""
+"""TDR506: an object retains the graph of every step."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class MemoryGrowsPerStep(Rule):
-    """The graph of every step stays alive, so that memory grows until there is none.
+    """The graph of every step stays alive, so memory grows until it runs out.
 
     ## Why is this bad?
-    Every result that requires gradients hangs on the graph that made it. A loss, an output or anything computed from them
-    that is stored with its graph keeps the activations and nodes of its step: the run needs more memory with every batch
-    and dies after hours, on the GPU first.
+    A result that requires gradients holds the graph that created it. A loss, an output or any value computed from them
+    that is stored with its graph retains the activations and nodes of its step. The run needs more memory with every
+    batch and fails after hours, first on the GPU.
 
     ## Example
     ```python
@@ -58,13 +58,16 @@ class MemoryGrowsPerStep(Rule):
     ```
 
     ## How the probe confirms it
-    Every output and every loss gets a mark that lives as long as its graph. When of all passes, five at least, some mark is
-    alive, what holds the oldest one is looked up, and the lines of the next pass are followed until one puts something in.
+    The probe attaches a marker to every output and every loss; it lives as long as their graph. If each of at least
+    five passes has a marker that is still alive, the probe looks up the object that holds the oldest one. It then
+    traces the lines of the next pass until one of them adds to that object.
 
     ## When it is not reported
-    When any pass was let go of, when what holds the graphs drops old values (`deque(maxlen=...)`, `pop`, a slice) or is set
-    back under a condition, when nobody can be named who holds them, and where TDR501, TDR502 or TDR504 say the same with
-    more detail.
+    - The graph of any pass was freed.
+    - The object that holds the graphs drops old values (`deque(maxlen=...)`, `pop`, a slice), or is reset under a
+      condition.
+    - The object that holds the graphs cannot be identified.
+    - TDR501, TDR502, TDR504 or TDR505 reports the same with more detail.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory
@@ -83,9 +86,9 @@ class MemoryGrowsPerStep(Rule):
             yield self.finding(
                 grew.site,
                 message(
-                    "`{holder}` keeps the graph of every step: memory grows until there is none", holder=grew.holder
+                    "`{holder}` retains the graph of every step: memory grows until it runs out", holder=grew.holder
                 ),
-                help="keep the number (`.item()`) or the detached value (`.detach()`)",
+                help="store the number (`.item()`) or the detached value (`.detach()`)",
             )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:

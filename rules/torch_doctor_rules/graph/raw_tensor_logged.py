@@ -1,4 +1,4 @@
-"""TDR505: a sink that wants numbers gets tensors with their graphs."""
+"""TDR505: a logger that expects numbers receives tensors with their graphs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ GROWN = 4  # calls after which a sum that keeps its graphs is told as such
 
 
 class RawTensorLogged(Rule):
-    """A log that wants numbers gets the loss tensor, with its graph.
+    """A logger that expects numbers receives the loss tensor with its graph.
 
     ## Why is this bad?
-    A progress bar makes a text of whatever is no number and shows `tensor(0.6931, grad_fn=<MeanBackward0>)`; MLflow's
-    metrics are floats; a meter that adds up what it gets adds up graphs, and memory grows with every batch.
+    A progress bar converts non-numbers to text and shows `tensor(0.6931, grad_fn=<MeanBackward0>)`. MLflow's metrics
+    must be floats. A meter that sums up its inputs accumulates graphs, and memory grows with every batch.
 
     ## Example
     ```python
@@ -72,11 +72,13 @@ class RawTensorLogged(Rule):
     ```
 
     ## How the probe confirms it
-    What the call is given is a tensor, and a graph hangs on it; a number, or a tensor without one, refutes it.
+    The argument of the call is a tensor with a graph. A number, or a tensor without a graph, refutes the finding.
 
     ## When it is not reported
-    For numbers and detached values, under `no_grad`, for sinks that take tensors of one element (wandb, TensorBoard), for
-    what is formatted (`f"{loss:.4f}"`), and for a sum or list that TDR501 or TDR502 reports where it is kept.
+    - The values are numbers or detached, or were computed under `no_grad`.
+    - The logger accepts tensors with one element (wandb, TensorBoard).
+    - The value is formatted (`f"{loss:.4f}"`).
+    - TDR501 or TDR502 reports the sum or list where it is stored.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory
@@ -102,13 +104,13 @@ class RawTensorLogged(Rule):
                 continue
             value = named(event.value.name, "a tensor")
             number = "{}.item()" if event.value.scalar or event.needs_number else "{}.detach()"
-            does = "keeps it" if event.keeps else "needs a number"
+            does = "retains it" if event.keeps else "expects a number"
             begins = [forward.site for forward in trace.at(*sorted(event.value.graph_forwards)[-1:])]
             yield self.finding(
                 event.site,
-                message("`{value}` goes with its graph to `{sink}`, which " + does, value=value, sink=event.name),
+                message("`{value}` is passed with its graph to `{sink}`, which " + does, value=value, sink=event.name),
                 help=with_method("log the number", value),
-                trail=[Step(site, "the graph begins here") for site in begins],
+                trail=[Step(site, "the graph is created here") for site in begins],
                 edits=[Wrap(event.site, number, expected=event.value.name)] if event.value.name else [],
             )
 
@@ -120,7 +122,7 @@ class RawTensorLogged(Rule):
         """How often a graph was logged there."""
         raw = at(trace, finding.site, Logged)
         if raw:
-            yield fact(f"logged with its graph in {count(len(raw), 'call')} of the run", len(raw), "calls", raw[0])
+            yield fact(f"logged with its graph in {count(len(raw), 'call')}", len(raw), "calls", raw[0])
         else:
             often = counted(trace, finding.site, PLAIN)
             yield fact(f"logged {count(often, 'time')}, never with a graph", often, "times")

@@ -1,4 +1,4 @@
-"""TDR503: a graph is retained for a second backward pass that never comes."""
+"""TDR503: a graph is retained for a second backward pass that never happens."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class RetainGraphInLoop(Rule):
-    """`retain_graph=True` on the only backward pass of a graph, in a loop.
+    """`retain_graph=True` is passed to the only backward pass through a graph, in a loop.
 
     ## Why is this bad?
-    After `backward()` the activations of the graph are freed. `retain_graph=True` keeps them for a second pass through the
-    same graph; where there is none, each step needs the memory of two.
+    After `backward()`, the activations of the graph are freed. `retain_graph=True` keeps them for a second pass
+    through the same graph. If there is no second pass, each step needs the memory of two.
 
     ## Example
     ```python
@@ -53,12 +53,14 @@ class RetainGraphInLoop(Rule):
     ```
 
     ## How the probe confirms it
-    No later backward pass goes through any part of the graph that was retained.
+    No later backward pass goes through any part of the retained graph.
 
     ## When it is not reported
-    When another loss shares the graph, or a parameter that both are computed of directly, when the graph reaches back to
-    before the pass of the loop (style transfer, recurrent states of this loop: TDR504), when a module keeps what it
-    computed for its next call, when `create_graph` is asked for, and when the loss goes out of sight.
+    - Another loss shares the graph, or a parameter that both losses use directly.
+    - The graph reaches back before the current iteration (style transfer; recurrent states of this loop are TDR504).
+    - A module stores what it computed for its next call.
+    - `create_graph` is set.
+    - The loss is passed to unresolved code.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
@@ -80,11 +82,13 @@ class RetainGraphInLoop(Rule):
         needed = {event.retained_at for event in retaining if not _in_vain(trace, event)}
         for event in {event.retained_at: event for event in retaining}.values():
             if event.retained_at is not None and event.retained_at not in needed:
-                text = "the graph of `{name}` is kept for a second backward pass that never comes"
+                text = (
+                    "the graph of `{name}` is retained for a second backward pass that never happens: it wastes memory"
+                )
                 yield self.finding(
                     event.retained_at,
                     message(text, name=owner(event.name, "backward", "the loss")),
-                    help="leave `retain_graph=True` out",
+                    help="remove `retain_graph=True`",
                     trail=[Step(event.site, "this is the only backward pass through this graph")],
                     edits=[Keyword(event.retained_at, "retain_graph")],
                 )
@@ -93,7 +97,7 @@ class RetainGraphInLoop(Rule):
         """Whether the graph was retained there, and another pass went through it."""
         retaining = [event for event in trace.of(Backward) if _is_at(event, finding)]
         return any(_shared(trace, event) or _seen_again(trace, event) for event in retaining) or (
-            bool(retaining) and "the run ended before the next pass"
+            bool(retaining) and "the run ended before the next backward pass"
         )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -101,7 +105,7 @@ class RetainGraphInLoop(Rule):
         retaining = [event for event in trace.of(Backward) if _is_at(event, finding)]
         again = sum(_shared(trace, event) for event in retaining)
         again = max(again, counted(trace, finding.site, claims.GRAPHS_USED_AGAIN))
-        text = f"{count(len(retaining), 'graph')} kept, {again} of them gone through again"
+        text = f"{count(len(retaining), 'graph')} retained, {again} of them used again"
         yield from [fact(text, again, "graphs", retaining[0])] if retaining else []
 
 

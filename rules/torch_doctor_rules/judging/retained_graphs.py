@@ -37,8 +37,8 @@ def retained(trace: Trace, *ways: Retention) -> Iterator[Retained]:
 def growth(trace: Trace, kept: Retained) -> Iterator[Step]:
     """Where the graph comes from and where it stays."""
     for forward in trace.at(*sorted(kept.value.graph_forwards)[-1:]):
-        yield Step(forward.site, "the graph begins here, once for every batch")
-    yield Step(kept.site, "it is kept here together with those of all batches before")
+        yield Step(forward.site, "every batch creates a graph here")
+    yield Step(kept.site, "it is stored here, along with the graphs of all earlier batches")
 
 
 def in_one_loop(kept: Retained) -> str:
@@ -51,14 +51,14 @@ def reached(trace: Trace, finding: Finding) -> bool | str:
     kept = at(trace, finding.site, Retained)
     if not kept and not counted(trace, finding.site, PLAIN):
         came = trace.run is not None and trace.run.came_to(finding.site)
-        return came is True and "a run does not watch what is kept in this way"
+        return came is True and "the probe does not track values that are stored in this way"
     if not kept:
         return True
     again = [last for first, last in pairwise(kept) if not trace.same_iteration(first, last)]
     if any(last.carries and not last.bounded and not _needed(trace, last) for last in again):
-        return "graphs stay alive, but perhaps on purpose"
+        return "graphs stay alive, but possibly on purpose"
     if any(numbers(trace, claims.GRAPHS_ALIVE, *kept)) and not any(last.bounded for last in kept):
-        return "graphs stay alive, but the run does not tell who holds them"
+        return "graphs stay alive, but the run does not show what holds them"
     return len(again) >= LEAST_GROWTH
 
 
@@ -69,11 +69,13 @@ def alive(trace: Trace, finding: Finding) -> Iterator[Evidence]:
     if not found:
         often = counted(trace, finding.site, PLAIN)
         if often:
-            yield fact(f"kept {count(often, 'time')}, never with a graph", often, "times")
+            yield fact(f"stored {count(often, 'time')}, never with a graph", often, "times")
         elif kept:
             stayed = {index for later in kept for index in later.carries if index != later.index}
             how = "none is alive" if not stayed else f"{len(stayed)} {'is' if len(stayed) == 1 else 'are'} alive"
-            yield fact(f"of {count(len(kept), 'graph')} kept, {how} a pass later", len(stayed), "graphs", kept[0])
+            yield fact(
+                f"of {count(len(kept), 'graph')} stored, {how} one iteration later", len(stayed), "graphs", kept[0]
+            )
         return
     most, graphs = max(found, key=lambda pair: pair[1])
     loops = {scope.loop for scope in most.scope.iterations()[-1:]}

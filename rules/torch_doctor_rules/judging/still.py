@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 ENOUGH = 2  # steps
 WHY = {
-    "rate": "its learning rate is 0, and nothing raises it",
-    "frozen": "all of it is frozen, and nothing unfreezes it",
+    "rate": "its learning rate is 0 and never raised",
+    "frozen": "it is frozen and never unfrozen",
 }
 """Why a whole group stays what it was, by `ParameterSeen.still`."""
 

@@ -66,15 +66,17 @@ def is_path(name: str) -> bool:
 
 
 def with_method(what: str, name: str, method: str = "item") -> str:
-    """What to do with what a method of the tensor of this name gives: of `item` its number."""
+    """Return `what` with the call of the method on the tensor of this name, or with the method alone where it has no name."""
     if is_path(name) and not isinstance(name, Phrase):
         return f"{what}: `{name}.{method}()`"
-    return f"{what}, which `.{method}()` gives"
+    return f"{what}: `.{method}()`"
 
 
 def owner(name: str, method: str, otherwise: str) -> str:
     """Whose method it is: `loss` for `loss.backward()`; `otherwise` where the source gives it no name."""
-    return named(_plain(name).removesuffix("()").removesuffix(f".{method}"), otherwise)
+    text = _plain(name)
+    called = text.removesuffix("()")
+    return named(called.removesuffix(f".{method}") if called.endswith(f".{method}") else text, otherwise)
 
 
 def _plain(name: str) -> str:

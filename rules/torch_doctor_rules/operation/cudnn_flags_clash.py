@@ -1,4 +1,4 @@
-"""TDR902: cuDNN is asked for one algorithm and for the fastest of many."""
+"""TDR902: cuDNN is set to be deterministic and to choose the fastest algorithm."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ DETERMINISTIC = "torch.backends.cudnn.deterministic"
 
 
 class CudnnFlagsClash(Rule):
-    """`cudnn.deterministic = True` is set beside `cudnn.benchmark = True`.
+    """`cudnn.deterministic = True` and `cudnn.benchmark = True` are both set.
 
     ## Why is this bad?
-    `benchmark` times several convolution algorithms and takes the fastest, which is another one on another run, as the
-    timings vary. So two runs of the same seed differ in their last digits all the same, and `deterministic` costs speed
+    `benchmark` times several convolution algorithms and selects the fastest. Timings vary, so the next run may select
+    another one. Two runs with the same seed then still differ in their last digits, and `deterministic` costs speed
     for nothing.
 
     ## Example
@@ -52,11 +52,13 @@ class CudnnFlagsClash(Rule):
     ```
 
     ## How the probe confirms it
-    It does not: which algorithm is the fastest differs from machine to machine.
+    It does not: the fastest algorithm differs from machine to machine.
 
     ## When it is not reported
-    Where the two are set on different paths, where the first is set on some paths only (as `deterministic` for those who
-    give a seed), where a variable decides one of them, and where one is switched off again.
+    - The two are set on different paths.
+    - The first is set on some paths only, such as `deterministic` only if there is a seed.
+    - A variable decides one of them.
+    - One of them is disabled again.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/randomness.html#cuda-convolution-benchmarking
@@ -76,12 +78,12 @@ class CudnnFlagsClash(Rule):
             self.finding(
                 second.site,
                 message(
-                    "`{new} = True` beside `{old} = True`: runs of one seed differ all the same",
+                    "`{new} = True` together with `{old} = True`: runs with the same seed still differ",
                     new=second.setting.rpartition(".")[2],
                     old=first.setting.rpartition(".")[2],
                 ),
                 help="set `torch.backends.cudnn.benchmark = False`",
-                trail=[Step(first.site, f"`{first.name}` is switched on here")],
+                trail=[Step(first.site, f"`{first.name}` is enabled here")],
                 edits=[Wrap((first if first.setting == BENCHMARK else second).site, "False", expected="True")],
             )
             for second in on

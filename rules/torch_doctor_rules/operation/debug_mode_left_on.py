@@ -1,4 +1,4 @@
-"""TDR903: a mode for debugging is on for the whole run."""
+"""TDR903: a debugging mode is enabled for the entire run."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 PROFILER = "torch.profiler.profile"
 COSTS = {
-    "torch.autograd.set_detect_anomaly": "anomaly detection is on for the whole run: training takes several times as long",
-    PROFILER: "the profiler records the whole run: it slows every step and fills the memory",
+    "torch.autograd.set_detect_anomaly": "anomaly detection is enabled for the entire run: training takes several times as long",
+    PROFILER: "the profiler records the entire run: it slows down every step and fills the memory",
     "CUDA_LAUNCH_BLOCKING": "`CUDA_LAUNCH_BLOCKING` is set: the CPU waits for every single kernel",
 }
 REMEDIES = {
-    "torch.autograd.set_detect_anomaly": "switch it on for a few steps, when a NaN is to be found",
-    PROFILER: "give it a `schedule`, or let it record a few steps",
-    "CUDA_LAUNCH_BLOCKING": "set it on the command line, when an error is to be found",
+    "torch.autograd.set_detect_anomaly": "enable it only for a few steps, to find a NaN",
+    PROFILER: "give it a `schedule`, or record only a few steps",
+    "CUDA_LAUNCH_BLOCKING": "set it only on the command line, to find an error",
 }
 
 
 class DebugModeLeftOn(Rule):
-    """Anomaly detection, a profiler or `CUDA_LAUNCH_BLOCKING` is on for the whole run.
+    """Anomaly detection, a profiler or `CUDA_LAUNCH_BLOCKING` is enabled for the entire run.
 
     ## Why is this bad?
-    These are made for finding an error, and they slow every step: anomaly detection keeps a traceback for each operation
-    and looks for NaN in each gradient, a profiler records each kernel until the memory is full, and with
-    `CUDA_LAUNCH_BLOCKING` the CPU waits for the GPU after every launch.
+    These tools are meant for finding errors, and they slow down every step. Anomaly detection stores a traceback for
+    each operation and checks each gradient for NaN. A profiler records every kernel until memory is full. With
+    `CUDA_LAUNCH_BLOCKING`, the CPU waits for the GPU after every launch.
 
     ## Example
     ```python
@@ -69,11 +69,12 @@ class DebugModeLeftOn(Rule):
     ```
 
     ## How the probe confirms it
-    The mode is on at every backward pass of the run.
+    The mode is enabled at every backward pass of the run.
 
     ## When it is not reported
-    Where a flag or an argument decides, where some training goes without it, for a profiler with a schedule, and for one
-    that records a single loop of steps.
+    - A flag or an argument decides.
+    - Some of the training runs without it.
+    - A profiler has a schedule, or records a single loop of steps.
 
     ## References
     - https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#disable-debugging-apis
@@ -99,7 +100,7 @@ class DebugModeLeftOn(Rule):
             for switch in first_per_site(switch for switch in on if under[switch]):
                 step = under[switch][0]
                 if self._is_long(step, setting):
-                    note = "gradients are computed under it here"
+                    note = "gradients are computed with it enabled here"
                     yield self.finding(
                         switch.site,
                         message(cost),
@@ -118,7 +119,7 @@ class DebugModeLeftOn(Rule):
         under = {step for switch in switches for step in self._under(trace, switch)}
         if switches:
             total = count(len(trace.of(Backward)), "backward pass", "backward passes")
-            yield fact(f"on in {len(under)} of {total}", len(under), "backward passes", switches[0])
+            yield fact(f"enabled in {len(under)} of {total}", len(under), "backward passes", switches[0])
 
     def _under(self, trace: Trace, switch: SettingSet) -> list[Backward]:
         """The backward passes on whose path the mode is surely switched on, and not yet off again."""

@@ -1,4 +1,4 @@
-"""TDR904: a long training loop that would go on with NaN."""
+"""TDR904: a long training loop never checks for NaN."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ LONG = 10
 
 
 class NoFiniteCheck(Rule):
-    """Epochs of training go by, and nothing looks whether the loss is still a number.
+    """A long training loop never checks whether the loss is finite.
 
     ## Why is this bad?
-    One NaN or Inf in a gradient makes every parameter NaN with the next step, and no later step mends it: the run goes on
-    for hours or days, and its checkpoints are overwritten by useless ones.
+    One NaN or Inf in a gradient makes every parameter NaN at the next step, and no later step repairs it. The run
+    continues for hours or days, and useless checkpoints overwrite the good ones.
 
     ## Example
     ```python
@@ -74,13 +74,15 @@ class NoFiniteCheck(Rule):
     ```
 
     ## How the probe confirms it
-    It does not: a few steps do not show what comes after days.
+    It does not: a few steps do not show what happens after days.
 
     ## When it is not reported
-    Where anything is tested for NaN or Inf, a gradient scaler skips such steps, anomaly detection is on, the loss goes into
-    a function that is out of sight or comes from there, or a framework owns the loop; and for loops that are not epochs of
-    batches. A loop is long from ten epochs on: where the script does not say how many there are, not even as the default of
-    an option, it is not known to be.
+    - Anything is tested for NaN or Inf.
+    - A gradient scaler skips such steps, or anomaly detection is enabled.
+    - The loss goes into unresolved code or comes from it.
+    - A framework owns the training loop.
+    - The loop is not over epochs of batches.
+    - There are fewer than ten epochs, or their number is unknown, even as the default of an option.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.isfinite.html
@@ -107,10 +109,11 @@ class NoFiniteCheck(Rule):
                 yield self.finding(
                     backward.site,
                     message(
-                        "nothing looks whether `{name}` is finite: after one NaN the run is lost", name=backward.name
+                        "`{name}` is never checked for NaN or Inf: after the first one, the run is lost",
+                        name=backward.name,
                     ),
                     help=sentence(
-                        "stop, or skip the step, unless `{name}` is finite (`torch.isfinite`)", name=backward.name
+                        "stop or skip the step if `{name}` is not finite (`torch.isfinite`)", name=backward.name
                     ),
                 )
                 return

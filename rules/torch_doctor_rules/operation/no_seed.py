@@ -21,11 +21,11 @@ SEED = "$torch.manual_seed(0)"
 
 
 class NoSeed(Rule):
-    """The script trains, and sets no seed: no two runs are the same.
+    """The script trains without setting a seed, so no two runs are the same.
 
     ## Why is this bad?
-    Initial weights, the order of the rows and dropout differ from run to run. A change of the code then cannot be told
-    from luck, and a run that went wrong cannot be repeated.
+    Initial weights, the order of the samples and dropout differ from run to run. The effect of a code change cannot be
+    distinguished from chance, and a run that went wrong cannot be reproduced.
 
     ## Example
     ```python
@@ -57,15 +57,16 @@ class NoSeed(Rule):
     ```
 
     ## Fix safety
-    The fix is unsafe: with a seed, all runs of the script have the same random numbers. It seeds torch alone; numpy and
+    The fix is unsafe: with a seed, all runs of the script use the same random numbers. It seeds only torch; NumPy and
     `random` have seeds of their own.
 
     ## How the probe confirms it
-    The run trains, and neither torch nor `random` nor numpy is ever given a seed.
+    The run trains, but neither torch nor `random` nor NumPy is seeded.
 
     ## When it is not reported
-    Where anything is seeded at all, also by a function of another library, where a framework owns the loop, and for
-    functions that nobody in sight calls, and in tests.
+    - Anything is seeded, possibly by a function of another library.
+    - A framework owns the training loop.
+    - The training loop is in a function without a known caller, or in a test.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/randomness.html
@@ -92,8 +93,8 @@ class NoSeed(Rule):
         sites: list[Site] = [event.site for event in trace.of(RunAsScript)]
         yield self.finding(
             next(iter(sites), loop.site),
-            "the script trains without a seed: no two of its runs are the same",
-            help="call `torch.manual_seed(...)` first, and seed `random` and numpy where they are used",
+            "the script trains without a seed: no two runs are the same",
+            help="call `torch.manual_seed(...)` first, and seed `random` and NumPy if you use them",
             trail=[Step(loop.site, "it trains here")] if sites else [],
             edits=[
                 Top(loop.chain()[0].site, SEED, loop.site)
@@ -117,7 +118,7 @@ class NoSeed(Rule):
         if seeded:
             yield fact(f"`{seeded[0].function}` is called", seeded[0].function, "", seeded[0])
         elif steps:
-            yield fact(f"{count(steps, 'step')} taken, and nothing was seeded", steps, "steps", trace.of(Stepped)[0])
+            yield fact(f"{count(steps, 'step')} taken, but nothing was seeded", steps, "steps", trace.of(Stepped)[0])
 
     def same(self, finding: Finding, seen: Finding) -> bool:  # noqa: ARG002 - a script has one finding
         """A script trains without a seed or not: wherever that is reported, it is one finding."""

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class SyncEveryStep(Rule):
-    """Every step of the training loop waits for the GPU, because a number is read from it.
+    """Every step of the training loop waits for the GPU, because it reads a value from it.
 
     ## Why is this bad?
     The CPU queues work for the GPU and runs ahead of it, so that the next batch is ready when the GPU is. `.item()`,
-    `.cpu()` or a tensor that is printed needs a number that is not there yet: the CPU waits until all that is queued is
-    done, and the GPU then waits for the CPU. Small models lose a large part of their speed that way.
+    `.cpu()` or printing a tensor needs a value that is not there yet: the CPU waits until all queued work is done, and
+    then the GPU waits for the CPU. Small models lose a large part of their speed this way.
 
     ## Example
     ```python
@@ -67,13 +67,18 @@ class SyncEveryStep(Rule):
     ```
 
     ## How the probe confirms it
-    The number is read in a loop that trains a model on a GPU; the CPU may stand in for it.
+    The value is read in a loop that trains a model on a GPU. The probe may substitute the CPU for the GPU.
 
     ## When it is not reported
-    Where the number is read every few steps, or after the loop; where the step is tested for NaN or Inf, which needs it at
-    once; where each step takes all the data, so that it is an epoch; in evaluation; for numbers that do not come from the
-    forward that is trained, as the actions of an agent; and for models of which nothing shows that they are on a GPU. Of
-    several reads in one loop the first is reported.
+    - The value is read only every few steps, or after the loop.
+    - The step is tested for NaN or Inf, which needs the value at once.
+    - Each step uses all the data, so that it is an epoch.
+    - The loop evaluates.
+    - The value does not come from the forward pass that is trained, such as the actions of an agent.
+    - Nothing shows that the model is on a GPU.
+
+
+    Of several reads in one loop, the first is reported.
 
     ## References
     - https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization
@@ -95,8 +100,8 @@ class SyncEveryStep(Rule):
                 yield self.finding(
                     read.site,
                     message("`{name}` makes the CPU wait for the GPU at every step", name=read.name),
-                    help="sum up on the GPU with `.detach()`, and read the number every hundred steps or after the loop",
-                    trail=[Step(batch.site, "in every pass of this loop")],
+                    help="accumulate on the GPU with `.detach()`, and read the value every hundred steps or after the loop",
+                    trail=[Step(batch.site, "in every iteration of this loop")],
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -107,13 +112,15 @@ class SyncEveryStep(Rule):
         if all(read.on_gpu is False for read in reads):
             return True
         return (
-            "the run does not show the number to be read at every step" if on_gpu(trace) else "nothing is on a GPU here"
+            "the run does not show that the value is read at every step"
+            if on_gpu(trace)
+            else "nothing is on a GPU here"
         )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How often the number was read."""
         times = len(at(trace, finding.site, ValueRead))
-        yield fact(f"read {count(times, 'time')} in the steps that were run", times, "times")
+        yield fact(f"read {count(times, 'time')} in the executed steps", times, "times")
 
 
 class Reads:

@@ -1,4 +1,4 @@
-"""TDR106: gradients are added up over several micro-batches, and their sum is taken for a mean."""
+"""TDR106: gradients are accumulated over several micro-batches, and the loss is not divided by their number."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class AccumulationNotScaled(Rule):
-    """Gradients are accumulated over K micro-batches, and the mean loss of each is not divided by K.
+    """Gradients are accumulated over K micro-batches, but the mean loss of each is not divided by K.
 
     ## Why is this bad?
-    `backward()` adds to the gradients that are there. After K micro-batches of mean losses the sum is K times the
-    gradient of the large batch that it stands for: the step is K times too long, as if the learning rate were, and limits
-    for clipping and weight decay no longer mean what they did.
+    `backward()` adds to the existing gradients. After K micro-batches of mean losses, their sum is K times the
+    gradient of the large batch that they replace. Every step is K times too long, as if the learning rate were K times
+    higher, and limits for clipping and weight decay no longer have their usual meaning.
 
     ## Example
     ```python
@@ -68,16 +68,20 @@ class AccumulationNotScaled(Rule):
     ```
 
     ## Fix safety
-    Steps become as many times shorter, and the learning rate was perhaps chosen for the long ones.
+    Steps become K times shorter, but the learning rate may have been tuned for the long ones.
 
     ## How the probe confirms it
-    Several backward passes of the line come before one step, each of a mean loss with nothing in its graph that divides
-    it. A loss that is divided, or one step for every backward pass, refutes it.
+    Several backward passes of this line precede one step, each of a mean loss that nothing in its graph divides. A
+    loss that is divided refutes the finding.
 
     ## When it is not reported
-    For losses that are divided or weighted in any way, summed, or written by hand; where gradients are changed before the
-    step; under frameworks that divide the loss themselves. A criterion that callers out of sight hand in is taken for a
-    mean, as most are, unless the script builds one that is none.
+    - The loss is divided or weighted in any way, summed, or computed by hand.
+    - The gradients are changed before the step.
+    - A framework divides the loss itself.
+
+
+    A criterion that an unknown caller passes in is assumed to return a mean, unless the script creates one that does
+    not.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation
@@ -106,7 +110,7 @@ class AccumulationNotScaled(Rule):
         passes = at(trace, finding.site, Backward)
         if passes and all(event.divided for event in passes):
             return True
-        return "no step that applies several of these backward passes was seen" if passes else False
+        return "no step applied the gradients of several of these backward passes" if passes else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many micro-batches one step applies, and whether their losses were divided."""
@@ -128,14 +132,14 @@ class AccumulationNotScaled(Rule):
     def _report(self, window: Window, edits: list[Divide]) -> Finding:
         loss = owner(window.backward.name, "backward", "the loss")
         optimizer = owner(window.step.name, "step", "the optimizer")
-        text = "`{loss}` of each micro-batch is not divided: `{optimizer}` applies a sum instead of a mean"
+        text = "`{loss}` is not divided by the number of micro-batches: `{optimizer}` applies a sum, not a mean"
         return self.finding(
             window.backward.site,
             message(text, loss=loss, optimizer=optimizer),
-            help="divide the loss by the number of micro-batches that one step applies",
+            help="divide the loss by the number of micro-batches per step",
             trail=(
                 Step(window.backward.site, "every micro-batch adds its gradients here"),
-                Step(window.step.site, "one step for several micro-batches applies them"),
+                Step(window.step.site, "one step applies the sum of several micro-batches"),
             ),
             edits=edits,
         )

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class AccumulationTailDropped(Rule):
-    """The last, incomplete window of an accumulation is never stepped: it is dropped, or leaks into the next epoch.
+    """The last, incomplete accumulation window is never stepped: its gradients are lost or leak into the next epoch.
 
     ## Why is this bad?
-    With a step at every K-th batch, the batches after the last multiple of K leave gradients that no step applies. Where
-    they are cleared before the next epoch, that data trains nothing; where they are not, they are added to the first
-    window of the next epoch, which then is too long and was computed in part with older weights.
+    With one step every K batches, the batches after the last multiple of K leave gradients that no step applies. If
+    they are cleared before the next epoch, those batches train nothing. If they are not, they are added to the first
+    window of the next epoch: that window is too long, and part of its gradients was computed with older weights.
 
     ## Example
     ```python
@@ -65,16 +65,25 @@ class AccumulationTailDropped(Rule):
     ```
 
     ## How the probe confirms it
-    Two windows of one length K end in one pass through the loader, whose real length K does not divide. Where it does,
-    that refutes the finding. That no step came after the loop proves nothing, for the run may have ended the loop early.
+    Two windows of the same length K end in one pass through the loader, and the loader's real length is not a multiple
+    of K. If it is a multiple, the finding is refuted. A missing step after the loop proves nothing, because the probe
+    may have ended the loop early.
 
     ## When it is not reported
-    Where the test says more than every K-th batch, where a counter goes on from epoch to epoch, where anything else may step
-    in the loop, or behind it before more gradients come, be it code out of sight that gets the optimizer, and for loaders
-    whose length K is seen to divide. Where the batches come
-    from several loaders at once, from one of which code out of sight decides the length, or in loops within the batch's. A
-    loader that callers out of sight hand in has any length; where a loop may leave it early, that counts for nothing.
-    `drop_last` is no excuse: it leaves out the rows that make no full batch, not the batches that make no full window.
+    - The condition does more than select every K-th batch.
+    - A counter continues from epoch to epoch.
+    - Something else may step in the loop, or after it before new gradients are computed. This includes unresolved code
+      that
+
+    receives the optimizer.
+
+    - The length of the loader is a known multiple of K, or unresolved code determines it.
+    - The batches come from several loaders at once, or from loops nested in the batch loop.
+
+
+    A loader that an unknown caller passes in may have any length, so its loop is reported unless the loop may end
+    early. `drop_last=True` is no excuse: it drops the samples that do not fill a batch, not the batches that do not
+    fill a window.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation
@@ -105,7 +114,7 @@ class AccumulationTailDropped(Rule):
         tails = self._at(trace, finding)
         if tails:
             return all(not tail.left for tail in tails)
-        return "the probe run had no second window in one pass through a loader of known length"
+        return "the run had no second window in one pass through a loader of known length"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How long the windows and the loader are."""
@@ -122,10 +131,13 @@ class AccumulationTailDropped(Rule):
         optimizer = owner(tail.window.step.name, "step", "the optimizer")
         return self.finding(
             tail.guard,
-            message("batches after the last full window are never applied by `{optimizer}`", optimizer=optimizer),
-            help="step at the last batch too, or once more after the loop",
+            message(
+                "gradients after the last full accumulation window are never applied by `{optimizer}`",
+                optimizer=optimizer,
+            ),
+            help="also step after the last batch",
             trail=(
                 Step(tail.window.backward.site, "every batch adds its gradients here"),
-                Step(tail.window.step.site, "only full windows are applied"),
+                Step(tail.window.step.site, "only full windows are applied here"),
             ),
         )

@@ -1,4 +1,4 @@
-"""TDR126: an adapter that does not train, or what it adapts trains with it."""
+"""TDR126: an adapter does not train, or the weights that it adapts are trained as well."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 _OFF = {
     "disabled": (
-        "the adapter of `{name}` is disabled where the model trains: it learns nothing",
+        "the adapter of `{name}` is disabled during training: it learns nothing",
         "it is disabled here",
     ),
-    "merged": ("the adapter of `{name}` is merged where the model trains: it learns nothing", "it is merged here"),
-    "skipped": ("`{name}` skips its adapter where the model trains: it learns nothing", ""),
+    "merged": ("the adapter of `{name}` is merged during training: it learns nothing", "it is merged here"),
+    "skipped": ("`{name}` skips its adapter during training: the adapter learns nothing", ""),
 }
-_FROZEN = "the adapter of `{name}` is frozen where the model trains: it learns nothing"
+_FROZEN = "the adapter of `{name}` is frozen during training: it learns nothing"
 
 
 class AdapterWiring(Rule):
-    """An adapter is frozen or switched off where the model trains, or what it adapts trains as well.
+    """An adapter is frozen or disabled during training, or the weights that it adapts are trained as well.
 
     ## Why is this bad?
-    An adapter (LoRA, and others) is a few weights beside large ones: these stay as they are, those are trained and saved.
-    Where the large ones are not frozen, this is full fine-tuning at a learning rate that is ten times too high for it, and
-    the adapter that is saved belongs to weights that nobody has. Where the adapter is frozen, disabled or merged, nothing of
-    it learns; with a new head beside it the loss falls all the same.
+    An adapter such as LoRA adds a few weights to large ones. The large weights stay fixed; only the adapter is trained
+    and saved. If the large weights are not frozen, this is full fine-tuning at a learning rate that is ten times too
+    high for it, and the saved adapter belongs to weights that nobody has. If the adapter is frozen, disabled or
+    merged, it learns nothing. With a new head next to it, the loss still falls.
 
     ## Example
     ```python
@@ -86,14 +86,15 @@ class AdapterWiring(Rule):
     ```
 
     ## How the probe confirms it
-    It finds the adapters of peft and loralib, and modules that are built around a layer and add to it the product of two
-    small matrices, one of which begins at zero; and compares both kinds of weights before and after the steps.
+    The probe finds the adapters of peft and loralib, and modules that wrap a layer and add the product of two small
+    matrices, one of which starts at zero. It compares both kinds of weights before and after the steps.
 
     ## When it is not reported
-    When only a part of what is adapted trains (norms, biases, embeddings, a head); for several adapters of one layer, which
-    may share it on purpose; for an adapter that trains in another phase of the script, or is frozen by itself; where the
-    optimizer has nothing of the adapter (TDR114 speaks); and for adapters of libraries other than peft and loralib that the
-    source does not show.
+    - Only part of the adapted model is trained (norms, biases, embeddings, a head).
+    - One layer has several adapters, which may share it on purpose.
+    - The adapter is trained in another phase of the script, or is frozen by itself.
+    - The optimizer has no parameter of the adapter (TDR114).
+    - The adapter is from a library other than peft and loralib, and the source does not show it.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.requires_grad_
@@ -132,11 +133,15 @@ class AdapterWiring(Rule):
         if event.off:
             text, note = _OFF[event.off]
             trail = [Step(event.off_at, note)] if event.off_at is not None else []
-            help_ = "let the adapter compute in every training forward, and switch it off for comparison alone"
+            help_ = "enable the adapter in every training forward pass, and disable it only for comparison"
         elif event.since is not None or trace.observed:
-            text, help_ = _FROZEN, "freeze the base before the adapter is built, or load it to be trained"
+            text, help_ = _FROZEN, "freeze the base before you create the adapter, or load the adapter as trainable"
             cause = "frozen"
-            trail = [Step(event.since, "all of it is frozen here")] if event.since not in (None, event.site) else []
+            trail = (
+                [Step(event.since, "all its parameters are frozen here")]
+                if event.since not in (None, event.site)
+                else []
+            )
         else:
             return
         yield self.finding(event.site, message(text, name=name), help=help_, trail=trail, cause=cause)
@@ -149,16 +154,16 @@ class AdapterWiring(Rule):
             steps = (step.name for step in trace.of(Stepped) if step.optimizer == built.optimizer)
             name = built.name or owner(next(steps, ""), "step", "the optimizer")
             adapter = event.class_name.removeprefix("peft.")
-            text = "`{name}` moves the weights that `{adapter}` adapts: they were to stay"
+            text = "`{name}` also trains the weights that `{adapter}` adapts: they should stay frozen"
             if adapter.startswith("loralib."):
-                text = "`{name}` moves all that is beside the layers of `loralib`: it was to stay"
-            unfrozen = [Step(event.since, "all of the model is said to train here")] if event.since else []
+                text = "`{name}` also trains the weights outside `loralib` layers: they should stay frozen"
+            unfrozen = [Step(event.since, "the entire model is unfrozen here")] if event.since else []
             yield self.finding(
                 built.site,
                 message(text, name=name, adapter=adapter),
-                help="freeze what has an adapter before the optimizer takes the parameters",
+                help="freeze the adapted weights before you create the optimizer",
                 trail=[
-                    Step(event.site, sentence("`{adapter}` is put beside them here", adapter=adapter)),
+                    Step(event.site, sentence("`{adapter}` is added to them here", adapter=adapter)),
                     *unfrozen,
                 ],
             )
@@ -168,7 +173,7 @@ class AdapterWiring(Rule):
         events = told(trace, finding)
         if events and all(event.own_moved and not event.base_moved for event in events):
             return True
-        return "the run does not tell what became of the adapter" if events else False
+        return "the run does not show what happened to the adapter" if events else False
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """Of the layers of loralib only the source tells that the weights of the others were loaded."""
@@ -180,7 +185,7 @@ class AdapterWiring(Rule):
         if events:
             own, base = sum(event.own_moved for event in events), sum(event.base_moved for event in events)
             tensors = sum(event.own_tensors for event in events), sum(event.base_tensors for event in events)
-            text = f"{own} of {count(tensors[0], 'adapter tensor')} and {base} of {tensors[1]} others moved"
+            text = f"{own} of {count(tensors[0], 'adapter tensor')} and {base} of {tensors[1]} others changed"
             if not any(event.steps for event in events):
-                text = "`backward()` refuses the loss: no weight of the model is behind it"
+                text = "`backward()` raises an error: the loss depends on no weight of the model"
             yield fact(text, base, "tensors", events[0])

@@ -1,4 +1,4 @@
-"""TDR109: the protocol of the gradient scaler is broken."""
+"""TDR109: calls of the gradient scaler are missing or in the wrong order."""
 
 from __future__ import annotations
 
@@ -20,28 +20,35 @@ if TYPE_CHECKING:
 
 TEXTS = {
     CLIPPED: (
-        "scaled gradients are clipped: `unscale_({name})` is missing",
-        "unscale the gradients before they are clipped",
+        "scaled gradients are clipped: `unscale_({name})` is missing, so every update is clipped",
+        "unscale the gradients before clipping them",
     ),
-    BESIDE: ("`{name}.step()` applies gradients that a scaler multiplied", "step through the scaler"),
-    NEVER_UPDATED: ("the scaler steps `{name}` and is never updated", "update the scaler after the step"),
+    BESIDE: (
+        "`{name}.step()` bypasses the scaler: it applies gradients that are far too large",
+        "let the scaler step the optimizer",
+    ),
+    NEVER_UPDATED: (
+        "the scaler steps `{name}`, but is never updated: its scale never adapts",
+        "update the scaler after the step",
+    ),
 }
 OTHERWISE = (
-    "`{name}.backward()` without the scaler that steps: its gradients are divided by the scale",
-    "scale the loss",
+    "`{name}.backward()` bypasses the scaler: its gradients are far too small",
+    "scale the loss before the backward pass",
 )
 CALLS = {CLIPPED: "unscale_", BESIDE: "step", NEVER_UPDATED: "update"}
 """What is called too little."""
 
 
 class AmpOrder(Rule):
-    """The steps of mixed precision are incomplete or in the wrong order, and gradients have the wrong size.
+    """Calls for mixed precision are missing or in the wrong order, so gradients have the wrong size.
 
     ## Why is this bad?
-    A gradient scaler multiplies the loss by a large number, 65536 at first, and divides the gradients again before they
-    are applied. Gradients that are clipped in between are far above any limit, so that clipping sets the length of every
-    update. A step beside the scaler applies them 65536 times too large, a backward pass beside it that much too small.
-    Without `update()` the scale never adapts, and torch refuses the second step.
+    A gradient scaler multiplies the loss by a large number, initially 65536, and divides the gradients by it before
+    they are applied. Gradients that are clipped in between are far above any limit, so clipping determines the length
+    of every update. A step that bypasses the scaler applies gradients 65536 times too large; a backward pass that
+    bypasses it leaves them that much too small. Without `update()` the scale never adapts, and torch refuses the
+    second step.
 
     ## Example
     ```python
@@ -85,17 +92,18 @@ class AmpOrder(Rule):
     ```
 
     ## Fix safety
-    The fix adds the call that is missing. Updates then have another size, for which the learning rate was not chosen.
+    The fix adds the missing call. Updates then have another size, for which the learning rate was not tuned.
 
     ## How the probe confirms it
-    At the call the gradients are those of a loss that the scaler multiplied, or not, against what the protocol wants; a
-    missing update shows when torch refuses the next step. Calls in the right order refute it.
+    At the call, the probe checks whether the gradients come from a loss that the scaler multiplied, and whether they
+    should. A missing `update()` shows when torch refuses the next step. Calls in the right order refute the finding.
 
     ## When it is not reported
-    For scalers that are switched off, and arms of an undecided branch that may be those without one; for frameworks that
-    unscale before they clip or go backward themselves; where the gradients are changed by hand, the scaler goes out of sight
-    or something is not followed; for a step and a backward pass of other parameters, or in other passes of a loop; and for
-    an `update` that is named and not called (TDR111).
+    - The scaler is disabled, or an undecided branch may be the one without a scaler.
+    - A framework unscales before it clips, or runs the backward pass itself.
+    - The gradients are changed by hand, the scaler is passed to unresolved code, or something else cannot be resolved.
+    - The step and the backward pass concern different parameters, or different iterations of a loop.
+    - `update` is named but not called (TDR111).
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-clipping
@@ -127,12 +135,12 @@ class AmpOrder(Rule):
         """Whether these calls ran beside a scaler that is switched on, and in order."""
         scaling = trace.view(Scaling)
         if scaling.off:
-            return "the gradient scaler is switched off in this run"
+            return "the gradient scaler is disabled in this run"
         calls = scaling.in_order(finding.site)
         if calls:
-            return all(calls) or "some of these calls are out of order, but perhaps for another reason"
+            return all(calls) or "some of these calls are out of order, but possibly for another reason"
         ran = any(at(trace, finding.site, kind) for kind in (Backward, Clipped, Stepped))
-        return "the run did not come to the scaler's step" if ran else False
+        return "the run did not reach the scaler's step" if ran else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many of these calls came in order."""

@@ -24,9 +24,10 @@ class ClipMisplaced(Rule):
     """Gradients are clipped before `backward()`, after `step()`, or for every micro-batch of an accumulation.
 
     ## Why is this bad?
-    Clipping changes the gradients that are there when it is called. Before `backward()` there are none, after `step()`
-    they have been applied already: the update goes on unclipped, and the exploding gradients that clipping was to stop
-    are back. Clipped after every micro-batch, the sum so far shrinks again and again, and late micro-batches weigh more.
+    Clipping changes the gradients that exist when it is called. Before `backward()` there are none, and after `step()`
+    they have already been applied. The update is not clipped, and the exploding gradients that clipping should prevent
+    come back. If gradients are clipped after every micro-batch, the accumulated sum is scaled down again and again,
+    and late micro-batches weigh more.
 
     ## Example
     ```python
@@ -67,12 +68,14 @@ class ClipMisplaced(Rule):
     ```
 
     ## How the probe confirms it
-    When the call runs, no backward pass lies between the last step and it, or another one comes before the next step.
-    Calls that each come between a backward pass and its step refute it.
+    When the call runs, there is no backward pass between the last step and the call, or another backward pass follows
+    before the next step. Calls that all come between a backward pass and its step refute the finding.
 
     ## When it is not reported
-    For the norm alone (`max_norm=float("inf")`); for gradients of other parameters than those of the backward pass and
-    of the step; for a clipping between two different backward passes; where a backward pass or a step is out of sight.
+    - The call only computes the norm (`max_norm=float("inf")`).
+    - It clips other parameters than those of the backward pass and the step.
+    - It clips between two different backward passes.
+    - A backward pass or a step happens in unresolved code.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html
@@ -94,7 +97,7 @@ class ClipMisplaced(Rule):
         """Whether each of these calls came between a backward pass and its step."""
         clips = at(trace, finding.site, Clipped)
         placed = list(map(trace.view(Clipping).in_place, clips))
-        return bool(clips) if all(placed) else "no step followed one of these calls, or no backward pass came before it"
+        return bool(clips) if all(placed) else "one of these calls had no backward pass before it, or no step after it"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many of these calls came between a backward pass and its step."""
@@ -108,9 +111,9 @@ class ClipMisplaced(Rule):
         clip, how, backward, step = found
         optimizer = owner(step.name, "step", "the optimizer")
         text = {
-            BEFORE: "gradients are clipped before `{loss}.backward()` fills them: the update is not clipped",
+            BEFORE: "gradients are clipped before `{loss}.backward()` computes them: the update is not clipped",
             AFTER: "gradients are clipped after `{optimizer}.step()` has applied them: the update is not clipped",
-        }.get(how, "gradients are clipped for every micro-batch, and `{optimizer}` steps only once for several")
+        }.get(how, "gradients are clipped per micro-batch, not per step of `{optimizer}`: late ones weigh more")
         names = {
             name: value
             for name, value in (("loss", owner(backward.name, "backward", "the loss")), ("optimizer", optimizer))
@@ -120,7 +123,7 @@ class ClipMisplaced(Rule):
             clip.site,
             message(text, **names),
             edits=_edits(found),
-            help=sentence("clip after the backward pass, right before `{name}` steps", name=optimizer),
+            help=sentence("clip after the backward pass, right before `{name}.step()`", name=optimizer),
             trail=sorted(
                 (
                     Step(backward.site, "the gradients are computed here"),

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class CustomBackwardWrong(Rule):
-    """The `backward` of a custom `autograd.Function` disagrees with its `forward`.
+    """The `backward` of a custom `autograd.Function` does not match its `forward`.
 
     ## Why is this bad?
-    torch takes what a hand-written `backward` returns for the gradient and checks nothing but its shape. A factor that is
-    missing, a sign, or an incoming gradient that is not multiplied in trains everything before the function in a wrong
-    direction, and the loss falls all the same, only less. Another number of gradients than `forward` has inputs fails in the
-    first backward pass. A result of `forward` that is kept as an attribute of the context keeps itself alive: the memory of
-    each call stays until Python's garbage collector comes by.
+    torch takes the return value of a custom `backward` as the gradient and checks only its shape. A missing factor, a
+    wrong sign, or an incoming gradient that is not multiplied in trains everything before the function in a wrong
+    direction. The loss may still fall, only less. If `backward` returns another number of gradients than `forward` has
+    inputs, the first backward pass fails. A result of `forward` that is stored as an attribute of the context keeps
+    itself alive: the memory of each call is held until Python's garbage collector runs.
 
     ## Example
     ```python
@@ -69,15 +69,22 @@ class CustomBackwardWrong(Rule):
     ```
 
     ## How the probe confirms it
-    It calls the function with float64 copies of what the script calls it with, and compares what `backward` gives with
-    differences of `forward`, for eighths of the numbers: at least seven have to disagree. torch counts the gradients.
+    The probe calls the function with float64 copies of the script's inputs, and compares the gradients of `backward`
+    with finite differences of `forward`. It does so separately for eight parts of the values, of which at least seven
+    must disagree. torch itself counts the gradients.
 
     ## When it is not reported
-    For a `backward` that is no derivative on purpose: where `forward` passes its input on (gradient reversal, scaling and
-    clipping), takes some of its numbers (clamps, masks), goes in steps (straight-through estimators, surrogates of spikes),
-    draws random numbers, or does not depend on one of its inputs; where gradients are left out as None or zeros, differ at
-    few numbers only (clamps for safety), or are scaled row by row; for what is kept on the context where all calls are compiled
-    with `fullgraph=True`. The source alone shows it for arithmetic on single numbers.
+    - `backward` is intentionally not the derivative: `forward` passes its input on (gradient reversal, scaling and
+      clipping),
+
+    selects some of its values (clamps, masks), goes in steps (straight-through estimators, surrogate gradients of
+    spikes), draws random numbers, or does not depend on one of its inputs.
+
+    - Gradients are None or zero, differ in a few values only (clamps for safety), or are scaled per sample.
+    - A result is stored on the context, but all calls are compiled with `fullgraph=True`.
+
+
+    Without the probe, only functions that do arithmetic on single values are reported.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/extending.html#extending-torch-autograd
@@ -95,7 +102,7 @@ class CustomBackwardWrong(Rule):
         for event in first_per_site(e for e in trace.of(HandWrittenBackward) if _wrong(e)):
             text, remedy = _said(event)
             trail = (
-                [Step(event.kept_at, "the context keeps the result here")] if event.kept_at and _keeps(event) else []
+                [Step(event.kept_at, "the context stores the result here")] if event.kept_at and _keeps(event) else []
             )
             cause = f"{event.class_name}: {event.argument}" if event.argument else ""
             yield self.finding(event.site, text, help=remedy, trail=trail, cause=cause)
@@ -121,10 +128,10 @@ class CustomBackwardWrong(Rule):
                 text = f"it returned {count(event.gradients, 'gradient')} for {count(event.inputs, 'input')}"
                 yield fact(text, event.gradients, "gradients", event)
             elif event.argument:
-                text = f"`backward` and differences of `forward` give {two(event.given, event.slope)}"
+                text = f"`backward` and finite differences of `forward` give {two(event.given, event.slope)}"
                 yield fact(text, event.given, "", event)
             elif event.kept:
-                text = f"{count(event.stayed, 'call')} on a copy stayed in memory when nothing used the result"
+                text = f"{count(event.stayed, 'call')} on a copy stayed in memory after the results were discarded"
                 yield fact(text, event.stayed, "calls", event)
             elif event.compared:
                 text = f"{count(len(event.compared), 'gradient')} compared: none is wrong"
@@ -146,10 +153,10 @@ def _said(event: HandWrittenBackward) -> tuple[str, str]:
         counts = f"{count(event.gradients, 'gradient')} for {count(event.inputs, 'input')}"
         return message(
             f"`{{name}}` returns {counts}: the backward pass fails", name=name
-        ), "return one for each input of `forward`, None where it needs none"
+        ), "return one gradient for each input of `forward`, or None for inputs that need none"
     if event.argument:
         text = "`{name}` is not the derivative of `forward`: `{argument}` gets a wrong gradient"
-        remedy = "return the incoming gradient times the derivative, and let gradcheck compare the two"
+        remedy = "return the incoming gradient times the derivative, and verify it with gradcheck"
         return message(text, name=name, argument=event.argument), remedy
-    text = "`{kept}` keeps what `{cls}` returns, and the memory of each call stays"
-    return message(text, kept=event.kept, cls=event.class_name), "hand it to save_for_backward of the context"
+    text = "`{kept}` stores the result of `{cls}`: the memory of each call is not freed"
+    return message(text, kept=event.kept, cls=event.class_name), "pass it to save_for_backward of the context"

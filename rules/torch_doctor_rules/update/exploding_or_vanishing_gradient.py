@@ -1,4 +1,4 @@
-"""TDR121: gradients that grow beyond all bounds, or that never come to the first layers."""
+"""TDR121: gradients grow without bound, or never reach the first layers."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Course(Struct, frozen=True):
 
 
 class ExplodingOrVanishingGradient(Rule):
-    """Gradients grow a thousandfold within a few updates, or next to nothing of them comes to the first layers.
+    """Gradients grow a thousandfold within a few steps, or almost vanish before they reach the first layers.
 
     ## Why is this bad?
-    Exploding gradients throw the weights farther with each update, until they are no numbers. Where gradients vanish, the
-    first layers keep their random weights, and the rest of the model learns from noise.
+    Exploding gradients push the weights farther off with each update, until they are NaN or infinite. When gradients
+    vanish, the first layers keep their random weights, and the rest of the model learns from noise.
 
     ## Example
     ```python
@@ -70,13 +70,15 @@ class ExplodingOrVanishingGradient(Rule):
     ```
 
     ## How the probe confirms it
-    It measures the gradients of the first backward passes. They explode when the norm of all grows with every pass, to over
-    10,000 and over 1,000 times the first. They vanish when in every pass, in a model of at least four layers, the norm of
-    both the first two is below 1e-8 of the last one's, and not zero.
+    The probe measures the gradients of the first backward passes. They explode if their total norm grows with every
+    pass, to more than 10,000 and more than 1,000 times the first. They vanish if the model has at least four layers
+    and, in every pass, the norms of both of the first two layers are nonzero and below 1e-8 of the last layer's.
 
     ## When it is not reported
-    Where anything clips gradients, under a gradient scaler, for fewer than three passes, where data or weights are made up,
-    and where another finding explains it.
+    - Anything clips gradients, or a gradient scaler is used.
+    - There are fewer than three backward passes.
+    - The data or the weights are synthetic.
+    - Another finding explains it.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html
@@ -96,13 +98,15 @@ class ExplodingOrVanishingGradient(Rule):
         for course in _courses(trace):
             loss = owner(course.backward.name, "backward", "the loss")
             if course.explodes:
-                text = "gradients of `{loss}` explode: each update throws the weights farther"
+                text = "gradients of `{loss}` explode: each update pushes the weights farther off"
                 remedy = (
                     "lower the learning rate, scale the inputs and targets, or clip gradients with `clip_grad_norm_`"
                 )
             else:
-                text = "gradients of `{loss}` vanish on their way: the first layers do not learn"
-                remedy = "use ReLU-like activations, normalisation or residual connections, and initialise for them"
+                text = "gradients of `{loss}` vanish on the way back: the first layers do not learn"
+                remedy = (
+                    "use ReLU-like activations, normalization or residual connections, and a matching initialization"
+                )
             yield self.finding(course.backward.site, message(text, loss=loss), help=remedy)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -117,7 +121,7 @@ class ExplodingOrVanishingGradient(Rule):
                 yield fact(text, last, "", course.backward)
             else:
                 most = max(course.values)
-                text = f"the first layers' gradient norm is at most {short(most)} of the last one's in {passes}"
+                text = f"the first layers' gradient norm is at most {short(most)} of the last layer's in {passes}"
                 yield fact(text, most, "", course.backward)
 
 

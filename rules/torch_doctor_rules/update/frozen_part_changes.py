@@ -1,4 +1,4 @@
-"""TDR125: what is frozen, and changes all the same."""
+"""TDR125: frozen layers still change."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class FrozenPartChanges(Rule):
-    """What is frozen changes all the same: the statistics of its batch norm, or parameters that keep an old gradient.
+    """Frozen layers still change: batch norm updates its statistics, or parameters keep an old gradient.
 
     ## Why is this bad?
-    `requires_grad = False` stops gradients, and nothing else. Batch norm in training mode still gathers the statistics of
-    every batch: the frozen features are other ones after each epoch, they fit no longer what was trained before, and the
-    model that is saved is not the pretrained one with a new head. An optimizer with momentum or weight decay still moves
-    parameters that were frozen when they had a gradient.
+    `requires_grad = False` only stops gradients. Batch norm in training mode still updates its statistics with every
+    batch. The frozen features change with each epoch and no longer fit the layers trained on them, and the saved model
+    is not the pretrained one with a new head. An optimizer with momentum or weight decay also changes parameters that
+    were frozen while they had a gradient.
 
     ## Example
     ```python
@@ -62,15 +62,23 @@ class FrozenPartChanges(Rule):
     ```
 
     ## How the probe confirms it
-    It compares the running means of frozen batch norm before and after each training forward, beside weights that stay
-    what they are, and frozen parameters that have a gradient before and after each step.
+    The probe compares the running means of frozen batch norm before and after each training forward pass; the weights
+    must not have changed. It also compares frozen parameters that have a gradient before and after each step.
 
     ## When it is not reported
-    When the batch norm's own parameters train, or it alone is frozen; when it was put into training mode by itself, or has a
-    momentum of 0 or None; for what is unfrozen later, and what the script moves itself (the averages of a teacher, the second
-    encoder of a contrastive pair); where no loss goes backward (statistics that are renewed on purpose; TDR401 speaks of
-    evaluation); and where not all is in sight. Of an optimizer that moves nothing TDR119 speaks, of a base that trains
-    beside its adapter TDR126; that evaluation is not repeatable for the sake of batch norm is TDR401 or TDR406.
+    - The batch norm's own parameters are trained, or only the batch norm is frozen.
+    - The batch norm alone was put into training mode, or has a momentum of 0 or None.
+    - The layers are unfrozen later, or the script changes them itself (the averages of a teacher, the second encoder
+      of a
+
+    contrastive pair).
+
+    - There is no backward pass: the statistics are renewed on purpose.
+    - Part of the code cannot be resolved.
+
+
+    Related rules: TDR119 reports an optimizer that changes nothing, TDR126 a base model that trains along with its
+    adapter, and TDR401 or TDR406 an evaluation that is not repeatable because of batch norm.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/autograd.html#setting-requires-grad
@@ -95,11 +103,14 @@ class FrozenPartChanges(Rule):
         for event, forward, mode in changed_norms(trace):
             trail = [Step(event.since, "it is frozen here")] if event.since is not None else []
             if mode is not None and mode.training:
-                trail.append(Step(mode.site, "it is put into training mode with the rest here"))
+                trail.append(Step(mode.site, "it is put into training mode here, along with the rest"))
             yield self.finding(
                 event.site,
-                message("the frozen batch norm of `{name}` gathers statistics in training mode", name=forward.name),
-                help="put what is frozen into evaluation mode after every `train()`",
+                message(
+                    "the frozen batch norm of `{name}` is in training mode: its statistics still change",
+                    name=forward.name,
+                ),
+                help="put the frozen part into evaluation mode after every `train()`",
                 trail=trail,
                 cause=place(event.since) if event.since is not None else "",
             )
@@ -107,34 +118,34 @@ class FrozenPartChanges(Rule):
     def _moved(self, trace: Trace) -> Iterator[Finding]:
         for event, optimizer in moving(trace):
             frozen = [Step(event.since, "they are frozen here")] if event.since is not None else []
-            text = "`{name}` moves parameters that are frozen: they keep an old gradient"
+            text = "`{name}` changes frozen parameters, because they still have an old gradient"
             yield self.finding(
                 optimizer.site,
                 message(text, name=named(optimizer.name, "the optimizer")),
-                help="set their gradients to None when they are frozen, as `zero_grad()` does by default",
-                trail=[*frozen, Step(event.site, "it steps here, with its momentum or weight decay")],
+                help="set their gradients to None when you freeze them, as `zero_grad()` does by default",
+                trail=[*frozen, Step(event.site, "the optimizer steps here, with momentum or weight decay")],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether frozen batch norm ran there, or frozen parameters were stepped, and nothing changed."""
         norms, moved = at(trace, finding.site, FrozenNormsRan), of_optimizer(trace, finding)
         if any(event.changed for event in norms) or any(event.moved for event in moved):
-            return "what is frozen changes here, but perhaps on purpose"
+            return "frozen values change here, but possibly on purpose"
         if norms or moved:
             return True
         forwards = at(trace, finding.site, Forward)
         if any(forward.training is False for forward in forwards):
             return True
         built = at(trace, finding.site, OptimizerBuilt)
-        return "the run saw nothing frozen here" if forwards or built else False
+        return "nothing was frozen here in the run" if forwards or built else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many statistics, or parameters, changed."""
         norms = at(trace, finding.site, FrozenNormsRan)
         if norms:
             most = max(norms, key=lambda event: event.changed)
-            text = f"{most.changed} of {count(most.norms, 'frozen batch norm')} changed in one forward, no frozen weight did"
+            text = f"{most.changed} of {count(most.norms, 'frozen batch norm')} changed in one forward pass, but no frozen weight"
             yield fact(text, most.changed, "batch norms", most)
         for event in of_optimizer(trace, finding):
-            text = f"{event.moved} of {count(event.tensors, 'frozen tensor')} moved in {count(event.steps, 'step')}"
+            text = f"{event.moved} of {count(event.tensors, 'frozen tensor')} changed in {count(event.steps, 'step')}"
             yield fact(text, event.moved, "parameter tensors", event)

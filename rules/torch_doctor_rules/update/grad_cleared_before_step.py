@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class GradClearedBeforeStep(Rule):
-    """`zero_grad()` between `backward()` and `step()` throws the gradients away before they are applied.
+    """`zero_grad()` between `backward()` and `step()` discards the gradients before they are applied.
 
     ## Why is this bad?
-    `step()` reads `.grad`. After `zero_grad()` it is None, so the optimizer skips every parameter (or sees zeros, so
-    that only momentum and weight decay move the weights). The loss is computed, the loop runs, and the model learns
-    nothing.
+    `step()` reads `.grad`. After `zero_grad()` it is None, so the optimizer skips every parameter. (With
+    `set_to_none=False` it is zero, and only momentum and weight decay change the weights.) The loop runs, the loss is
+    computed, and the model learns nothing.
 
     ## Example
     ```python
@@ -62,13 +62,14 @@ class GradClearedBeforeStep(Rule):
     ```
 
     ## How the probe confirms it
-    At the `step()` after it no parameter of the optimizer has a gradient, although a `backward()` of the same iteration
-    had filled them. Gradients at that step refute the finding.
+    At the next `step()`, no parameter of the optimizer has a gradient, although a `backward()` of the same iteration
+    had computed them. If that step has gradients, the finding is refuted.
 
     ## When it is not reported
-    When the clearing belongs to another optimizer or model, when it happens on a path that skips the step (a batch
-    with bad gradients), when a step or another `backward()` lies between, or when something on the way is out of
-    sight.
+    - The cleared gradients belong to another optimizer or model.
+    - The gradients are cleared on a path that skips the step, for example for a batch with bad gradients.
+    - A step or another `backward()` comes in between.
+    - Unresolved code runs in between.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html
@@ -90,7 +91,7 @@ class GradClearedBeforeStep(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether every step that came next after this clearing had gradients to apply."""
         had = applied(trace, self._next_steps(trace, finding))
-        return bool(had) if all(had) else "a step that follows had nothing to apply, but perhaps not for this clearing"
+        return bool(had) if all(had) else "a later step had no gradients, but possibly not because of this call"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many parameters had a gradient when they were to be updated, at a step that the bug shows at."""
@@ -99,7 +100,7 @@ class GradClearedBeforeStep(Rule):
         if wasted and not looked_at:
             yield fact(f"cleared before the step {count(len(wasted), 'time')}", len(wasted), "times", wasted[0])
             return
-        yield from gradients_at(trace, looked_at or self._next_steps(trace, finding), "the step that follows")
+        yield from gradients_at(trace, looked_at or self._next_steps(trace, finding), "the next step")
 
     def _next_steps(self, trace: Trace, finding: Finding) -> list[Stepped]:
         """The step that comes next after each clearing at the finding's place, of the same optimizer if it is one's."""
@@ -116,7 +117,7 @@ class GradClearedBeforeStep(Rule):
         return self.finding(
             wasted.cleared.site,
             message(
-                "the gradients of `{loss}` are cleared before `{optimizer}.step()` applies them",
+                "gradients of `{loss}` are cleared before `{optimizer}.step()`, so nothing is applied",
                 loss=owner(wasted.backward.name, "backward", "the loss"),
                 optimizer=optimizer,
             ),
@@ -125,7 +126,7 @@ class GradClearedBeforeStep(Rule):
             trail=(
                 Step(wasted.backward.site, "gradients are computed here"),
                 Step(wasted.cleared.site, "they are cleared here"),
-                Step(wasted.step.site, "the step finds nothing to apply"),
+                Step(wasted.step.site, "the step has no gradients to apply"),
             ),
         )
 

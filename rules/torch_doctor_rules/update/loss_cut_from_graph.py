@@ -1,4 +1,4 @@
-"""TDR115: the loss that goes backward has lost the graph of what it was computed from."""
+"""TDR115: the loss has lost its graph before `backward()`."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
 
 class LossCutFromGraph(Rule):
-    """The loss is rebuilt from a number, or from something without a graph, before it goes backward.
+    """The loss is recreated from a number, or from something without a graph, before `backward()`.
 
     ## Why is this bad?
-    `torch.tensor(loss.item(), requires_grad=True)` is a new tensor that knows nothing of the model: `backward()` gives a
-    gradient to it, and none to any parameter. The same holds for a loss of predicted labels, of NumPy arrays or of
-    detached outputs. Without `requires_grad=True` torch raises; with it, the error is silenced and nothing is learned.
-    A parameter that comes to the loss as a number, `scale = self.log_scale.item()`, stays what it is, whatever else learns.
+    `torch.tensor(loss.item(), requires_grad=True)` is a new tensor without any connection to the model: `backward()`
+    gives it a gradient, but no parameter. The same holds for a loss computed from predicted labels, NumPy arrays or
+    detached outputs. Without `requires_grad=True`, torch raises an error; with it, the error is silenced and nothing
+    is learned. A parameter that enters the loss as a number, as in `scale = self.log_scale.item()`, keeps its value,
+    whatever else learns.
 
     ## Example
     ```python
@@ -60,13 +61,18 @@ class LossCutFromGraph(Rule):
     ```
 
     ## How the probe confirms it
-    The loss that goes backward is a tensor without a history, beside a model whose output never goes backward; or
-    `backward()` refuses it because it has no graph. Of a parameter: no backward pass gave it a gradient.
+    The loss that `backward()` is called on is a tensor without a history, and no backward pass uses the model's
+    output; or `backward()` raises an error because the loss has no graph. For a parameter, no backward pass gave it a
+    gradient.
 
     ## When it is not reported
-    When some forward is still behind the loss (detached advantages, targets and discriminator inputs), when what was cut
-    goes backward by itself, and when it is not all in sight what the loss is made of. For a parameter that is frozen, changed
-    by hand, in no optimizer, or used in any other way. TDR119 and TDR118 leave to this rule what it reports.
+    - Another forward pass is still behind the loss (detached advantages, targets and discriminator inputs).
+    - The detached value has a backward pass of its own.
+    - Part of the loss comes from unresolved code.
+    - The parameter is frozen, changed by hand, in no optimizer, or used in any other way.
+
+
+    TDR118 and TDR119 do not report again what this rule reports.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.tensor.html
@@ -91,7 +97,7 @@ class LossCutFromGraph(Rule):
         for event in lost_parameters(trace):
             yield self._lost(event)
         for parameter in never_reached(trace):
-            yield self.finding(parameter.site, "no gradient comes to this parameter", cause=cause_of(parameter))
+            yield self.finding(parameter.site, "this parameter gets no gradient", cause=cause_of(parameter))
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:  # noqa: ARG002 - what a rule may look at
         """Of a parameter without a gradient TDR118 speaks: only the source tells where it was cut off."""
@@ -113,7 +119,7 @@ class LossCutFromGraph(Rule):
         if passes and not any(
             event.modules & known for event in passes
         ):  # what was made a leaf is its own, and nobody's
-            return "no parameter got a gradient, but perhaps for another reason"
+            return "no parameter got a gradient, but possibly for another reason"
         return bool(passes)
 
     def broken(self, finding: Finding) -> Broken | None:
@@ -134,29 +140,31 @@ class LossCutFromGraph(Rule):
             text = f"{len(empty)} of {count(len(passes), 'backward pass', 'backward passes')} reach no parameter"
             yield fact(text, len(empty), "backward passes", passes[0])
         elif any(same_place(site, place) for place in refused(trace)):
-            yield Evidence("`backward()` refuses a loss without a graph", 1, "losses", site)
+            yield Evidence("`backward()` raises an error: the loss has no graph", 1, "losses", site)
 
     def _report(self, cut: Cut) -> Finding:
         name = owner(cut.loss, "backward", "the loss")
-        effect = "`backward()` raises" if cut.raises else "`backward()` reaches no parameter"
-        text = "`{how}` cuts the graph of `{name}`: " if cut.how else "`{name}` is rebuilt without its graph: "
+        effect = "`backward()` raises an error" if cut.raises else "`backward()` reaches no parameter"
+        text = "`{how}` detaches `{name}` from its graph: " if cut.how else "`{name}` is recreated without its graph: "
         return self.finding(
             cut.site,
             message(text + effect, name=name, how=cut.how),
-            help="compute the loss from the model's output with functions of torch alone",
+            help="compute the loss from the model's output with torch operations only",
             trail=(
                 Step(cut.site, "the graph is lost here"),
-                Step(cut.backward, sentence("`{name}` goes backward here", name=name)),
+                Step(cut.backward, sentence("`{name}.backward()` is called here", name=name)),
             ),
         )
 
     def _lost(self, event: ParameterCut) -> Finding:
         name = owner(event.text, event.how, "the parameter")
-        text = "`{how}` cuts `{name}` off the loss: it never gets a gradient"
+        text = "`{how}` detaches `{name}` from the loss: it never gets a gradient"
         return self.finding(
             event.site,
             message(text, name=name, how=event.how),
-            help="compute with the parameter itself; take its number for a log alone",
-            trail=[Step(event.backward, "the loss goes backward here")] if event.backward is not None else [],
+            help="compute with the parameter itself, and convert it to a number only for logging",
+            trail=[Step(event.backward, "`backward()` is called on the loss here")]
+            if event.backward is not None
+            else [],
             cause=LOST + event.attribute,
         )

@@ -1,4 +1,4 @@
-"""TDR111: a method is named and not called."""
+"""TDR111: a method is named but not called."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ CONSEQUENCES = {
     ("scaler", "step"): "no parameter is updated",
     ("scaler", "update"): "the loss scale never adapts",
     ("scaler", "unscale_"): "the gradients stay scaled",
-    ("optimizer", "zero_grad"): "the gradients of all batches add up",
-    ("module", "zero_grad"): "the gradients of all batches add up",
+    ("optimizer", "zero_grad"): "gradients accumulate over all batches",
+    ("module", "zero_grad"): "gradients accumulate over all batches",
     ("tensor", "backward"): "no gradient is computed",
     ("module", "eval"): "the model stays in training mode",
     ("module", "train"): "the model stays in evaluation mode",
@@ -34,12 +34,12 @@ METHODS = frozenset(("step", "zero_grad", "backward", "eval", "train", "update",
 
 
 class MethodNotCalled(Rule):
-    """A method of the training step is named as a statement and never called.
+    """A method of the training step, such as `optimizer.step`, is named but never called.
 
     ## Why is this bad?
-    `optimizer.step` without parentheses is an expression: Python looks the method up and throws it away. Nothing is
-    updated, cleared or switched, and no error says so. A context such as `torch.no_grad` without parentheses is a
-    class and no context: the block raises, or does not do what it says.
+    `optimizer.step` without parentheses is an expression: Python looks up the method and discards it. Nothing is
+    updated, cleared or switched, and no error is raised. A context manager such as `torch.no_grad` without parentheses
+    is a class, not a context: the block raises an error, or runs without it.
 
     ## Example
     ```python
@@ -78,12 +78,14 @@ class MethodNotCalled(Rule):
     ```
 
     ## How the probe confirms it
-    The line is executed and the method does not run.
+    The line is executed, but the method does not run.
 
     ## When it is not reported
-    When the expression is used (passed on, assigned, compared) or its object is not known to be an optimizer, a
-    scheduler, a scaler, a module, a tensor or torch itself. What the missing call leads to is not reported beside it;
-    what hides behind it is.
+    - The expression is used: passed on, assigned or compared.
+    - The object is not known to be an optimizer, a scheduler, a scaler, a module, a tensor or torch itself.
+
+
+    Consequences of the missing call are not reported separately; bugs that it hides are.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
@@ -102,9 +104,9 @@ class MethodNotCalled(Rule):
         """Every such expression."""
         for event in first_per_site(trace.of(NotCalled)):
             if event.of == "torch" and event.method in CONTEXTS:
-                text = "`{name}` is named but not called: the block runs without it, or fails"
+                text = "`{name}` is missing its parentheses: the block runs without it, or fails"
             elif event.method in METHODS:
-                text = "`{name}` is named but not called: " + CONSEQUENCES.get(
+                text = "`{name}` is missing its parentheses: " + CONSEQUENCES.get(
                     (event.of, event.method), "nothing happens"
                 )
             else:
@@ -123,4 +125,4 @@ class MethodNotCalled(Rule):
         if named:
             yield fact(f"the line ran {count(len(named), 'time')} and called nothing", len(named), "times")
         elif often := counted(trace, finding.site, OTHER):
-            yield fact(f"the line ran {count(often, 'time')}, and what it names is no method", often, "times")
+            yield fact(f"the line ran {count(often, 'time')}, and the name is not such a method", often, "times")

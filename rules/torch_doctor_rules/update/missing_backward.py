@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class MissingBackward(Rule):
-    """`step()` runs in a loop in which no `backward()` ever fills its gradients.
+    """`step()` runs in a loop in which no `backward()` computes gradients for it.
 
     ## Why is this bad?
-    Without gradients the optimizer skips every parameter. The loop runs, the loss is printed, and it stays what it
-    was.
+    Without gradients the optimizer skips every parameter. The loop runs and prints the loss, but the model never
+    changes.
 
     ## Example
     ```python
@@ -60,12 +60,15 @@ class MissingBackward(Rule):
     ```
 
     ## How the probe confirms it
-    At every `step()` of the run no parameter of the optimizer has a gradient; one that has refutes the finding.
+    At every `step()` of the run, no parameter of the optimizer has a gradient. A single gradient refutes the finding.
 
     ## When it is not reported
-    When the loop computes no loss of the model (a learning-rate schedule that is only plotted), when the step has a
-    closure that goes backward or is not in sight, and when the model, its optimizer or its outputs go to code that cannot
-    be followed and may do it; code that makes an optimizer or a scheduler of them does nothing else.
+    - The loop computes no loss of the model, for example because it only plots a learning-rate schedule.
+    - The step has a closure that calls `backward()` or cannot be resolved.
+    - The model, its optimizer or its outputs are passed to unresolved code that may call `backward()`. Code that only
+      creates
+
+    an optimizer or a scheduler from them does not count.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
@@ -92,7 +95,7 @@ class MissingBackward(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether these steps ran after gradients had been computed for what they move."""
         had = applied(trace, at(trace, finding.site, Stepped))
-        return any(had) or (bool(had) and "no gradient was seen, and none may be needed")
+        return any(had) or (bool(had) and "there was no gradient, but possibly none is needed")
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:  # noqa: ARG002 - it is about all that goes backward
         """Whether nothing goes backward by the source either: what does may have come after the passes of the run."""
@@ -128,7 +131,7 @@ class MissingBackward(Rule):
         return any(losses) or (not trace.begins_outside and any(clears))
 
     def _report(self, step: Stepped, forward: Forward) -> Finding:
-        text = "`{optimizer}.step()` has nothing to apply: no `backward()` ever fills its gradients"
+        text = "`{optimizer}.step()` has nothing to apply: no `backward()` computes gradients for it"
         return self.finding(
             step.site,
             message(text, optimizer=owner(step.name, "step", "the optimizer")),

@@ -24,8 +24,8 @@ class MissingStep(Rule):
     """Gradients are computed for parameters whose optimizer never steps.
 
     ## Why is this bad?
-    `backward()` only fills `.grad`. Without `optimizer.step()` no parameter moves: the loss of every epoch is that of
-    the initial weights. A scheduler's `step()` changes the learning rate and nothing else.
+    `backward()` only computes `.grad`. Without `optimizer.step()` no parameter changes, and the loss of every epoch is
+    that of the initial weights. A scheduler's `step()` changes the learning rate and nothing else.
 
     ## Example
     ```python
@@ -63,16 +63,25 @@ class MissingStep(Rule):
     ```
 
     ## How the probe confirms it
-    `backward()` gave gradients in several batches, and neither the optimizer nor another one that has these parameters
-    stepped once. A step refutes the finding.
+    `backward()` computed gradients in several batches, but no optimizer that has these parameters took a step. A step
+    refutes the finding.
 
     ## When it is not reported
-    When the optimizer may be stepped out of sight before the gradients are cleared (one that is built out of sight
-    is reported where every iteration clears its gradients, computes them, and nothing steps); when another thread
-    got the optimizer before, which may step it; when gradients are assigned that no forward pass in sight led to;
-    when another optimizer or an update by hand moves the same parameters; outside loops; where the optimizer steps
-    in another loop and this one does not clear through it; where the script reads the gradients, of parameters or
-    of inputs, to compare them, to print them or to draw a saliency map, or has hooks that get them; in tests.
+    - Unresolved code may step the optimizer before the gradients are cleared. If the optimizer itself is created in
+
+    unresolved code, it is reported only if every iteration clears its gradients and computes new ones, and nothing
+    steps.
+
+    - The optimizer was passed to another thread, which may step it.
+    - Gradients are assigned by hand, and no known forward pass led to them.
+    - Another optimizer or a manual update changes the same parameters.
+    - `backward()` is called outside a loop.
+    - The optimizer steps in another loop, and this loop does not use it to clear gradients.
+    - The script reads the gradients of parameters or inputs, for example to compare them, to print them or to draw a
+
+    saliency map, or it has hooks that receive them.
+
+    - The code is a test.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
@@ -83,7 +92,7 @@ class MissingStep(Rule):
     name = "missing-step"
     level = Level.ERROR
     witness = "SP"
-    shown_by = "backward pass here of what this optimizer has"
+    shown_by = "backward pass here for the parameters of this optimizer"
     only_confirms = True  # that a gradient is read leaves no event in a run
 
     def check(self, trace: Trace) -> Iterator[Finding]:
@@ -122,12 +131,12 @@ class MissingStep(Rule):
         passes, steps = at(trace, finding.site, Backward), self._steps(trace, finding)
         if not passes or not self._built(trace, finding):
             return False
-        return bool(steps) or "no step was seen, and the run may have ended before one"
+        return bool(steps) or "the run had no such step, but it may have ended before one"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How often the gradients were computed, and how often applied."""
         passes, steps = at(trace, finding.site, Backward), self._steps(trace, finding)
-        text = f"{count(len(passes), 'backward pass', 'backward passes')}, {count(len(steps), 'step')} of its optimizer"
+        text = f"{count(len(passes), 'backward pass', 'backward passes')}, {count(len(steps), 'step')} of the optimizer"
         yield fact(text, len(steps), "steps", passes[0] if passes else None)
 
     def _built(self, trace: Trace, finding: Finding) -> list[OptimizerBuilt]:
@@ -154,13 +163,13 @@ class MissingStep(Rule):
     def _report(self, optimizer: OptimizerBuilt | ZeroGrad, name: str, backward: Backward, how: str = NEVER) -> Finding:
         loss = owner(backward.name, "backward", "the loss")
         name = named(name, "the optimizer")
-        what = "takes the parameters" if isinstance(optimizer, OptimizerBuilt) else "clears the gradients"
+        what = "receives the parameters" if isinstance(optimizer, OptimizerBuilt) else "clears the gradients"
         return self.finding(
             backward.site,
-            message("`{name}` {how}: the gradients of `{loss}` change no parameter", name=name, how=how, loss=loss),
+            message("`{name}` {how}, so the gradients of `{loss}` are not applied", name=name, how=how, loss=loss),
             help=sentence("call `{name}.step()` after the backward pass", name=name),
             trail=(
                 Step(optimizer.site, sentence("`{name}` " + what + " here", name=name)),
-                Step(backward.site, "their gradients are computed here, and no step applies them"),
+                Step(backward.site, "their gradients are computed here, but no step applies them"),
             ),
         )

@@ -1,4 +1,4 @@
-"""TDR101: gradients of earlier steps are never cleared."""
+"""TDR101: gradients from earlier steps are never cleared."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ MOST_LINES = 3
 
 
 class MissingZeroGrad(Rule):
-    """Gradients of earlier steps are still there when the next `backward()` adds to them.
+    """Gradients are not cleared between steps, so each `backward()` adds to those of earlier steps.
 
     ## Why is this bad?
-    `backward()` adds to `.grad`, it does not replace it. Unless someone clears the gradients between two steps, every
-    update uses the sum over all batches so far: the step grows and points the wrong way. Nothing fails; the loss just
-    stalls or explodes. It is as wrong to clear them outside the batch loop, or to clear those of another optimizer.
+    `backward()` adds to `.grad`; it does not replace it. If the gradients are not cleared between two steps, every
+    update uses the sum over all batches so far: the step grows and points in the wrong direction. No error is raised;
+    the loss stalls or explodes. Clearing the gradients outside the batch loop, or those of another optimizer, is just
+    as wrong.
 
     ## Example
     ```python
@@ -64,15 +65,26 @@ class MissingZeroGrad(Rule):
     ```
 
     ## How the probe confirms it
-    A hook on the parameters runs before gradients are added. At the first `backward()` after a step it finds the old
-    gradient still there, step after step; the evidence is its size beside that of this batch's own gradient.
+    A hook on each parameter runs before gradients are accumulated. At the first `backward()` after a step, it finds
+    that the old gradient is still there, step after step. The evidence is the size of the accumulated gradient
+    relative to this batch's own gradient.
 
     ## When it is not reported
-    When anything on the way may clear the gradients (the optimizer, the module, `p.grad = None`, a helper, a step
-    closure, a call that cannot be followed, a generator that is counted), where the sum is cleared before any step applies
-    it (an optimizer's own pass after that of another loss), while gradients are accumulated for one step,
-    without any step (attacks, saliency, Fisher information), and for `torch.autograd.grad`. The first of several passes for
-    one optimizer stands for the others.
+    - Something between the two passes may clear the gradients: the optimizer, the module, `p.grad = None`, a helper
+
+    function, a step closure, the generator that yields the batches, or unresolved code.
+
+    - The sum is cleared before a step applies it. In a GAN, for example, the discriminator's own pass clears the
+      gradients
+
+    that the generator's loss left.
+
+    - Gradients are accumulated over several batches for one step.
+    - No step follows (attacks, saliency maps, Fisher information).
+    - The gradients are computed with `torch.autograd.grad`.
+
+
+    If several backward passes compute the gradients of one optimizer, only the first is reported.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html
@@ -100,7 +112,7 @@ class MissingZeroGrad(Rule):
         """Whether an update lay between two of these backward passes, and the second found no old gradient."""
         again = self._after_steps(trace, finding)
         if any(numbers(trace, OLD, *again)):
-            return "gradients of earlier steps were still there, but not those of the parameters that were updated"
+            return "old gradients were still there, but not those of the updated parameters"
         return any(step.index > again[0].index for step in trace.of(Stepped)) if again else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -142,14 +154,14 @@ class MissingZeroGrad(Rule):
         return self.finding(
             again.site,
             message(
-                "the gradients of `{loss}` are added to those of earlier steps, which nobody clears",
+                "gradients from earlier steps are never cleared, so `{loss}.backward()` accumulates them",
                 loss=owner(again.name, "backward", "the loss"),
             ),
             help="set the gradients to None after every update" if step.manual else clear,
             trail=(
                 Step(again.site, "gradients are computed here"),
-                Step(step.site, "they are applied here, and stay where they are"),
-                Step(again.site, "the next iteration adds its own to them"),
+                Step(step.site, "they are applied here, but not cleared"),
+                Step(again.site, "the next iteration adds its gradients to the old ones"),
             ),
             edits=_forgetting(steps, again) if step.manual else _clearing(step, again, optimizer),
             cause=f"{step.optimizer} of {step.scope.chain()[0].site}" if step.optimizer else "",

@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 WORDS = {"nan": "NaN", "inf": "infinite"}
 TEXTS = {
-    "batch": "what comes into `{name}` is {value}: no loss and no gradient of it can be used",
-    "activation": "`{operation}` makes a value that is {value}: all that is computed from it is lost",
+    "batch": "the input of `{name}` is {value}: its loss and its gradients are unusable",
+    "activation": "`{operation}` returns a value that is {value}: everything computed from it is invalid",
     "loss": "the loss is {value}: its gradients destroy the parameters",
-    "gradient": "the gradients of `{name}` are {value}, though it is finite: the next step destroys the parameters",
+    "gradient": "`{name}` is finite, but its gradients are {value}: the next step destroys the parameters",
     "derivative": "the derivative of `{operation}` is {value} here: the next step destroys the parameters",
-    "parameter": "parameters are {value} after the step: nothing that is computed from them is a number",
+    "parameter": "parameters are {value} after the step: everything computed from them is invalid",
 }
 
 
 class NonFiniteValue(Rule):
-    """A value becomes NaN or infinite, and everything after it is lost.
+    """A value becomes NaN or infinite, which invalidates everything computed from it.
 
     ## Why is this bad?
-    NaN spreads: one in a batch, an activation or the loss makes every gradient NaN, and one step makes every parameter NaN.
-    The script goes on without an exception. Typical births: the logarithm or square root of zero, a division by zero, an
-    overflow of `exp`, a learning rate that is far too high, missing values in the data.
+    NaN spreads: one NaN in a batch, an activation or the loss makes every gradient NaN, and one step makes every
+    parameter NaN. The script continues without an exception. Typical causes are the logarithm or square root of zero,
+    a division by zero, an overflow of `exp`, a learning rate that is far too high, and missing values in the data.
 
     ## Example
     ```python
@@ -80,14 +80,16 @@ class NonFiniteValue(Rule):
     ```
 
     ## How the probe confirms it
-    It looks at batches, outputs, losses, gradients and parameters until one is not finite. A model whose output is not,
-    though its input is, runs once more on a copy, operation by operation: the first one that makes such a value has the line.
-    So does the one whose derivative is not finite, where only the gradients are not: the nodes of the copy's graph tell.
+    The probe checks batches, outputs, losses, gradients and parameters until one is not finite. If the output of a
+    model is not finite but its input is, the probe runs a copy of the model again, operation by operation, and reports
+    the line of the first such result. If only the gradients are not finite, it uses the nodes of the copy's graph to
+    find the operation whose derivative is not.
 
     ## When it is not reported
-    For infinities that mask (`masked_fill` before a softmax) as long as the model's answer is finite, for what goes neither
-    backward nor into a score (batches that the script leaves out), for gradients that a gradient scaler takes notice of, and
-    where data or weights are made up.
+    - Infinities serve as a mask (`masked_fill` before a softmax), and the model's output is finite.
+    - The values go neither backward nor into a score, such as batches that the script skips.
+    - A gradient scaler checks the gradients.
+    - The data or the weights are synthetic.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/numerical_accuracy.html
@@ -113,7 +115,7 @@ class NonFiniteValue(Rule):
                     value=WORDS[seen.value],
                     operation=seen.operation or seen.name,
                 ),
-                help="keep arguments of logarithms, roots and divisions away from zero; look at the data and the learning rate",
+                help="keep arguments of logarithms, roots and divisions away from zero; check the data and the learning rate",
             )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -122,8 +124,8 @@ class NonFiniteValue(Rule):
             if seen.site != finding.site:
                 return
             yield fact(
-                f"{WORDS[seen.value]} first seen in the {seen.what} after {count(seen.step, 'update')}",
+                f"{WORDS[seen.value]} first seen in the {seen.what} after {count(seen.step, 'optimizer step')}",
                 seen.step,
-                "updates",
+                "steps",
                 seen,
             )

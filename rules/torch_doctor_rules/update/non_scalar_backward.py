@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Measured
 
 REFUSED = claims.REFUSED_LOSS_SIZE
-HELP = "reduce it first, with `.mean()`, or with `.sum()` over what is counted"
+HELP = "reduce the loss first: `.mean()`, or `.sum()` divided by the number of values that count"
 
 
 class NonScalarBackward(Rule):
-    """`backward()` is called on a loss that still has one number per sample.
+    """`backward()` is called on a loss that still has one value per sample.
 
     ## Why is this bad?
-    With `reduction="none"` a loss returns a number for every sample, for weights or masks to be applied to them.
-    Autograd starts from a single number: `backward()` raises "grad can be implicitly created only for scalar outputs",
-    except for a batch that happens to have one sample.
+    With `reduction="none"`, a loss returns one value per sample, so that weights or masks can be applied. Autograd
+    starts from a single value: `backward()` raises "grad can be implicitly created only for scalar outputs", except
+    for a batch that happens to have one sample.
 
     ## Example
     ```python
@@ -62,11 +62,12 @@ class NonScalarBackward(Rule):
     ```
 
     ## How the probe confirms it
-    `backward()` refuses a loss of several numbers. A `backward()` that works on that line refutes the finding.
+    `backward()` raises an error for a loss with several values. A `backward()` on that line that succeeds refutes the
+    finding.
 
     ## When it is not reported
-    When the loss is reduced on any path, passes through a function that is not known, when items of it are taken, and
-    when `backward(gradient)` says how to weigh the numbers.
+    - The loss is reduced on some path, passes through an unknown function, or is indexed.
+    - `backward(gradient)` specifies the weight of each value.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
@@ -84,7 +85,7 @@ class NonScalarBackward(Rule):
         if trace.observed:
             for site in dict.fromkeys(refused.site for refused in _refused(trace)):
                 if site is not None:
-                    text = "the loss has several numbers: `backward()` raises, it starts from a single one"
+                    text = "the loss has several values: `backward()` raises an error, because it needs a single one"
                     yield self.finding(site, text, help=HELP)
             return
         for backward in first_per_site(trace.of(Backward)):
@@ -99,19 +100,19 @@ class NonScalarBackward(Rule):
         """How many numbers the loss has."""
         for refused in _refused(trace):
             if refused.site is not None and same_place(finding.site, refused.site):
-                text = f"`backward()` refuses a loss of {count(float(refused.value), 'number')}"
+                text = f"`backward()` raises an error for a loss of {count(float(refused.value), 'value')}"
                 yield Evidence(text, refused.value, refused.unit, refused.site)
                 return
         passes = at(trace, finding.site, Backward)
         if passes:
-            text = f"{count(len(passes), 'backward pass', 'backward passes')} went through"
+            text = f"{count(len(passes), 'backward pass', 'backward passes')} succeeded"
             yield fact(text, len(passes), "backward passes", passes[0])
 
     def _report(self, backward: Backward) -> Finding:
         name = owner(backward.name, "backward", "the loss")
-        text = "`{name}` has one number per sample: `backward()` raises, it starts from a single one"
+        text = "`{name}` has one value per sample: `backward()` raises an error, because it needs a single one"
         operation_at = backward.loss.operation_at
-        trail = [] if operation_at is None else [Step(operation_at, "the loss keeps a number for every sample here")]
+        trail = [] if operation_at is None else [Step(operation_at, "the loss keeps one value per sample here")]
         return self.finding(backward.site, message(text, name=name), help=HELP, trail=trail)
 
 

@@ -1,4 +1,4 @@
-"""TDR114: what the loss trains is in no optimizer."""
+"""TDR114: parameters that get gradients are in no optimizer."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class OptimizerMissesParameters(Rule):
-    """The optimizer has the parameters of another model, or of layers that were replaced since.
+    """The optimizer has the parameters of another model, of replaced layers, or of only part of the model.
 
     ## Why is this bad?
-    An optimizer keeps the very parameters that it was given. When the model is built again, copied, or gets a new head
-    after that, the loss depends on parameters that no optimizer has: they stay as they were initialised, and what steps
-    is no longer part of the model. Or a part was forgotten: a decoder, a layer between two parameter groups, a loss with
-    weights of its own. No error says so.
+    An optimizer holds exactly the parameters that it was given. If the model is then created again, copied, or gets a
+    new head, the loss depends on parameters that no optimizer has. They keep their initial values, and the optimizer
+    updates parameters that are no longer part of the model. Or a part was forgotten: a decoder, a layer between two
+    parameter groups, a loss with weights of its own. No error is raised.
 
     ## Example
     ```python
@@ -57,14 +57,16 @@ class OptimizerMissesParameters(Rule):
     ```
 
     ## How the probe confirms it
-    By identity: the parameters that get gradients against those that the optimizers have. A layer that still has the
-    weights that it was built with, gets gradients, and is in no optimizer is reported by the run alone.
+    The probe compares, by identity, the parameters that get gradients with those in the optimizers. A layer that still
+    has its initial weights, gets gradients and is in no optimizer is reported even if the static scan does not find
+    it.
 
     ## When it is not reported
-    When an optimizer has some of the model on purpose (a new head on a body that was built before it), when another
-    optimizer or an update by hand moves the rest in the same loops, for parts that got other weights than they were built
-    with (a loaded model, a target network), when a parameter group is added, and where an optimizer or the model goes out
-    of sight before the optimizer's last step.
+    - An optimizer has part of the model on purpose, such as a new head on a body that was created before it.
+    - Another optimizer or a manual update changes the rest in the same loops.
+    - The part has other weights than those it was created with (a loaded model, a target network).
+    - A parameter group is added.
+    - An optimizer or the model is passed to unresolved code before the optimizer's last step.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#constructing-it
@@ -94,9 +96,9 @@ class OptimizerMissesParameters(Rule):
         steps = [step for step in trace.of(Stepped) if step.optimizer in built]
         trained = frozenset[int]().union(*(event.modules for event in trace.of(Backward)))
         if steps and not trained <= frozenset[int]().union(*(step.modules for step in trace.of(Stepped))):
-            return "gradients reach parameters that no optimizer has, but perhaps on purpose"
+            return "gradients reach parameters that are in no optimizer, but possibly on purpose"
         if len(steps) == 1:
-            return "what a forward replaces is missed from the second step on, and there was one"
+            return "a layer that `forward` replaces is missing only from the second step on, and there was one step"
         return bool(steps)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -114,19 +116,19 @@ class OptimizerMissesParameters(Rule):
         built = missed.built
         steps = (step.name for step in trace.of(Stepped) if step.optimizer == built.optimizer)
         name = built.name or owner(next(steps, ""), "step", "the optimizer")
-        text = "`{name}` does not have the parameters that are trained: they are never updated"
-        remedy = "build the optimizer when the model is complete, from the model that is trained"
-        where = "what is trained, and not among them, is put to use here"
+        text = "`{name}` does not have the parameters that get gradients: they are never updated"
+        remedy = "create the optimizer after the model is complete, from the model that is trained"
+        where = "a module that is trained, but not in the optimizer, is used here"
         if missed.part:
-            text = "`{name}` has a part of the parameters that are trained: the others are never updated"
-            where = f"this `{missed.part.rpartition('.')[2]}` is trained, and not among them"
-            remedy = "give it the parameters of every part that is trained, and freeze what is to stay as it is"
+            text = "`{name}` has only some of the parameters that get gradients: the others are never updated"
+            where = f"this `{missed.part.rpartition('.')[2]}` is trained, but not in the optimizer"
+            remedy = "pass the parameters of every trained part, and freeze the parts that must not change"
         return self.finding(
             built.site,
             message(text, name=name),
             help=remedy,
             trail=(
-                Step(built.site, sentence("`{name}` takes its parameters here", name=name)),
+                Step(built.site, sentence("`{name}` receives its parameters here", name=name)),
                 Step(missed.site, where),
             ),
         )

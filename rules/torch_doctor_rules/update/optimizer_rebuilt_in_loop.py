@@ -1,4 +1,4 @@
-"""TDR122: an optimizer is built anew again and again, and forgets what it learned about the gradients."""
+"""TDR122: an optimizer is created again and again, and loses its state."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class OptimizerRebuiltInLoop(Rule):
-    """The optimizer, or its scheduler, is built anew in every epoch or batch: momentum and step counts are lost.
+    """The optimizer or its scheduler is created again in every epoch or batch, so momentum and step counts are lost.
 
     ## Why is this bad?
-    Adam, and SGD with momentum, average the gradients of many steps. A new optimizer begins with empty averages: the
-    first steps of every epoch are badly scaled, and one that is built for each batch never has an average at all. A
-    scheduler that is built for each step or epoch stays at its first learning rate.
+    Adam, and SGD with momentum, average the gradients of many steps. A new optimizer starts with empty averages: the
+    first steps of every epoch are badly scaled, and an optimizer that is created for each batch never has an average
+    at all. A scheduler that is created for each step or epoch never leaves its first learning rate.
 
     ## Example
     ```python
@@ -66,13 +66,16 @@ class OptimizerRebuiltInLoop(Rule):
     ```
 
     ## How the probe confirms it
-    The line builds an optimizer over the same parameters in two passes of the loop, and the first of them has stepped.
-    Optimizers over other parameters each time refute it.
+    The line creates an optimizer over the same parameters in two iterations of the loop, and the first optimizer has
+    stepped. Optimizers over different parameters each time refute the finding.
 
     ## When it is not reported
-    For SGD without momentum, which has nothing to lose; for a model that is built, copied, reset or loaded in the same
-    pass; for stages with epochs of their own; behind a condition that the step does not share; where the state of the
-    one before is passed on with `load_state_dict`; for a scheduler that is told each time where training stands.
+    - The optimizer is SGD without momentum, which has no state to lose.
+    - The model is created, copied, reset or loaded in the same iteration.
+    - The loop is over training stages, each with its own epochs.
+    - The optimizer is created under a condition that the step does not share.
+    - `load_state_dict` passes on the state of the previous optimizer.
+    - The scheduler receives the current position of training each time.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#constructing-it
@@ -93,9 +96,9 @@ class OptimizerRebuiltInLoop(Rule):
         built = at(trace, finding.site, OptimizerBuilt)
         others = [not (first.modules & last.modules) for first, last in pairwise(built)]
         if others:
-            return all(others) or "it was built again, but perhaps on purpose"
+            return all(others) or "it was created again, but possibly on purpose"
         ran = bool(built) or bool(at(trace, finding.site, SchedulerBuilt))
-        return "the run came here only once" if ran else False
+        return "the run reached this line only once" if ran else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How often it was built, and for how many models."""
@@ -103,22 +106,22 @@ class OptimizerRebuiltInLoop(Rule):
         schedulers = at(trace, finding.site, SchedulerBuilt)
         if built:
             models = len({event.modules for event in built})
-            text = f"built {count(len(built), 'time')}, for {count(models, 'set')} of parameters"
+            text = f"created {count(len(built), 'time')}, for {count(models, 'set')} of parameters"
             yield fact(text, len(built), "times", built[0])
         elif schedulers:
-            yield fact(f"built {count(len(schedulers), 'time')}", len(schedulers), "times", schedulers[0])
+            yield fact(f"created {count(len(schedulers), 'time')}", len(schedulers), "times", schedulers[0])
 
     def _report(self, found: Rebuilt) -> Finding:
         built, used, scope = found
         what = "optimizer" if isinstance(built, OptimizerBuilt) else "scheduler"
-        lost = "momentum and step counts are lost" if what == "optimizer" else "it never leaves its first rate"
+        lost = "momentum and step counts are lost" if what == "optimizer" else "it never leaves its first learning rate"
         name = owner(used.name, "step", "")
         return self.finding(
             built.site,
-            message(f"the {what}{' `{name}`' * bool(name)} is built anew in every pass of the loop: {lost}", name=name),
-            help=f"build the {what} before the loop",
+            message(f"the {what}{' `{name}`' * bool(name)} is created again in every iteration: {lost}", name=name),
+            help=f"create the {what} before the loop",
             trail=(
-                Step(scope.site, "every pass of this loop builds one"),
+                Step(scope.site, "every iteration of this loop creates one"),
                 Step(used.site, "it steps here"),
             ),
         )

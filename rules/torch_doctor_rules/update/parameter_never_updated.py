@@ -1,4 +1,4 @@
-"""TDR119: an optimizer that steps, and moves nothing."""
+"""TDR119: an optimizer steps, but changes nothing."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Site
 
 HELP = {
-    "rate": "give the group the learning rate that was meant, or leave its parameters out of the optimizer",
+    "rate": "set the learning rate that you intend, or remove the group's parameters from the optimizer",
     "data": "pass parameters that require gradients, such as `model.parameters()`",
-    "frozen": "let the parameters require gradients before training, or leave them out of the optimizer",
+    "frozen": "unfreeze the parameters before training, or remove them from the optimizer",
 }
 
-_ALL_FROZEN = "all that `{name}` has is frozen: it steps, and moves nothing"
+_ALL_FROZEN = "all parameters of `{name}` are frozen: its steps change nothing"
 
 
 class ParameterNeverUpdated(Rule):
-    """An optimizer steps, and the parameters it was given are bit for bit what they were.
+    """An optimizer steps, but its parameters never change.
 
     ## Why is this bad?
-    Nothing is learnt. Usually the optimizer holds other parameters than the model that trains: the model was built again,
-    copied or loaded after the optimizer was made. Or all of them are frozen, or the learning rate is zero, or so small that
-    low precision rounds every update away.
+    Nothing is learned. Usually the optimizer holds the parameters of another model than the one that trains: the model
+    was created again, copied or loaded after the optimizer. Or all parameters are frozen, or the learning rate is
+    zero, or so small that low precision rounds every update away.
 
     ## Example
     ```python
@@ -73,15 +73,22 @@ class ParameterNeverUpdated(Rule):
     ```
 
     ## How the probe confirms it
-    It keeps the values before the first step and compares them, bit for bit, after each step and when the script has ended.
-    The source alone shows it where all that an optimizer has is frozen when it steps. The freezing is reported where it comes
-    after the optimizer took the parameters, else the optimizer, with the line since which they are frozen.
+    The probe copies the values before the first step and compares them, bit for bit, after each step and at the end of
+    the script. The static scan alone reports an optimizer whose parameters are all frozen when it steps. The finding
+    is at the line that freezes them if it comes after the optimizer was created. Otherwise it is at the optimizer, and
+    its trail has that line.
 
     ## When it is not reported
-    While a scheduler keeps the learning rate at zero and raises it in the next 50,000 steps, where the script sets
-    rates itself, where a gradient scaler skipped the steps, for single frozen parameters in a group that moves, for frozen
-    groups of a script that unfreezes anything, before the second step, and where another finding explains it. By the source
-    alone, while anything that the optimizer has may require gradients in any pass.
+    - A scheduler keeps the learning rate at zero and raises it within the next 50,000 steps, or the script sets
+      learning rates
+
+    itself.
+
+    - A gradient scaler skipped the steps.
+    - Only some parameters of a group are frozen, or the script unfreezes anything and an entire group is frozen.
+    - The optimizer took fewer than two steps.
+    - Another finding explains it.
+    - In the static scan: anything in the optimizer may require gradients in any pass.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#constructing-it
@@ -125,22 +132,22 @@ class ParameterNeverUpdated(Rule):
                 since, late = still[0].frozen_at, still[0].frozen_late
                 yield self._report(optimizer, _ALL_FROZEN, HELP["frozen" if since else "data"], since, late=late)
             elif still:
-                text = "`{name}` steps and moves nothing: the parameters it was given stay what they were"
+                text = "`{name}` steps, but none of its parameters ever changes: it trains nothing"
                 if len(still) < len(own(trace, optimizer)):
-                    text = f"`{{name}}` steps and does not move {count(len(still), 'parameter')} that have gradients"
-                help_ = "give it the parameters of the model that trains, after that is built, loaded and moved"
+                    text = f"`{{name}}` steps, but does not change {count(len(still), 'parameter')} with gradients"
+                help_ = "pass the parameters of the model that is trained, after it is created, loaded and moved"
                 yield self._report(optimizer, text, help_, None, late=False)
             for number, group in dead_groups(trace, optimizer) if not still else ():
-                text = f"`{{name}}` never moves its parameter group {number}: {WHY[group[0].still]}"
+                text = f"`{{name}}` never changes its parameter group {number}: {WHY[group[0].still]}"
                 yield self._report(optimizer, text, HELP[group[0].still], group[0].frozen_at, late=group[0].frozen_late)
 
     def _report(self, optimizer: OptimizerBuilt, text: str, help_: str, since: Site | None, *, late: bool) -> Finding:
         """At the freezing where that comes after the optimizer took the parameters, else at the optimizer."""
         site, step = optimizer.site, []
         if since is not None:
-            step = [Step(since, "they require no gradients since here")]
+            step = [Step(since, "the parameters are frozen here")]
             if late:
-                site, step = since, [Step(optimizer.site, "the optimizer takes the parameters here")]
+                site, step = since, [Step(optimizer.site, "the optimizer receives the parameters here")]
         name = named(optimizer.name, "the optimizer")
         return self.finding(site, message(text, name=name), help=help_, trail=step)
 
@@ -165,7 +172,7 @@ class ParameterNeverUpdated(Rule):
         """Whether something that the optimizer has moved."""
         for optimizer in trace.of(OptimizerBuilt):
             if any(same_place(site, optimizer.site) for site in finding.places()) and (found := own(trace, optimizer)):
-                return any(seen.moved for seen in found) or "the optimizer did not step often enough"
+                return any(seen.moved for seen in found) or "the optimizer took too few steps"
         return False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -174,5 +181,5 @@ class ParameterNeverUpdated(Rule):
             if any(same_place(site, optimizer.site) for site in finding.places()):
                 fates = [(bool(seen.moved), seen.steps) for seen in own(trace, optimizer) if seen.moved is not None]
                 moved, steps = sum(moved for moved, _ in fates), max((steps for _, steps in fates), default=0)
-                text = f"{moved} of {count(len(fates), 'parameter tensor')} moved in {count(steps, 'step')}"
+                text = f"{moved} of {count(len(fates), 'parameter tensor')} changed in {count(steps, 'step')}"
                 yield fact(text, moved, "parameter tensors", optimizer)

@@ -1,4 +1,4 @@
-"""TDR118: parameters that run and are stepped, and get no gradient."""
+"""TDR118: parameters that are used and in an optimizer, but get no gradient."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ UNITS = (
 
 
 class ParameterWithoutGradient(Rule):
-    """A part of the model runs and is given to the optimizer, and no gradient ever reaches it.
+    """Part of the model runs and is in the optimizer, but no gradient ever reaches it.
 
     ## Why is this bad?
-    The part keeps its initial, random values while everything around it learns. Something cuts the graph between it and
-    the loss: a `.detach()`, a `.data`, a round trip through NumPy, an `argmax`, a new tensor made of its output; or its
-    output is not used. No exception says so: an optimizer passes over parameters that have no gradient.
+    The part keeps its random initial values while everything around it learns. Something cuts the graph between it and
+    the loss: a `.detach()`, a `.data`, a round trip through NumPy, an `argmax`, or a new tensor created from its
+    output. Or its output is not used. No error is raised: an optimizer skips parameters that have no gradient.
 
     ## Example
     ```python
@@ -75,16 +75,23 @@ class ParameterWithoutGradient(Rule):
     ```
 
     ## How the probe confirms it
-    Over the first steps it counts, for every trainable parameter whose layer ran with autograd on, the backward passes of
-    its model and those that left it a gradient that is not zero. A member of a `ModuleList` that no line of the script
-    reaches (`for layer in self.layers[:-1]`) gets none either.
+    During the first steps, the probe counts the backward passes for every trainable parameter whose layer ran with
+    autograd enabled: all those of its model, and those that gave the parameter a nonzero gradient. A member of a
+    `ModuleList` that no line of the script reaches (`for layer in self.layers[:-1]`) gets none either.
 
     ## When it is not reported
-    For frozen parameters, those of no optimizer, other layers that did not run or ran under `no_grad` (teachers, averaged
-    copies), parts of a library's model, where a test that later passes decide may bring more into the loss (`if epoch >= 5:
-    loss = loss + extra`), what gets its first gradient a step later (a gate that begins at zero), what the script renews
-    itself (a codebook of averages, replaced or written in place), layers of fewer than 16 units whose gradient is there
-    and zero (all of them may be dead by chance), and where another finding explains it.
+    - The parameters are frozen or in no optimizer.
+    - The layer did not run, or only under `no_grad` (teachers, averaged copies). Unreached members of a `ModuleList`
+      are
+
+    reported.
+
+    - The layer is part of a library's model.
+    - A condition that a later iteration may meet can add to the loss (`if epoch >= 5: loss = loss + extra`).
+    - The first gradient comes a step later (a gate initialized to zero).
+    - The script updates the values itself (a codebook of averages, replaced or written in place).
+    - The layer has fewer than 16 units and gets gradients of zero: all its units may be dead by chance.
+    - Another finding explains it.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation
@@ -109,14 +116,16 @@ class ParameterWithoutGradient(Rule):
         for owner, seen in _barren(trace).items():
             part = built.get(owner)
             what = part.class_name.rpartition(".")[2] if part is not None else seen[0].owner_class
-            text = "no gradient reaches the {what} of `{name}`: it keeps its initial values"
+            text = "no gradient reaches `{name}` ({what}): it keeps its initial values"
             trail = []
             if seen[0].optimizer in optimizers:
-                trail.append(Step(optimizers[seen[0].optimizer].site, "its parameters are given to the optimizer here"))
+                trail.append(
+                    Step(optimizers[seen[0].optimizer].site, "its parameters are passed to the optimizer here")
+                )
             yield self.finding(
                 seen[0].site,
                 message(text, what=what, name=seen[0].name.rpartition(".")[0] or seen[0].name),
-                help="look for what cuts the graph between its output and the loss (`detach`, `.data`, `argmax`, NumPy)",
+                help="find what cuts the graph between its output and the loss: `detach`, `.data`, `argmax` or NumPy",
                 trail=trail,
             )
 

@@ -1,4 +1,4 @@
-"""TDR117: an attribute that was meant to be `requires_grad` and freezes nothing."""
+"""TDR117: an attribute that should be `requires_grad` is misspelled or set on a module."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 MEANT = "requires_grad"
 ALIKE = 0.8
 """How alike two words are where one is the other misspelt: `require_gradient` is 0.83, `retains_grad` 0.72."""
-EFFECTS = {False: "it freezes nothing", True: "no gradient is switched on", None: "nothing changes"}
+EFFECTS = {False: "it freezes nothing", True: "it enables no gradients", None: "it has no effect"}
 OTHER = claims.FLAG_READ
 
 
 class RequiresGradTypo(Rule):
-    """An attribute that looks like `requires_grad` is set, and torch does not read it.
+    """An attribute that looks like `requires_grad` is set, but torch does not read it.
 
     ## Why is this bad?
-    Python lets any attribute be set on a tensor or a module. `param.require_grad = False` makes a new one that nobody
-    reads, and `model.backbone.requires_grad = False` one of the module and not of its parameters: what was to be frozen
-    is trained on, or what was to be trained stays frozen, and no error says so.
+    Python lets any attribute be set on a tensor or a module. `param.require_grad = False` creates a new attribute that
+    nothing reads, and `model.backbone.requires_grad = False` sets one on the module, not on its parameters. Parameters
+    that should be frozen are trained, or parameters that should be trained stay frozen, and no error is raised.
 
     ## Example
     ```python
@@ -62,12 +62,13 @@ class RequiresGradTypo(Rule):
     ```
 
     ## How the probe confirms it
-    The line runs, what it sets the attribute on is a tensor or a module, and torch has no such attribute there.
+    The line runs, its target is a tensor or a module, and torch has no such attribute there.
 
     ## When it is not reported
-    For attributes of the project's own: those that a module's class defines, sets on `self` or was given when it was
-    built. Where it is not known that the object is a tensor or a module. For `False` on a tensor that records no gradients
-    anyway, as those that `torch.zeros` makes.
+    - The attribute is the project's own: a class defines it, sets it on `self`, or received it when the module was
+      created.
+    - It is unknown whether the object is a tensor or a module.
+    - `False` is set on a tensor that records no gradients anyway, such as one created by `torch.zeros`.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.requires_grad.html
@@ -102,7 +103,7 @@ class RequiresGradTypo(Rule):
         events = at(trace, finding.site, GradFlagSet)
         if events:
             times = count(len(events), "time")
-            yield fact(f"set {times}, and `requires_grad` stays what it was", len(events), "times", events[0])
+            yield fact(f"set {times}, but `requires_grad` did not change", len(events), "times", events[0])
         elif often := counted(trace, finding.site, OTHER):
             yield fact(f"set {count(often, 'time')}, on an object that reads it", often, "times")
 
@@ -123,4 +124,4 @@ def _remedy(event: GradFlagSet) -> str:
         value = "" if event.value is None else str(event.value)
         module = owner(event.name, event.attribute, "the module")
         return sentence(f"call `{{module}}.requires_grad_({value})`, which sets it on every parameter", module=module)
-    return "the attribute is called `requires_grad`"
+    return "set `requires_grad` instead"

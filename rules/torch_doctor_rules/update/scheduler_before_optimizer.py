@@ -1,4 +1,4 @@
-"""TDR110: the schedule moves on before its first value was used."""
+"""TDR110: the scheduler steps before its first learning rate is used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch_doctor_rules.judging.frames import seen_from
 from torch_doctor_rules.judging.schedules import Schedules
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import SCHEDULES
-from torch_doctor_rules.judging.wording import message, owner
+from torch_doctor_rules.judging.wording import message, owner, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,9 +24,9 @@ class SchedulerBeforeOptimizer(Rule):
     """`scheduler.step()` runs before the optimizer's first step and skips the first learning rate.
 
     ## Why is this bad?
-    Building the scheduler already sets the learning rate of the first epoch, or of the first step. A `scheduler.step()`
-    before the first `optimizer.step()` replaces that value before anything was trained with it, and the whole schedule
-    runs one place ahead of what was written down: decays come one epoch early, a warm-up begins too high.
+    Creating the scheduler already sets the learning rate of the first epoch or step. A `scheduler.step()` before the
+    first `optimizer.step()` replaces that value before it is used, and the entire schedule runs one position early:
+    decays come one epoch too soon, and a warm-up starts too high.
 
     ## Example
     ```python
@@ -67,14 +67,19 @@ class SchedulerBeforeOptimizer(Rule):
     ```
 
     ## How the probe confirms it
-    The scheduler steps, and its optimizer has not stepped once so far and does so afterwards. A step of the optimizer
-    before each of the scheduler's refutes it.
+    The scheduler steps before the first step of its optimizer, and the optimizer steps afterwards. An optimizer step
+    before every scheduler step refutes the finding.
 
     ## When it is not reported
-    For a step that gets its epoch or a metric, for `ReduceLROnPlateau`, and for a schedule that is built anew in each pass
-    and told where training stands; for calls behind a condition that the
-    optimizer's step does not share (`if epoch > 0: scheduler.step()` at the top of an epoch is right); for loops without
-    a step of the optimizer, which replay a schedule or draw it; where the optimizer may have stepped out of sight.
+    - The call passes an epoch or a metric, or the scheduler is `ReduceLROnPlateau`.
+    - The scheduler is created anew in each pass and receives the current position of training.
+    - The call is behind a condition that the optimizer's step does not share. (`if epoch > 0: scheduler.step()` at the
+      start of
+
+    an epoch is correct.)
+
+    - The loop has no optimizer step: it replays or plots a schedule.
+    - The optimizer may have stepped in unresolved code.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate
@@ -106,14 +111,14 @@ class SchedulerBeforeOptimizer(Rule):
         steps = at(trace, finding.site, SchedulerStepped)
         if all(trace.view(Schedules).steps_before(moved) for moved in steps):
             return bool(steps)
-        return "the optimizer had not stepped yet, and the probe run had no step of it that follows"
+        return "the optimizer had not stepped yet, and did not step afterwards in the run"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How often the optimizer had stepped before the scheduler first did."""
         for moved in at(trace, finding.site, SchedulerStepped)[:1]:
             often = len(trace.view(Schedules).steps_before(moved))
             yield fact(
-                f"the optimizer had stepped {count(often, 'time')} when the scheduler did", often, "steps", moved
+                f"the optimizer had stepped {count(often, 'time')} before the scheduler did", often, "steps", moved
             )
 
     def _report(self, built: SchedulerBuilt | None, moved: SchedulerStepped, step: Stepped) -> Finding:
@@ -125,11 +130,11 @@ class SchedulerBeforeOptimizer(Rule):
         return self.finding(
             moved.site,
             message(text, **names),
-            help="step the scheduler after the optimizer has stepped",
+            help=sentence("call `{scheduler}.step()` after `{optimizer}.step()`", **names),
             edits=[Move(moved.site, to, after=True)] if (to := seen_from(moved, step)) is not None else [],
             trail=(
                 *([Step(built.site, "the schedule's first learning rate is set here")] if built else []),
                 Step(moved.site, "it is replaced here"),
-                Step(step.site, "the optimizer steps for the first time only here"),
+                Step(step.site, "the optimizer takes its first step only here"),
             ),
         )

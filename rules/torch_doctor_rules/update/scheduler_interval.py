@@ -1,4 +1,4 @@
-"""TDR123: a schedule counts epochs and steps with the batches, or counts batches and steps with the epochs."""
+"""TDR123: a schedule counts epochs but steps every batch, or counts batches but steps every epoch."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ HALF, LONGEST, MANY = 0.5, 100, 10
 
 
 class SchedulerInterval(Rule):
-    """A scheduler that is counted in epochs steps every batch, or one that is counted in batches steps every epoch.
+    """A scheduler configured in epochs steps every batch, or one configured in batches steps every epoch.
 
     ## Why is this bad?
-    A scheduler does not know what a step of it stands for: it counts its calls. A cosine over `T_max=epochs` that steps with
-    every batch has come down, and up again, before the first epoch is over, and swings through the rest of training;
-    `StepLR(optimizer, 10)` has divided the learning rate by ten until nothing is left of it. A cycle over
-    `epochs * len(loader)` batches that steps once per epoch never leaves its warm-up.
+    A scheduler counts its `step()` calls and does not know what they stand for. A cosine schedule with `T_max=epochs`
+    that steps every batch falls and rises again before the first epoch is over, and oscillates for the rest of
+    training. `StepLR(optimizer, 10)` divides the learning rate by ten until nothing is left of it. A cycle of `epochs
+    * len(loader)` batches that steps once per epoch never leaves its warm-up.
 
     ## Example
     ```python
@@ -76,17 +76,23 @@ class SchedulerInterval(Rule):
     ```
 
     ## How the probe confirms it
-    The scheduler steps with every update, and the schedule is over before the first epoch is; or it steps once per epoch, and
-    the schedule is a multiple of the batches of an epoch. For `ReduceLROnPlateau`, batch after batch gives it the same score.
-    An epoch of one batch refutes it, a schedule of any other length, and a score that changes.
+    The scheduler steps with every update, and the schedule is over before the first epoch is; or it steps once per
+    epoch, and the length of the schedule is a multiple of the batches per epoch. For `ReduceLROnPlateau`, successive
+    batches pass it the same score. An epoch of one batch, a score that changes, or once per epoch any other length
+    refutes the finding.
 
     ## When it is not reported
-    Where the numbers do not tell what is counted: a bare `T_max=100`, an `ExponentialLR`, a `LambdaLR`,
-    `StepLR(optimizer, 3000)` in the batch loop, and steps that lie far apart within a long loop or a small epoch. For a step
-    that gets its epoch (`step(epoch + i / len(loader))`), one behind a condition on the batch's number or on a setting, and a
-    scheduler that steps at several places, or rightly at one. Where the loop that bounds the schedule is that of the updates
-    (`for step in range(max_steps)`), where an epoch is one batch or its number of batches comes from code out of sight, and
-    where a framework steps the scheduler.
+    - The numbers do not show what is counted: a bare `T_max=100`, an `ExponentialLR`, a `LambdaLR`, `StepLR(optimizer,
+      3000)`
+
+    in the batch loop, or steps that are far apart within a long loop or a small epoch.
+
+    - The call passes an epoch (`step(epoch + i / len(loader))`), or is behind a condition on the batch number or a
+      setting.
+    - The scheduler steps in several places, or correctly in one of them.
+    - The loop that bounds the schedule is the loop over the updates (`for step in range(max_steps)`).
+    - An epoch is one batch, or unresolved code determines its number of batches.
+    - A framework steps the scheduler.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate
@@ -114,7 +120,7 @@ class SchedulerInterval(Rule):
         moves = [trace.view(Schedules).moved(step) for step in at(trace, finding.site, SchedulerStepped)]
         if all(moved is not None and _wrong(trace, moved) is False for moved in moves):
             return bool(moves)
-        return "the numbers of the run do not tell what the schedule counts"
+        return "the numbers of the run do not show what the schedule counts"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How long the schedule is, and how long an epoch."""
@@ -122,27 +128,29 @@ class SchedulerInterval(Rule):
         for moved in [each for each in moves if each is not None][-1:]:
             often = "every batch" if moved.every else "once per epoch"
             if moved.stale is not None and moved.step.metric is not None:
-                again = "each time" if moved.stale else "the last time, and others before"
-                text = f"it steps {often}, and gets the score {short(moved.step.metric)} {again}"
+                again = "each time" if moved.stale else "last, after other scores"
+                text = f"it steps {often}and gets the score {short(moved.step.metric)} {again}"
                 yield fact(text, moved.step.metric, event=moved.step)
             if moved.length.number is not None and moved.batches is not None:
                 epoch = count(moved.batches, "batch", "batches")
-                text = f"it steps {often}, an epoch has {epoch}, and the schedule {count(moved.length.number, 'step')}"
+                text = (
+                    f"it steps {often}, an epoch has {epoch}, and the schedule has {count(moved.length.number, 'step')}"
+                )
                 yield fact(text, moved.length.number, "steps", moved.step)
 
     def _report(self, moved: Moved) -> Finding:
-        what, other = ("batch", "epochs") if moved.every else ("epoch", "batches")
-        text = f"`{{scheduler}}` steps every {what}, but `{{length}}` counts {other}"
+        what, other, speed = ("batch", "epochs", "fast") if moved.every else ("epoch", "batches", "slowly")
+        text = f"`{{scheduler}}` steps every {what}, but `{{length}}` counts {other}: it runs too {speed}"
         if moved.stale:
-            text = "`{scheduler}` steps every batch with one score: its patience counts batches"
+            text = "`{scheduler}` steps every batch with the same score, so its patience counts batches"
         name = owner(moved.step.name, "step", "the scheduler")
-        when = "epoch, after its batches" if moved.every else "batch, after the update"
+        when = "epoch, after the batch loop" if moved.every else "batch, after the optimizer step"
         return self.finding(
             moved.step.site,
             message(text, scheduler=name, length=moved.length.words()),
             help=sentence(f"call `{{name}}.step()` once per {when}", name=name),
             trail=[
-                Step(moved.built.site, "the schedule is built here"),
+                Step(moved.built.site, "the scheduler is created here"),
                 Step(moved.step.site, f"it steps every {what}"),
             ],
         )

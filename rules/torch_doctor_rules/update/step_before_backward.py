@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class StepBeforeBackward(Rule):
-    """`step()` runs before this batch's `backward()` and applies stale or missing gradients.
+    """`step()` runs before this batch's `backward()`, so it applies stale gradients or none.
 
     ## Why is this bad?
-    The step of the first batch finds no gradients and does nothing. Where the loop clears the gradients before the
-    step, no step ever finds any; where it does not, every step applies those of the batch before, and the last one is
-    lost.
+    The step for the first batch has no gradients and does nothing. If the loop clears the gradients before the step,
+    no step ever has any. If it does not, every step applies the gradients of the previous batch, and those of the last
+    batch are lost.
 
     ## Example
     ```python
@@ -63,11 +63,14 @@ class StepBeforeBackward(Rule):
     ```
 
     ## How the probe confirms it
-    At the first `step()` no parameter has a gradient, or at every step the gradients are older than the batch.
+    At the first `step()`, no parameter has a gradient, or at every step the gradients are older than the batch.
 
     ## When it is not reported
-    In a loop that is merely shifted by one (`step`, `zero_grad`, forward, `backward`, with a first `backward()` before
-    the loop), for steps with a closure, for a step behind a condition, and where something earlier is out of sight.
+    - The loop is only shifted by one (`step`, `zero_grad`, forward, `backward`), with a first `backward()` before the
+      loop.
+    - The step has a closure.
+    - The step is behind a condition.
+    - Unresolved code runs earlier.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
@@ -92,7 +95,7 @@ class StepBeforeBackward(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether these steps ran, each with gradients of what it moves."""
         had = applied(trace, at(trace, finding.site, Stepped))
-        return bool(had) if all(had) else "a step had nothing to apply, but perhaps for another reason than its place"
+        return bool(had) if all(had) else "a step had no gradients, but possibly for another reason"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many parameters had a gradient at the first of the steps."""
@@ -117,11 +120,11 @@ class StepBeforeBackward(Rule):
         return None
 
     def _report(self, step: Stepped, backward: Backward) -> Finding:
-        text = "`{name}.step()` runs before this batch's `backward()`: it applies stale or no gradients"
+        text = "`{name}.step()` runs before this batch's `backward()`: it applies stale gradients or none"
         return self.finding(
             step.site,
             message(text, name=owner(step.name, "step", "the optimizer")),
-            help="step after the backward pass of the same batch",
+            help="call `step()` after the backward pass of the same batch",
             edits=[Move(step.site, to, after=True)] if (to := seen_from(step, backward)) is not None else [],
             trail=(
                 Step(step.site, "the parameters are updated here"),

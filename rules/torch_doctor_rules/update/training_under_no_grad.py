@@ -1,4 +1,4 @@
-"""TDR113: what is to be trained runs where autograd records nothing."""
+"""TDR113: a module that is trained runs with autograd disabled."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class TrainingUnderNoGrad(Rule):
-    """The training forward runs under `no_grad`, `inference_mode` or `set_grad_enabled(False)`.
+    """The training forward pass runs under `no_grad`, `inference_mode` or `set_grad_enabled(False)`.
 
     ## Why is this bad?
-    Nothing is recorded there, so the loss has no graph and `backward()` has nowhere to go: it raises, or, when the loss
-    is made to require gradients to silence that, gives a gradient to the loss alone and none to any parameter. Often
-    gradients were switched off for validation with a function call, and never on again.
+    Autograd records nothing there, so the loss has no graph and `backward()` raises an error. If the loss is made to
+    require gradients to silence the error, `backward()` gives a gradient to the loss alone and to no parameter. Often
+    a function call disabled gradients for validation, and they were never enabled again.
 
     ## Example
     ```python
@@ -63,12 +63,17 @@ class TrainingUnderNoGrad(Rule):
     ```
 
     ## How the probe confirms it
-    The forward runs with autograd off, and `backward()` refuses its loss or reaches no parameter.
+    The forward pass runs with autograd disabled, and `backward()` raises an error for its loss or reaches no
+    parameter.
 
     ## When it is not reported
-    When another forward behind the loss is recorded (frozen encoders, teachers and targets under `no_grad`) and no optimizer
-    was given this module to train, or its weights were loaded; when the module has nothing to train, when it is recorded
-    elsewhere, and where it is not known whether autograd records.
+    - Another forward pass behind the loss is recorded (frozen encoders, teachers and targets under `no_grad`), and no
+      optimizer
+
+    was given this module to train, or its weights were loaded.
+
+    - The module has nothing to train, or is recorded elsewhere.
+    - It is unknown whether autograd records.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
@@ -79,7 +84,7 @@ class TrainingUnderNoGrad(Rule):
     name = "training-under-no-grad"
     level = Level.ERROR
     witness = "SP"
-    shown_by = "call here after autograd was switched off"
+    shown_by = "call here after autograd was disabled"
     needs = frozenset({"parameters"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
@@ -101,13 +106,13 @@ class TrainingUnderNoGrad(Rule):
         switches = [event.index for event in (*at(trace, site, GradModeEntered), *at(trace, site, GradModeExited))]
         forwards = at(trace, finding.site, Forward)
         if not forwards and at(trace, finding.trail[-1].site, Backward):
-            return "which parts of a module are recorded is not known"
+            return "it is unknown which parts of the module are recorded"
         if len(finding.trail) > 1 and forwards and not switches:
-            return "whether it was called with parameters that have no graph is not known"
+            return "it is unknown whether it was called with parameters that have no graph"
         if len(finding.trail) > 1:  # before it, all is well
             forwards = [forward for forward in forwards if switches and forward.index > min(switches)]
         if any(forward.grad is False for forward in forwards):
-            return "autograd is off there, but perhaps on purpose"
+            return "autograd is disabled there, but possibly on purpose"
         return bool(forwards)
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
@@ -119,22 +124,24 @@ class TrainingUnderNoGrad(Rule):
         parts = at(trace, finding.site, PartUnrecorded)
         for part in parts[:1]:
             calls, steps = count(part.calls, "call"), count(part.steps, "step")
-            yield fact(f"{calls} with autograd off, and {steps} without a gradient", part.calls, "calls", part)
+            yield fact(f"{calls} with autograd disabled, and {steps} without a gradient", part.calls, "calls", part)
         if parts:
             return
         forwards = at(trace, finding.site, Forward)
-        yield from batches(forwards, "run with autograd off", lambda event: event.grad is False, "training batches")
+        yield from batches(
+            forwards, "run with autograd disabled", lambda event: event.grad is False, "training batches"
+        )
 
     def _report(self, trace: Trace, forward: Forward | PartUnrecorded, backward: Site) -> Finding:
         modes = [*trace.of(GradModeEntered), *trace.of(GradModeExited)]
         before = [mode for mode in modes if mode.index < forward.index and trace.together(mode, forward)]
         off = max(before, key=lambda mode: mode.index, default=None)
-        trail = [] if off is None else [Step(off.site, "autograd is switched off here")]
-        trail.append(Step(backward, "its loss goes backward here"))
+        trail = [] if off is None else [Step(off.site, "autograd is disabled here")]
+        trail.append(Step(backward, "`backward()` is called on its loss here"))
         return self.finding(
             forward.site,
-            message("`{name}` is trained with autograd off: `backward()` reaches no parameter", name=forward.name),
-            help="call it where autograd is on, outside of `no_grad()`",
+            message("`{name}` is trained with autograd disabled: `backward()` reaches no parameter", name=forward.name),
+            help="call it with autograd enabled, outside of `no_grad()`",
             trail=trail,
         )
 

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class UpdateInEvaluation(Rule):
-    """The validation pass calls `backward()` or `step()`: held-out data trains the model.
+    """The validation pass calls `backward()` or `step()`, so the model is trained on held-out data.
 
     ## Why is this bad?
-    A model that has been updated on the validation batches knows them. Its validation score says nothing about data that
-    it has not seen, and the model that is selected by it is the one that overfits most. Mostly the training loop was
-    copied, or one loop serves both phases and the update is not guarded.
+    A model that was updated on the validation batches has seen them. Its validation score no longer measures
+    performance on unseen data, and model selection picks the checkpoint that overfits most. Usually the training loop
+    was copied, or one loop serves both phases and the update is not guarded.
 
     ## Example
     ```python
@@ -66,12 +66,13 @@ class UpdateInEvaluation(Rule):
     ```
 
     ## How the probe confirms it
-    After `eval()` the optimizer that trains the model on other batches steps in this pass.
+    After `eval()`, the optimizer that trains the model on other batches steps in this pass.
 
     ## When it is not reported
-    When the pass is not preceded by `eval()` of the whole model, when no pass over other data trains it in training mode,
-    when another optimizer steps (a fast adaptation of a copy, an attack on the inputs), and for gradients that nobody
-    applies.
+    - The pass is not preceded by `eval()` of the entire model.
+    - No pass over other data trains the model in training mode.
+    - Another optimizer steps, as in the fast adaptation of a copy or an attack on the inputs.
+    - The gradients are never applied.
 
     ## References
     - https://docs.pytorch.org/tutorials/beginner/basics/optimization_tutorial.html
@@ -93,8 +94,8 @@ class UpdateInEvaluation(Rule):
         batches = self._evaluated(trace, finding)
         back = frozenset[int]().union(*(event.loss.graph_forwards for event in trace.of(Backward)))
         if any(forward.index in back for forward in batches):
-            return "these batches update the model, but nothing tells whether they are held out"
-        return len(batches) > 1 or (bool(batches) and "the run ended with the first evaluation batch")
+            return "these batches update the model, but it is unknown whether they are held out"
+        return len(batches) > 1 or (bool(batches) and "the run ended at the first evaluation batch")
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many evaluation batches updated the model."""
@@ -120,18 +121,20 @@ class UpdateInEvaluation(Rule):
         if update.backward is not None:
             loss = owner(update.backward.name, "backward", "the loss")
             text = message(
-                "`{loss}` of the evaluation goes backward and `{step}` steps: held-out data trains",
+                "`{loss}.backward()` and `{step}.step()` run in evaluation: held-out data trains the model",
                 loss=loss,
                 step=step,
             )
         else:
-            text = message("`{step}.step()` runs in the evaluation: it applies what training has left", step=step)
+            text = message(
+                "`{step}.step()` runs in evaluation: it applies gradients left over from training", step=step
+            )
         return self.finding(
             (update.backward or update.step).site,
             text,
-            help="evaluate under `torch.no_grad()`, and update the model in the training pass alone",
+            help="evaluate under `torch.no_grad()`, and update the model only in the training pass",
             trail=(
-                Step(update.mode.site, "the model is switched to evaluation here"),
+                Step(update.mode.site, "the model is switched to evaluation mode here"),
                 Step(update.forward.site, "it is called on the evaluation batches here"),
                 Step(update.step.site, "it is updated here"),
                 Step(update.training.site, "it is trained on other batches here"),

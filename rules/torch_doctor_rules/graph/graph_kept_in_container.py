@@ -76,7 +76,6 @@ class GraphKeptInContainer(Rule):
       (`deque(maxlen=...)`).
     - The values are numbers or detached, or were computed under `no_grad`.
 
-
     Several values that one container collects in one loop are reported once.
 
     ## References

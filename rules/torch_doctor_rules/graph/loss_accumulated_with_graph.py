@@ -77,7 +77,6 @@ class LossAccumulatedWithGraph(Rule):
     - The sum is passed to code that may still call `backward()` on it.
     - The value is a recurrent state that goes back into a module (TDR504).
 
-
     Several additions to one sum in one loop are reported once.
 
     ## References

@@ -97,7 +97,7 @@ class RetainGraphInLoop(Rule):
         """Whether the graph was retained there, and another pass went through it."""
         retaining = [event for event in trace.of(Backward) if _is_at(event, finding)]
         return any(_shared(trace, event) or _seen_again(trace, event) for event in retaining) or (
-            bool(retaining) and "the run ended before the next backward pass"
+            bool(retaining) and "the probe run ended before the next backward pass"
         )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -130,7 +130,7 @@ def _in_vain(trace: Trace, backward: Backward) -> bool:
 
 
 def _seen_again(trace: Trace, backward: Backward) -> bool:
-    """Whether a later pass of the run went through nodes of a graph that was kept there."""
+    """Whether a later pass of the probe run went through nodes of a graph that was kept there."""
     return backward.retained_at is not None and counted(trace, backward.retained_at, claims.GRAPHS_USED_AGAIN) > 0
 
 

@@ -112,9 +112,9 @@ def reached_loss(
     """
     losses = at(trace, site, LossCalled)
     if any(loss.input.kind is Kind.UNKNOWN and not (fits and fits(trace, loss)) for loss in losses):
-        return "the run does not tell what kind of values reached the loss"
+        return "the probe run does not tell what kind of values reached the loss"
     if any(loss.input.kind in wrong for loss in losses):
-        return "such values reached the loss, but the run does not tell from where"
+        return "such values reached the loss, but the probe run does not tell from where"
     return bool(losses)
 
 

@@ -58,7 +58,7 @@ def reached(trace: Trace, finding: Finding) -> bool | str:
     if any(last.carries and not last.bounded and not _needed(trace, last) for last in again):
         return "graphs stay alive, but possibly on purpose"
     if any(numbers(trace, claims.GRAPHS_ALIVE, *kept)) and not any(last.bounded for last in kept):
-        return "graphs stay alive, but the run does not show what holds them"
+        return "graphs stay alive, but the probe run does not show what holds them"
     return len(again) >= LEAST_GROWTH
 
 

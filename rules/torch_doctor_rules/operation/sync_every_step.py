@@ -77,7 +77,6 @@ class SyncEveryStep(Rule):
     - The value does not come from the forward pass that is trained, such as the actions of an agent.
     - Nothing shows that the model is on a GPU.
 
-
     Of several reads in one loop, the first is reported.
 
     ## References

@@ -79,7 +79,6 @@ class AccumulationNotScaled(Rule):
     - The gradients are changed before the step.
     - A framework divides the loss itself.
 
-
     A criterion that an unknown caller passes in is assumed to return a mean, unless the script creates one that does
     not.
 

@@ -73,13 +73,9 @@ class AccumulationTailDropped(Rule):
     - The condition does more than select every K-th batch.
     - A counter continues from epoch to epoch.
     - Something else may step in the loop, or after it before new gradients are computed. This includes unresolved code
-      that
-
-    receives the optimizer.
-
+      that receives the optimizer.
     - The length of the loader is a known multiple of K, or unresolved code determines it.
     - The batches come from several loaders at once, or from loops nested in the batch loop.
-
 
     A loader that an unknown caller passes in may have any length, so its loop is reported unless the loop may end
     early. `drop_last=True` is no excuse: it drops the samples that do not fill a batch, not the batches that do not
@@ -114,7 +110,7 @@ class AccumulationTailDropped(Rule):
         tails = self._at(trace, finding)
         if tails:
             return all(not tail.left for tail in tails)
-        return "the run had no second window in one pass through a loader of known length"
+        return "the probe run had no second window in one pass through a loader of known length"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How long the windows and the loader are."""

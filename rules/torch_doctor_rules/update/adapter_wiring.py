@@ -173,7 +173,7 @@ class AdapterWiring(Rule):
         events = told(trace, finding)
         if events and all(event.own_moved and not event.base_moved for event in events):
             return True
-        return "the run does not show what happened to the adapter" if events else False
+        return "the probe run does not show what happened to the adapter" if events else False
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """Of the layers of loralib only the source tells that the weights of the others were loaded."""

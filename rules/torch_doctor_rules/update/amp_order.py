@@ -135,12 +135,12 @@ class AmpOrder(Rule):
         """Whether these calls ran beside a scaler that is switched on, and in order."""
         scaling = trace.view(Scaling)
         if scaling.off:
-            return "the gradient scaler is disabled in this run"
+            return "the gradient scaler is disabled in the probe run"
         calls = scaling.in_order(finding.site)
         if calls:
             return all(calls) or "some of these calls are out of order, but possibly for another reason"
         ran = any(at(trace, finding.site, kind) for kind in (Backward, Clipped, Stepped))
-        return "the run did not reach the scaler's step" if ran else False
+        return "the probe run did not reach the scaler's step" if ran else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many of these calls came in order."""

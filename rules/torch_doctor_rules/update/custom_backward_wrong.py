@@ -75,14 +75,10 @@ class CustomBackwardWrong(Rule):
 
     ## When it is not reported
     - `backward` is intentionally not the derivative: `forward` passes its input on (gradient reversal, scaling and
-      clipping),
-
-    selects some of its values (clamps, masks), goes in steps (straight-through estimators, surrogate gradients of
-    spikes), draws random numbers, or does not depend on one of its inputs.
-
+      clipping), selects some of its values (clamps, masks), goes in steps (straight-through estimators, surrogate
+      gradients of spikes), draws random numbers, or does not depend on one of its inputs.
     - Gradients are None or zero, differ in a few values only (clamps for safety), or are scaled per sample.
     - A result is stored on the context, but all calls are compiled with `fullgraph=True`.
-
 
     Without the probe, only functions that do arithmetic on single values are reported.
 

@@ -69,13 +69,9 @@ class FrozenPartChanges(Rule):
     - The batch norm's own parameters are trained, or only the batch norm is frozen.
     - The batch norm alone was put into training mode, or has a momentum of 0 or None.
     - The layers are unfrozen later, or the script changes them itself (the averages of a teacher, the second encoder
-      of a
-
-    contrastive pair).
-
+      of a contrastive pair).
     - There is no backward pass: the statistics are renewed on purpose.
     - Part of the code cannot be resolved.
-
 
     Related rules: TDR119 reports an optimizer that changes nothing, TDR126 a base model that trains along with its
     adapter, and TDR401 or TDR406 an evaluation that is not repeatable because of batch norm.
@@ -137,7 +133,7 @@ class FrozenPartChanges(Rule):
         if any(forward.training is False for forward in forwards):
             return True
         built = at(trace, finding.site, OptimizerBuilt)
-        return "nothing was frozen here in the run" if forwards or built else False
+        return "nothing was frozen here in the probe run" if forwards or built else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many statistics, or parameters, changed."""

@@ -71,7 +71,6 @@ class LossCutFromGraph(Rule):
     - Part of the loss comes from unresolved code.
     - The parameter is frozen, changed by hand, in no optimizer, or used in any other way.
 
-
     TDR118 and TDR119 do not report again what this rule reports.
 
     ## References

@@ -84,7 +84,6 @@ class MethodNotCalled(Rule):
     - The expression is used: passed on, assigned or compared.
     - The object is not known to be an optimizer, a scheduler, a scaler, a module, a tensor or torch itself.
 
-
     Consequences of the missing call are not reported separately; bugs that it hides are.
 
     ## References

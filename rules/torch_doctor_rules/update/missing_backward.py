@@ -66,9 +66,7 @@ class MissingBackward(Rule):
     - The loop computes no loss of the model, for example because it only plots a learning-rate schedule.
     - The step has a closure that calls `backward()` or cannot be resolved.
     - The model, its optimizer or its outputs are passed to unresolved code that may call `backward()`. Code that only
-      creates
-
-    an optimizer or a scheduler from them does not count.
+      creates an optimizer or a scheduler from them does not count.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html

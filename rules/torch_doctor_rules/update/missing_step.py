@@ -68,19 +68,15 @@ class MissingStep(Rule):
 
     ## When it is not reported
     - Unresolved code may step the optimizer before the gradients are cleared. If the optimizer itself is created in
-
-    unresolved code, it is reported only if every iteration clears its gradients and computes new ones, and nothing
-    steps.
-
+      unresolved code, it is reported only if every iteration clears its gradients and computes new ones, and nothing
+      steps.
     - The optimizer was passed to another thread, which may step it.
     - Gradients are assigned by hand, and no known forward pass led to them.
     - Another optimizer or a manual update changes the same parameters.
     - `backward()` is called outside a loop.
     - The optimizer steps in another loop, and this loop does not use it to clear gradients.
     - The script reads the gradients of parameters or inputs, for example to compare them, to print them or to draw a
-
-    saliency map, or it has hooks that receive them.
-
+      saliency map, or it has hooks that receive them.
     - The code is a test.
 
     ## References
@@ -131,7 +127,7 @@ class MissingStep(Rule):
         passes, steps = at(trace, finding.site, Backward), self._steps(trace, finding)
         if not passes or not self._built(trace, finding):
             return False
-        return bool(steps) or "the run had no such step, but it may have ended before one"
+        return bool(steps) or "the probe run had no such step, but it may have ended before one"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How often the gradients were computed, and how often applied."""
@@ -140,7 +136,7 @@ class MissingStep(Rule):
         yield fact(text, len(steps), "steps", passes[0] if passes else None)
 
     def _built(self, trace: Trace, finding: Finding) -> list[OptimizerBuilt]:
-        """The optimizers of the run that were built where the finding says."""
+        """The optimizers of the probe run that were built where the finding says."""
         return [built for step in finding.trail[:1] for built in at(trace, step.site, OptimizerBuilt)]
 
     def _steps(self, trace: Trace, finding: Finding) -> list[Stepped]:

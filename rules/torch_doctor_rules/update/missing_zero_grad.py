@@ -71,18 +71,12 @@ class MissingZeroGrad(Rule):
 
     ## When it is not reported
     - Something between the two passes may clear the gradients: the optimizer, the module, `p.grad = None`, a helper
-
-    function, a step closure, the generator that yields the batches, or unresolved code.
-
+      function, a step closure, the generator that yields the batches, or unresolved code.
     - The sum is cleared before a step applies it. In a GAN, for example, the discriminator's own pass clears the
-      gradients
-
-    that the generator's loss left.
-
+      gradients that the generator's loss left.
     - Gradients are accumulated over several batches for one step.
     - No step follows (attacks, saliency maps, Fisher information).
     - The gradients are computed with `torch.autograd.grad`.
-
 
     If several backward passes compute the gradients of one optimizer, only the first is reported.
 

@@ -98,7 +98,7 @@ class OptimizerRebuiltInLoop(Rule):
         if others:
             return all(others) or "it was created again, but possibly on purpose"
         ran = bool(built) or bool(at(trace, finding.site, SchedulerBuilt))
-        return "the run reached this line only once" if ran else False
+        return "the probe run reached this line only once" if ran else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How often it was built, and for how many models."""

@@ -80,10 +80,7 @@ class ParameterNeverUpdated(Rule):
 
     ## When it is not reported
     - A scheduler keeps the learning rate at zero and raises it within the next 50,000 steps, or the script sets
-      learning rates
-
-    itself.
-
+      learning rates itself.
     - A gradient scaler skipped the steps.
     - Only some parameters of a group are frozen, or the script unfreezes anything and an entire group is frozen.
     - The optimizer took fewer than two steps.

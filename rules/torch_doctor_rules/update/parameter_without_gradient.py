@@ -82,10 +82,7 @@ class ParameterWithoutGradient(Rule):
     ## When it is not reported
     - The parameters are frozen or in no optimizer.
     - The layer did not run, or only under `no_grad` (teachers, averaged copies). Unreached members of a `ModuleList`
-      are
-
-    reported.
-
+      are reported.
     - The layer is part of a library's model.
     - A condition that a later iteration may meet can add to the loss (`if epoch >= 5: loss = loss + extra`).
     - The first gradient comes a step later (a gate initialized to zero).

@@ -74,10 +74,7 @@ class SchedulerBeforeOptimizer(Rule):
     - The call passes an epoch or a metric, or the scheduler is `ReduceLROnPlateau`.
     - The scheduler is created anew in each pass and receives the current position of training.
     - The call is behind a condition that the optimizer's step does not share. (`if epoch > 0: scheduler.step()` at the
-      start of
-
-    an epoch is correct.)
-
+      start of an epoch is correct.)
     - The loop has no optimizer step: it replays or plots a schedule.
     - The optimizer may have stepped in unresolved code.
 
@@ -111,7 +108,7 @@ class SchedulerBeforeOptimizer(Rule):
         steps = at(trace, finding.site, SchedulerStepped)
         if all(trace.view(Schedules).steps_before(moved) for moved in steps):
             return bool(steps)
-        return "the optimizer had not stepped yet, and did not step afterwards in the run"
+        return "the optimizer had not stepped yet, and did not step afterwards in the probe run"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How often the optimizer had stepped before the scheduler first did."""

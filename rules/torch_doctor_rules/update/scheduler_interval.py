@@ -83,10 +83,7 @@ class SchedulerInterval(Rule):
 
     ## When it is not reported
     - The numbers do not show what is counted: a bare `T_max=100`, an `ExponentialLR`, a `LambdaLR`, `StepLR(optimizer,
-      3000)`
-
-    in the batch loop, or steps that are far apart within a long loop or a small epoch.
-
+      3000)` in the batch loop, or steps that are far apart within a long loop or a small epoch.
     - The call passes an epoch (`step(epoch + i / len(loader))`), or is behind a condition on the batch number or a
       setting.
     - The scheduler steps in several places, or correctly in one of them.
@@ -116,11 +113,11 @@ class SchedulerInterval(Rule):
         yield from first_per_site(self._report(moved) for moved in wrong)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the run knows all numbers, and they belong together."""
+        """Whether the probe run knows all numbers, and they belong together."""
         moves = [trace.view(Schedules).moved(step) for step in at(trace, finding.site, SchedulerStepped)]
         if all(moved is not None and _wrong(trace, moved) is False for moved in moves):
             return bool(moves)
-        return "the numbers of the run do not show what the schedule counts"
+        return "the numbers of the probe run do not show what the schedule counts"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How long the schedule is, and how long an epoch."""

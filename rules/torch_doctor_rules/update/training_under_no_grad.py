@@ -68,10 +68,7 @@ class TrainingUnderNoGrad(Rule):
 
     ## When it is not reported
     - Another forward pass behind the loss is recorded (frozen encoders, teachers and targets under `no_grad`), and no
-      optimizer
-
-    was given this module to train, or its weights were loaded.
-
+      optimizer was given this module to train, or its weights were loaded.
     - The module has nothing to train, or is recorded elsewhere.
     - It is unknown whether autograd records.
 

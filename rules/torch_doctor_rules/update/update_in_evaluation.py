@@ -95,7 +95,7 @@ class UpdateInEvaluation(Rule):
         back = frozenset[int]().union(*(event.loss.graph_forwards for event in trace.of(Backward)))
         if any(forward.index in back for forward in batches):
             return "these batches update the model, but it is unknown whether they are held out"
-        return len(batches) > 1 or (bool(batches) and "the run ended at the first evaluation batch")
+        return len(batches) > 1 or (bool(batches) and "the probe run ended at the first evaluation batch")
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many evaluation batches updated the model."""

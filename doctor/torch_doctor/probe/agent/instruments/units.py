@@ -2,73 +2,115 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from ..identities import IdentityMap
+from .copies import copied, elements
 from .instrument import Instrument as Base
+from .layers_behind import layer_behind
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from ..scopes import Here
     from ..watching.watch import Watch
 
 MOST = 8  # updates after which no more is looked at
-IMAGE = 3  # dimensions from which on the second is the channels
+IMAGE = 3  # dimensions from which on the second is the channels, where the layer is unknown
 SAME = 1e-6  # relative difference between outputs below which they are the same
+ROUNDED = 1e-3  # below which a norm of single numbers, say, may have made it of rounding: double precision decides
+LARGEST = 20_000_000  # parameters of a model that is copied for that
+TWICE = 3  # outputs of a module that are computed in double precision
 
 
 class Units:
-    """The units of one activation: which were not zero yet, and in how many rows and batches they were looked at."""
+    """The units of one activation: which were not zero yet, and in how many samples and batches they were counted."""
 
-    __slots__ = ("alive", "batches", "rows")
+    __slots__ = ("alive", "batches", "name", "operation", "rows", "site")
 
-    def __init__(self, alive: Any) -> None:
+    def __init__(self, alive: Any, name: str, operation: str, site: int | None) -> None:
         self.alive = alive
+        self.name, self.operation, self.site = name, operation, site
         self.rows = self.batches = 0
 
 
 class Outputs:
-    """What one module answered: whether all rows of all batches were the same, though the inputs were not."""
+    """The outputs of a module in one mode: whether all samples of all batches had the same, though their inputs differ."""
 
-    __slots__ = ("batches", "constant", "last", "name", "number", "rows", "site", "updates")
+    __slots__ = ("batches", "constant", "last", "rows", "site", "updates")
 
     def __init__(self) -> None:
-        self.batches = self.rows = self.updates = 0
+        self.batches = self.rows = self.updates = self.site = 0
         self.constant = True
         self.last: Any = None
-        self.site = 0
-        self.name = ""
-        self.number = 0
 
 
 class Instrument(Base):
-    """Looks at `nn.ReLU` in training, and at the answers of modules that are called as a whole."""
+    """Counts the units of ReLUs in training, and compares the outputs of modules that are called as a whole."""
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
+        torch = watch.torch
         self._units: IdentityMap[Units] = IdentityMap()
-        self._outputs: IdentityMap[Outputs] = IdentityMap()
+        self._functional: IdentityMap[dict[int, Units]] = IdentityMap()
+        self._outputs: IdentityMap[dict[bool, Outputs]] = IdentityMap()  # by `training`
+        self._doubled: IdentityMap[int] = IdentityMap()
         self._updates = 0
-        self._kinds = (watch.torch.nn.ReLU, watch.torch.nn.ReLU6)
-        self._hook = watch.patches.hook(watch.torch.nn.modules.module.register_module_forward_hook, self._activated)
+        self._kinds = (torch.nn.ReLU, torch.nn.ReLU6)
+        self._hook = watch.patches.hook(torch.nn.modules.module.register_module_forward_hook, self._activated)
+        self._library = torch.nn.functional.__file__
+        for owner in (torch, torch.Tensor):
+            for name in ("relu", "relu_"):
+                watch.patches.replace(owner, name, self._rectifying)
 
     def _activated(self, module: Any, _: Any, output: Any) -> None:
         if isinstance(module, self._kinds) and not self.watch.recorder.quiet and self.watch.torch.is_grad_enabled():
-            self._count(module, output)
+            kind, layer = type(module).__name__, layer_behind(_before(output))
+            alive = self._alive(output, None if layer is None else layer.convolution)
+            if alive is not None:
+                known = self._units.get(module)
+                if known is None or known.alive.shape != alive.shape:
+                    site = self.watch.modules.birthplace(module)
+                    known = self._units[module] = Units(alive, kind, f"torch.nn.{kind}", site)
+                _add(known, alive, output)
 
-    def _count(self, module: Any, output: Any) -> None:
+    def _rectifying(self, original: Any) -> Any:
+        recorder, counted, name = self.watch.recorder, self._rectified, original.__name__
+
+        def relu(*arguments: Any, **keywords: Any) -> Any:
+            result = original(*arguments, **keywords)
+            if recorder.inside == 1 and self._updates <= MOST and not recorder.quiet and not recorder.rests():
+                recorder.safely(counted, name, result)
+            return result
+
+        return relu
+
+    def _rectified(self, name: str, output: Any) -> None:
+        """A functional activation ran within a model: it is counted where it follows a layer, as no penalty does."""
+        frame: FrameType | None = sys._getframe(3)
+        if frame is not None and frame.f_code.co_filename == self._library:
+            frame = frame.f_back
+        if frame is None or not self.watch.recorder.sites.is_users(frame.f_code.co_filename):
+            return
+        layer = layer_behind(_before(output))
+        if layer is None or (alive := self._alive(output, layer.convolution)) is None:
+            return
+        site = self.watch.recorder.sites.of_frame(frame)
+        places = self._functional.setdefault(layer.weight, {})
+        if site not in places or places[site].alive.shape != alive.shape:
+            places[site] = Units(alive, self.watch.recorder.caller(site) or name, "torch.nn.functional.relu", site)
+        _add(places[site], alive, output)
+
+    def _alive(self, output: Any, convolution: bool | None) -> Any:  # noqa: FBT001 - as `Layer` has it
+        """Which units are not zero in any sample; None for a single number a sample."""
         with self.watch.unwatched(), self.watch.torch.no_grad():
             values = output.detach()
-            if values.dim() < 2:  # noqa: PLR2004 - rows and units
-                return
-            if values.dim() > IMAGE:
+            if values.dim() < 2:  # noqa: PLR2004 - samples and units
+                return None
+            if convolution or (convolution is None and values.dim() > IMAGE):
                 values = values.transpose(1, -1)
-            alive = values.reshape(-1, values.shape[-1]).ne(0).any(dim=0)
-            known = self._units.get(module)
-            if known is None or known.alive.shape != alive.shape:
-                known = self._units[module] = Units(alive)
-            known.alive = known.alive | alive
-            known.rows += output.shape[0]
-            known.batches += 1
+            return values.reshape(-1, values.shape[-1]).ne(0).any(dim=0)
 
     def on_forward(
         self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], output: Any, here: Here, event: int
@@ -88,25 +130,42 @@ class Instrument(Base):
             rows = answer.detach().reshape(answer.shape[0], -1)
             if len(rows) < 2 or len(given) != len(rows) or self._alike(given.detach().reshape(len(given), -1).double()):  # noqa: PLR2004
                 return
-            seen = self._outputs.setdefault(module, Outputs())
-            first = rows[0].double()
-            if self._updates < 2:  # noqa: PLR2004 - a head that begins at zero answers alike at first
+            if self._updates < 2:  # noqa: PLR2004 - a head that begins at zero has one output at first
                 return
+            seen = self._outputs.setdefault(module, {}).setdefault(module.training, Outputs())
+            first = rows[0].double()
             seen.batches += 1
             seen.rows += len(rows)
-            seen.constant &= self._alike(rows.double())
-            if seen.constant and module.training is False and seen.last is not None and seen.last.shape == first.shape:
-                seen.constant = self._alike(self.watch.torch.stack([seen.last, first]))
+            seen.constant &= self._alike(rows.double()) or self._is_rounding(module, rows, arguments, keywords)
+            same = seen.updates == self._updates and not module.training and seen.last is not None
+            if seen.constant and same and seen.last.shape == first.shape:
+                seen.constant = self._alike(self.watch.torch.stack([seen.last, first]), ROUNDED)
             seen.last, seen.site, seen.updates = first, here.site, self._updates
-            seen.name, seen.number = (
-                self.watch.recorder.caller(here.site),
-                self.watch.recorder.references.number(module),
-            )
 
-    def _alike(self, rows: Any) -> bool:
-        """Whether all rows are the same, as far as rounding allows."""
+    def _alike(self, rows: Any, relative: float = SAME) -> bool:
+        """Whether all samples are the same, as far as rounding allows."""
         spread = float((rows.max(dim=0).values - rows.min(dim=0).values).max())
-        return spread <= SAME * max(1e-12, float(rows.abs().max()))
+        return spread <= relative * max(1e-12, float(rows.abs().max()))
+
+    def _is_rounding(self, module: Any, rows: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
+        """Whether small differences between the samples are gone where a copy computes in double precision."""
+        torch, tries = self.watch.torch, self._doubled.get(module, 0)
+        if not self._alike(rows.double(), ROUNDED) or elements(self.watch, module.parameters()) > LARGEST:
+            return False
+        if tries == TWICE:
+            return True  # if one of those had differed, the output would not count as constant any more
+        self._doubled[module] = tries + 1
+
+        def double(value: Any) -> Any:
+            return value.detach().double() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+        try:
+            with torch.random.fork_rng(devices=[]):
+                given, named = torch.utils._pytree.tree_map(double, (arguments, keywords))
+                again = next(iter(self.watch.marks.tensors(copied(self.watch, module).double()(*given, **named))))
+            return self._alike(again.reshape(len(again), -1))
+        except Exception:  # noqa: BLE001 - what cannot be copied, or computes in a dtype of its own, stays as it is
+            return False
 
     def on_step(self, optimizer: Any, here: Here, event: int) -> None:
         """An update was made."""
@@ -117,28 +176,51 @@ class Instrument(Base):
     def at_end(self, error: BaseException | None) -> None:
         """Writes what was counted."""
         recorder, here = self.watch.recorder, self.watch.recorder.here()
-        for module, units in self._units.items():
-            site = self.watch.modules.birthplace(module)
+        functional = [units for places in self._functional.values() for units in places.values()]
+        for units in [*self._units.values(), *functional]:
             recorder.event(
                 "UnitsSeen",
                 here,
-                site=here.site if site is None else site,
-                name=type(module).__name__,
-                operation=f"torch.nn.{type(module).__name__}",
+                site=here.site if units.site is None else units.site,
+                name=units.name,
+                operation=units.operation,
                 units=units.alive.numel(),
                 dead=int((~units.alive).sum()),
                 rows=units.rows,
                 batches=units.batches,
             )
-        for seen in self._outputs.values():
-            if seen.constant and seen.batches:
+        for module, modes in self._outputs.items():
+            found = self._constant(module, modes)
+            if found:
                 recorder.event(
                     "OutputConstant",
                     here,
-                    site=seen.site,
-                    module=seen.number,
-                    name=seen.name,
-                    rows=seen.rows,
-                    batches=seen.batches,
-                    updates=seen.updates,
+                    site=found[0].site,
+                    module=recorder.references.number(module),
+                    name=recorder.caller(found[0].site),
+                    rows=sum(each.rows for each in found),
+                    batches=sum(each.batches for each in found),
+                    updates=max(each.updates for each in found),
                 )
+
+    def _constant(self, module: Any, modes: dict[bool, Outputs]) -> list[Outputs]:
+        """The modes in which the output is constant; none where another mode shows that the input matters.
+
+        Dropout makes the outputs of training differ by itself: without batch norm, evaluation decides.
+        """
+        constant = [modes[mode] for mode in sorted(modes, reverse=True) if modes[mode].constant]
+        normed = any(getattr(part, "running_mean", None) is not None for part in module.modules())
+        decided = len(constant) == len(modes) or (not normed and constant == [modes.get(False)])
+        return constant if decided else []
+
+
+def _before(output: Any) -> Any:
+    """The node of the graph that an activation's input comes from."""
+    node = output.grad_fn
+    return node.next_functions[0][0] if node is not None and node.next_functions else None
+
+
+def _add(units: Units, alive: Any, output: Any) -> None:
+    units.alive = units.alive | alive
+    units.rows += output.shape[0]
+    units.batches += 1

@@ -112,6 +112,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR607": ("mode-unset-after-load", "E", "SP", "unsafe"),
     "TDR608": ("checkpoint-round-trip", "E", "P", "-"),
     "TDR609": ("load-refuses-objects", "E", "SP", "unsafe"),
+    "TDR610": ("checkpoint-folder-missing", "W", "P", "unsafe"),
     "TDR701": ("train-loader-not-shuffled", "W", "SP", "unsafe"),
     "TDR702": ("eval-loader-shuffled", "A", "S", "safe"),
     "TDR703": ("loader-starves-device", "A", "SP", "unsafe"),

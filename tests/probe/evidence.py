@@ -365,6 +365,7 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("`torch.load` rejects the file: {…}", always, never),
         Claim("the file was loaded and contains no such object", never, always),
     ],
+    "TDR610": [Claim("the folder {…} does not exist when the script writes to it", always, never)],
     "TDR701": [
         Claim("{} batch(?:es)? taken in stored order", several, never),
         Claim("{} batch(?:es)? taken in random order", never, some),

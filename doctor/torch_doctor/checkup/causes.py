@@ -123,7 +123,7 @@ WAITS = Cause(
 )
 CHECKPOINT = Cause(
     "the checkpoint does not hold everything, or is not loaded as it was saved",
-    ("TDR303", "TDR601", "TDR602", "TDR605", "TDR606", "TDR608", "TDR609"),
+    ("TDR303", "TDR601", "TDR602", "TDR605", "TDR606", "TDR608", "TDR609", "TDR610"),
     ("repeatability", "receipt"),
     kinds=("loading", "resuming", "checkpoint"),
 )

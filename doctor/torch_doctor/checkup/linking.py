@@ -62,7 +62,7 @@ EXPLAINING = {
     "compiler": (),
     "loader": ("TDR703", "TDR705"),
     "loop": ("TDR505", "TDR808", "TDR903", "TDR905"),
-    "checkpoint": ("TDR303", "TDR601", "TDR602", "TDR605", "TDR606", "TDR608"),
+    "checkpoint": ("TDR303", "TDR601", "TDR602", "TDR605", "TDR606", "TDR608", "TDR610"),
 }
 """The codes of the rules that find what makes a rung fail, by the kind of its failure."""
 

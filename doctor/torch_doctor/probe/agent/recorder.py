@@ -216,12 +216,22 @@ class Recorder:
         """Writes a line of another kind, with the place that the user's code is at."""
         if kind == "ended" and self.over:
             return
+        if kind == "folder":
+            self.missing_folder(**fields)
+            return
         if "for_" in fields:
             fields["for"] = fields.pop("for_")
         frame = self.sites.frame(2)
         self.channel.write(t=kind, **fields, at=None if frame is None else self.sites.of_frame(frame))
         if kind == "ended":
             self.channel.flush()
+
+    def missing_folder(self, folder: str, what: str, place: int) -> None:
+        """Write that the user's code needs a folder that is not there; `place` is the position of the path (-1: unknown)."""
+        here = self.here()
+        if here.frame is not None and not self.quiet:
+            file = self.argument(here.site, place, "f" if place else "file") if place >= 0 else ""
+            self.event("FolderMissing", here, folder=folder, what=what, file=file)
 
     def frame(self) -> FrameType | None:
         """The user's innermost frame."""

@@ -145,3 +145,18 @@ class RoundTripped(Event, frozen=True, kw_only=True):
     def words(self, _: Names, /) -> str:
         answer = f"another answer, by up to {self.difference:.4g}" if self.difference else "the same answer"
         return f"read back what was saved of `{self.name}`: {answer}"
+
+
+class FolderMissing(Event, frozen=True, kw_only=True):
+    """The script writes below `folder`, which neither exists nor was created by the script: without the probe, this call fails.
+
+    `file` is the source text of the path that is written ("": not known); `what` is "file" or "folder". Only the probe
+    writes it.
+    """
+
+    folder: str
+    file: str = ""
+    what: str = "file"
+
+    def words(self, _: Names, /) -> str:
+        return f"write to the folder {quoted(self.folder)}, which does not exist"

@@ -14,8 +14,6 @@ from .stand_in import StandIn
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .source import Sources
-    from .told import Teller
 
 WRITING = frozenset("wax")
 
@@ -39,7 +37,7 @@ class OutputFolders(StandIn):
             try:
                 return opened(file, mode, *arguments, **keywords)
             except FileNotFoundError:
-                if not WRITING & set(mode) or not make_parent(file, self.sources, self.teller):
+                if not WRITING & set(mode) or not make_parent(file, self):
                     raise
                 return opened(file, mode, *arguments, **keywords)
 
@@ -52,7 +50,7 @@ class OutputFolders(StandIn):
         @functools.wraps(save)
         def saved(obj: Any, f: Any, *arguments: Any, **keywords: Any) -> Any:
             if isinstance(f, (str, os.PathLike)):
-                make_parent(f, self.sources, self.teller)
+                make_parent(f, self, place=1)
             return save(obj, f, *arguments, **keywords)
 
         torch.save = saved
@@ -64,22 +62,37 @@ def _making(mkdir: Callable[..., None], stand_in: StandIn) -> Any:
         try:
             mkdir(path, *arguments, **keywords)
         except FileNotFoundError:
-            if not stand_in.sources.called_by_user() or not make_parent(path, stand_in.sources, stand_in.teller):
+            if not stand_in.sources.called_by_user() or not make_parent(path, stand_in, "folder"):
                 raise
             mkdir(path, *arguments, **keywords)
 
     return made
 
 
-def make_parent(path: Any, sources: Sources, teller: Teller) -> bool:
-    """Makes the folder that a file or folder is to lie in; False where it is there already, or nobody of the user's asks."""
-    if not isinstance(path, (str, os.PathLike)) or sources.innermost() is None:
+def make_parent(path: Any, stand_in: StandIn, what: str = "file", place: int = 0) -> bool:
+    """Create the folder that a file or folder is to lie in; False where it exists, or no code of the user's asks for it.
+
+    In the project that is a bug of the script, which is reported; a folder elsewhere may be another machine's. `place` is
+    the position of the path among the arguments of the call, where that is the user's own.
+    """
+    if not isinstance(path, (str, os.PathLike)) or stand_in.sources.innermost() is None:
         return False
     folder = os.path.dirname(os.fspath(path))
     if not folder or os.path.isdir(folder):
         return False
     os.makedirs(folder, exist_ok=True)
-    if str(folder).startswith(os.path.dirname(tempfile.gettempdir())):
-        return True  # the scratch folder: what the guard made of a path that was told already
-    teller.stand_in(str(folder), "output folder not found", "a new one", [])
+    folder = _as_written(str(folder))
+    if not os.path.isabs(folder) or stand_in.sources.is_below(folder):
+        stand_in.teller.folder(folder, what, place if stand_in.sources.called_by_user() else -1)
+    else:
+        stand_in.teller.stand_in(folder, stand_in.replaces, "a new one", [])
     return True
+
+
+def _as_written(folder: str) -> str:
+    """The path that the script means: the guard sends what torch opens by itself to a mirror in the scratch folder."""
+    mirror = os.path.join(os.path.dirname(tempfile.gettempdir()), "overlay")
+    if not folder.startswith(mirror + os.sep):
+        return folder
+    whole, here = folder[len(mirror) :], os.getcwd()
+    return os.path.relpath(whole, here) if whole.startswith(here + os.sep) else whole

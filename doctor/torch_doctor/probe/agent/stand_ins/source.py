@@ -34,10 +34,14 @@ class Sources:
         known = self._own.get(path)
         if known is None:
             whole = os.path.realpath(path)
-            below = whole == self.script or whole.startswith(self.project + os.sep)
+            below = whole == self.script or self.is_below(path)
             known = below and not any(part in INSTALLED for part in whole.split(os.sep)) and not path.startswith("<")
             self._own[path] = known
         return known
+
+    def is_below(self, path: str) -> bool:
+        """Whether a path lies in the project."""
+        return os.path.realpath(path).startswith(self.project + os.sep)
 
     def called_by_user(self, depth: int = 2) -> bool:
         """Whether the function that asks was called from the user's own code; `depth` frames up is its caller.

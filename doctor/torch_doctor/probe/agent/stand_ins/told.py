@@ -57,6 +57,14 @@ class Teller:
         if self._first("stand_in", what):
             self._tell("stand_in", what=what, for_=for_, how=how, voids=list(voids))
 
+    def folder(self, folder: str, what: str, place: int) -> None:
+        """Report that the script writes a `what` ("file", "folder") below a folder of the project that nobody created.
+
+        `place` is the position of the path among the arguments of the user's call; -1 where a library is given it.
+        """
+        if self._first("folder", folder):
+            self._tell("folder", folder=folder, what=what, place=place)
+
     def missing(self, what: str, text: str) -> None:
         """Tells that `what` is not there and plays a part, and what to do (`text`: one clear line)."""
         if self._first("missing", what):

@@ -13,6 +13,7 @@ from tests import sweep
 from tests.marks import rules_for
 from torch_doctor.cli.scan import command
 from torch_doctor.mending import with_proposals, without_harm
+from torch_doctor.rule import all_rules
 from torch_doctor.scan import Options, scan
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +40,9 @@ LEFT = [
 ]
 NOT_MENDED = frozenset(line[0] for line in LEFT)
 """Fixtures for which a rule offers no fix, rather than a wrong one; the file says why no edit there can be right."""
+
+ONLY_PROBED = frozenset(rule.code for rule in all_rules() if rule.witness == "P")
+"""Rules whose findings, and so whose fixes, take a run."""
 
 LEAST_REASON = 40
 """Characters that say why something is as it is."""
@@ -73,7 +77,10 @@ def mended(bad: Path, folder: Path, codes: str = "") -> str:
     """What `--fix` makes of a fixture, and what it says; `codes` are those that are selected, if not its own alone."""
     code = bad.parent.name
     asked = ["--select", WITH_OTHERS[code]] if code in WITH_OTHERS else ["--select", codes or code, "--unsafe-fixes"]
-    arguments = [*asked, "--isolated", "--no-cache", "-j", "1", str(folder)]
+    paths = [folder]
+    if code in ONLY_PROBED:
+        asked, paths = [*asked, "--probe"], sorted(folder.glob("*.py"))
+    arguments = [*asked, "--isolated", "--no-cache", "-j", "1", *map(str, paths)]
     result = CliRunner().invoke(command, ["--fix-only", *arguments])
     assert result.exit_code == 0, result.output
     return result.output

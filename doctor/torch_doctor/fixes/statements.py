@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torch_doctor import edits
+from torch_doctor.fixes.naming import QUALIFIED
 from torch_doctor.fixes.program import CannotEditError
 from torch_doctor.fixes.surgery import coded, made
 
@@ -24,7 +25,7 @@ def _insert(edit: edits.Insert, program: Program) -> Iterator[Piece]:
     if edit.unless and edit.unless in program.words(program.code(found)):
         raise CannotEditError
     code, imports = coded(program, edit.code)
-    _are_known(program, code, found)
+    _are_known(program, QUALIFIED.sub("None", edit.code), found)
     yield from imports
     if edit.first:
         yield beginning(program, found, code)
@@ -138,7 +139,7 @@ def _is_docstring(line: cst.CSTNode) -> bool:
 
 
 def _are_known(program: Program, code: str, place: cst.CSTNode) -> None:
-    """Check that whatever the code names is named around the place, too: in its function, or at the top level.
+    """Check that each name in the code is known at the place: in its function, or at the top level.
 
     Raises:
         CannotEditError: a name means nothing there.

@@ -78,6 +78,10 @@ class CheckpointFolderMissing(Rule):
         """Every place that writes to a folder that nobody created."""
         yield from first_per_site(self._found(event) for event in trace.of(FolderMissing))
 
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the run wrote there, which it does not without a folder."""
+        return trace.run is not None and trace.run.came_to(finding.site) is True
+
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """Which folder is missing."""
         for event in trace.of(FolderMissing):

@@ -18,7 +18,7 @@ from torch_doctor.report.paint import Paint
 from torch_doctor.report.reported import Look
 
 PAGES = Path(__file__).parents[1] / "docs/pages"
-NAMES = ("get-started.md",)
+NAMES = ("get-started.md", "probe.md", "checkup.md")
 """The pages whose sessions are run."""
 WIDTH = 88
 """How wide the terminal of the sessions is: as wide as a page on a usual screen."""

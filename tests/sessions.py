@@ -62,8 +62,9 @@ def session(text: str) -> str:
         else:
             with mock.patch("torch_doctor.cli.printing.look_of", return_value=Look(Paint(), WIDTH)):
                 cli.run(arguments)
-    printed = INTERPRETER.sub(lambda _: SHOWN, output.getvalue().strip("\n"))
-    return text if masked(printed) == masked(shown.strip("\n")) else f"{command}\n{printed}\n"
+    before = {masked(line): line for line in shown.splitlines()}
+    printed = INTERPRETER.sub(lambda _: SHOWN, output.getvalue().strip("\n")).splitlines()
+    return "".join(f"{line}\n" for line in [command, *(before.get(masked(line), line) for line in printed)])
 
 
 def masked(text: str) -> str:

@@ -79,7 +79,7 @@ def test_a_finding_that_was_refuted_speaks_against() -> None:
 
 def test_no_finding_is_no_evidence() -> None:
     [gradients, _] = answers(SYMPTOM, checked())
-    assert "no finding of TDR101" in gradients.open
+    assert "no findings of TDR101" in gradients.open
     assert not gradients.speaks_against
 
 
@@ -93,7 +93,7 @@ def test_findings_of_no_listed_cause_are_left() -> None:
 
 
 def slow(updates: int, status: Status = "shown") -> Rung:
-    return Rung("overfit-one-batch", status, "it falls slowly", [Fact("updates", updates)])
+    return Rung("overfit-one-batch", status, "it falls slowly", [Fact("optimizer steps", updates)])
 
 
 def test_a_confirmed_bug_explains_why_a_batch_was_not_memorised() -> None:

@@ -105,7 +105,7 @@ def test_the_script_goes_on_as_if_nothing_had_happened(
     bare = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True).stdout
     examined = examine(script, *RUNGS)
     assert [rung.status for rung in examined.checkup.rungs if rung.status == "failed"] == []
-    assert values(examined.checkup.rungs[-1], "weights that differ after the checkup") == [0]
+    assert values(examined.checkup.rungs[-1], "weights not restored after the checkup") == [0]
     output = examined.climb.output
     assert [line for line in output.splitlines() if line.startswith("RESULT")] == bare.splitlines()
 
@@ -174,17 +174,17 @@ def test_data_that_is_not_there_is_only_shown(climb: Climb) -> None:
 def test_a_loop_that_is_left_leaves_no_step_to_repeat(examine: Examine) -> None:
     rungs = examine(broken("optimizer.step()", "optimizer.step()\n        break"), "inspect", OVERFIT).checkup.rungs
     assert [rung.status for rung in rungs] == ["passed", "skipped"]
-    assert "left its loop after the first update" in rungs[1].reason
+    assert "left its loop after the first optimizer step" in rungs[1].reason
 
 
 def test_a_script_that_raises_before_its_first_update_is_told_with_its_error(examine: Examine) -> None:
     inspect, *rungs, receipt = examine(broken("nn.Linear(32, 3)", "nn.Linear(31, 3)"), *RUNGS).checkup.rungs
     assert inspect.status == "passed"
-    assert inspect.reason.startswith("192 rows of train_loader, 64 rows of val_loader")
+    assert inspect.reason.startswith("192 samples of train_loader, 64 samples of val_loader")
     assert {rung.status for rung in rungs} == {"skipped"}
     assert all("RuntimeError: mat1 and mat2 shapes cannot be multiplied" in rung.reason for rung in rungs)
     assert receipt.status == "shown"
-    assert receipt.reason == "the script came to no update, so that nothing was repeated"
+    assert receipt.reason == "the script reached no optimizer step, so nothing was repeated"
 
 
 def test_a_step_that_raises_when_it_is_repeated_ends_the_climb(examine: Examine) -> None:
@@ -200,7 +200,7 @@ def test_a_step_that_raises_when_it_is_repeated_ends_the_climb(examine: Examine)
 def test_a_script_without_training_says_so(climb: Climb) -> None:
     rung = climb("import torch\nprint(torch.ones(2))\n", OVERFIT)
     assert rung.status == "skipped"
-    assert rung.reason == "the script ended before an optimizer made its first update"
+    assert rung.reason == "the script ended before the first optimizer step"
 
 
 def test_no_time_is_no_pass(examine: Examine) -> None:
@@ -279,9 +279,9 @@ def test_updates_by_hand_are_climbed_with_the_rate_that_they_show(examine: Exami
     rungs = {rung.name: rung for rung in examine(broken(*BY_HAND), *RUNGS).checkup.rungs}
     assert rungs[OVERFIT].status == "passed", rungs[OVERFIT].reason
     assert values(rungs[OVERFIT], "learning rate") == [pytest.approx(0.3, rel=0.01)]
-    assert values(rungs[OVERFIT], "of them given to the optimizer") == [451]
+    assert values(rungs[OVERFIT], "parameters in the optimizer") == [451]
     assert {rung.name: rung.reason for rung in rungs.values() if rung.status in {"failed", "skipped"}} == {}
-    assert values(rungs["receipt"], "weights that differ after the checkup") == [0]
+    assert values(rungs["receipt"], "weights not restored after the checkup") == [0]
 
 
 def test_a_rate_by_hand_that_is_too_high_fails(climb: Climb) -> None:

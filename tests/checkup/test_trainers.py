@@ -110,7 +110,7 @@ def test_a_trainer_repeats_its_step_and_goes_on_where_it_was(examine: Examine, w
 def test_what_a_closure_does_is_seen_and_an_update_that_is_to_change_nothing_changes_nothing(examine: Examine) -> None:
     baseline, throughput = examine(SCRIPT, "baseline", "throughput").checkup.rungs
     assert baseline.status == "passed", baseline.reason
-    spent = {fact.label: float(fact.value or 0) for fact in throughput.evidence if fact.group == "parts of a step"}
+    spent = {fact.label: float(fact.value or 0) for fact in throughput.evidence if fact.group == "parts of the step"}
     assert min(spent[part] for part in ("forward", "backward", "optimizer")) > 0
 
 
@@ -195,4 +195,4 @@ def test_the_real_trainers_repeat_their_step(
 def test_a_trainer_whose_updates_do_nothing_fails(climb: Climb) -> None:
     rung = climb(SCRIPT.replace("Adam(self.parameters()", "Adam([nn.Parameter(torch.zeros(2))]"), "overfit-one-batch")
     assert rung.status == "failed", rung.reason
-    assert values(rung, "of them given to the optimizer") == [0]
+    assert values(rung, "parameters in the optimizer") == [0]

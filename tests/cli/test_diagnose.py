@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def test_without_a_script_the_causes_are_listed(run: Run) -> None:
     outcome = run("diagnose", "loss is nan")
     assert outcome.status == 0
-    assert outcome.out.startswith("What may be behind it when the loss is nan, the most likely first:\n\n1. ")
+    assert outcome.out.startswith("Possible causes when the loss is nan, most likely first:\n\n1. ")
     assert 'Run `torch-doctor diagnose "the loss is nan" train.py`' in outcome.out
 
 
@@ -50,7 +50,7 @@ def test_the_reading_is_stated(run: Run) -> None:
     outcome = run("diagnose", "my cpu ram keeps increasing until out of memory")
     assert outcome.status == 0
     assert outcome.err == "reading this as: memory grows\n"
-    assert outcome.out.startswith("What may be behind it when memory grows")
+    assert outcome.out.startswith("Possible causes when memory grows")
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_whoever_says_nothing_is_asked(run: Run, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("torch_doctor.cli.diagnose.is_terminal", lambda _: True)
     monkeypatch.setattr("click.prompt", lambda *_, **__: next(said))
     outcome = run("diagnose")
-    assert f"What may be behind it when {SYMPTOMS[6].name}" in outcome.out
+    assert f"Possible causes when {SYMPTOMS[6].name}" in outcome.out
     assert "unknown symptom `banana`" in outcome.err
 
 
@@ -102,7 +102,7 @@ def test_a_script_is_examined_and_the_bug_comes_first(run: Run, write: Callable[
     assert first.startswith(
         "1. gradients are not cleared, not computed or not applied\n   confirmed\n   for:     TDR101"
     )
-    assert "Begin with: gradients are not cleared" in outcome.out
+    assert "Start with: gradients are not cleared" in outcome.out
     assert "call `optimizer.zero_grad()`" in " ".join(outcome.out.split())
 
 
@@ -114,8 +114,8 @@ def test_what_the_scan_finds_besides_comes_first_where_no_cause_is_confirmed(
     outcome = run("diagnose", "the GPU is idle", "train.py", "--isolated", "--time", "60", "-q")
     assert outcome.status == 1
     first = outcome.out.partition("\n\n")[2].partition("\n\n")[0]
-    assert first.startswith("Findings of the scan\n   TDR101 at train.py:")
-    assert "Begin with: TDR101 at train.py:" in outcome.out
+    assert first.startswith("Scan findings\n   TDR101 at train.py:")
+    assert "Start with: TDR101 at train.py:" in outcome.out
 
 
 @pytest.mark.usefixtures("farm")
@@ -125,5 +125,5 @@ def test_what_the_scan_finds_besides_comes_last_where_a_cause_is_confirmed(
     text = TRAINING.replace("        optimizer.zero_grad()\n", "").replace("    with torch.no_grad():", "    if True:")
     write("train.py", text)
     out = run("diagnose", "my loss is exploding", "train.py", "--isolated", "--time", "60", "-q").out
-    assert out.index("TDR101 at train.py") < out.index("Findings of the scan") < out.index("TDR402 at train.py")
-    assert "Begin with: gradients are not cleared" in out
+    assert out.index("TDR101 at train.py") < out.index("Scan findings") < out.index("TDR402 at train.py")
+    assert "Start with: gradients are not cleared" in out

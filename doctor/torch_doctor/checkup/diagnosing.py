@@ -58,7 +58,7 @@ def _answer(cause: Cause, symptom: Symptom, checked: Checkup) -> Answer:
     for rung in checked.rungs:
         shown |= _weigh(rung, found, symptom.measured_by)
     if cause.codes and not own:
-        found.open.append(f"no finding of {', '.join(cause.codes)}")
+        found.open.append(f"no findings of {', '.join(cause.codes)}")
     serious = [each for each in found.findings if each.level is not Level.ADVICE]
     if any(each.verdict is Verdict.CONFIRMED for each in serious):
         found.likelihood = PROVED

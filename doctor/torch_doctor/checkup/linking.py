@@ -98,7 +98,7 @@ def preventing(rung: Rung, findings: Sequence[Finding]) -> list[Finding]:
     """
     if rung.name == RECEIPT and rung.status in {"passed", "shown"}:
         return [each for each in findings if each.code == RESUMES and each.verdict is Verdict.CONFIRMED]
-    updates = next((fact.value for fact in rung.evidence if fact.label == "updates"), 0)
+    updates = next((fact.value for fact in rung.evidence if fact.label == "optimizer steps"), 0)
     if rung.name != OVERFIT or rung.status != "shown" or not isinstance(updates, int) or updates < ENOUGH:
         return []
     codes = {code for cause in SYMPTOMS[0].causes if OVERFIT in cause.rungs for code in cause.codes}

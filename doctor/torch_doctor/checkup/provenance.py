@@ -30,13 +30,15 @@ def with_provenance(rung: Rung, script: Path, climb: Climb) -> Rung:
         return rung
     rung = replace(rung, evidence=[*rung.evidence, *_checkpoints(trace)])
     lost = [
-        f"what {trip.site} saves does not give `{trip.name}` back: it answers otherwise after loading"
+        f"what {trip.site} saves does not restore `{trip.name}`: its outputs differ after loading"
         for trip in trace.of(RoundTripped)
         if trip.difference > CLOSE
     ]
     if lost and rung.status != "failed":
         reason = "; ".join(dict.fromkeys([*lost, rung.reason]))
-        return replace(rung, status="failed", reason=reason, next="look at what the model holds beside its state")
+        return replace(
+            rung, status="failed", reason=reason, next="look for state of the model outside its `state_dict()`"
+        )
     if rung.status == "skipped":
         return rung
     saves = trace.of(Saved)
@@ -44,14 +46,14 @@ def with_provenance(rung: Rung, script: Path, climb: Climb) -> Rung:
         return replace(rung, reason=f"{rung.reason}; nothing was saved with `torch.save`")
     if all(each.optimizer is False for each in saves):
         return replace(
-            rung, reason=f"{rung.reason}; no checkpoint holds the optimizer, so that a run cannot go on from one"
+            rung, reason=f"{rung.reason}; no checkpoint contains the optimizer, so training cannot be resumed"
         )
     return rung
 
 
 def _logged(climb: Climb) -> list[Fact]:
     """What the script says while it trains, and which trackers it gives numbers to."""
-    group = "what is logged while it trains"
+    group = "metrics logged during training"
     found = [Fact(f"{how} at {where}", text, group=group) for how, where, text in climb.logs[:MOST]]
     if climb.trace is not None:
         sinks = {(each.sink, str(each.site)): each.name for each in climb.trace.of(Logged)}
@@ -66,7 +68,7 @@ def _logged(climb: Climb) -> list[Fact]:
             for site in places
             if site not in known
         ]
-    return found or [Fact("anything", None, group=group, expected="the loss, at least")]
+    return found or [Fact("anything", None, group=group, expected="at least the loss")]
 
 
 def _checkpoints(trace: Trace) -> Iterator[Fact]:
@@ -76,11 +78,11 @@ def _checkpoints(trace: Trace) -> Iterator[Fact]:
         if event.keys:
             yield Fact("keys", ", ".join(event.keys[:MOST]), group=group)
         held = {"optimizer": event.optimizer, "scheduler": event.scheduler, "scaler": event.scaler}
-        yield from (Fact(f"state of the {name} in it", value, group=group) for name, value in held.items())
+        yield from (Fact(f"contains the state of the {name}", value, group=group) for name, value in held.items())
         read = [load for load in trace.of(Loaded) if event.file and load.file == event.file]
-        yield Fact("read again by the script", bool(read) if event.file else None, group=group)
+        yield Fact("read back by the script", bool(read) if event.file else None, group=group)
     for trip in trace.of(RoundTripped):
-        label = f"difference of the answers of `{trip.name}` after loading"
+        label = f"difference of the outputs of `{trip.name}` after loading"
         yield Fact(label, trip.difference, expected="0", group=f"checkpoint, {trip.site}")
 
 
@@ -88,11 +90,11 @@ def _commit(script: Path) -> list[Fact]:
     """The commit that the script is of, and which files are not as in it."""
     commit = _git(script, "rev-parse", "HEAD")
     if commit is None:
-        return [Fact("commit", None, group="code", expected="a commit of git")]
+        return [Fact("commit", None, group="code", expected="a git commit")]
     dirty = (_git(script, "status", "--porcelain", "--untracked-files=no") or "").splitlines()
     return [
         Fact("commit", commit.strip(), group="code"),
-        Fact("files that differ from it", len(dirty), group="code", expected="0"),
+        Fact("uncommitted files", len(dirty), group="code", expected="0"),
         *[Fact("differs", line[3:], group="code") for line in dirty[:MOST]],
     ]
 

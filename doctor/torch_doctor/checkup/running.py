@@ -145,7 +145,7 @@ def _linked(rung: Rung, about: tuple[str, ...], findings: Sequence[Finding]) -> 
         return replace(rung, findings=proved)
     doubted = doubting(rung, findings)
     if doubted:
-        reason = f"says little while {_codes(doubted)} confirmed: {rung.reason}"
+        reason = f"not conclusive while {_codes(doubted)} confirmed: {rung.reason}"
         return replace(rung, status="shown", reason=reason, findings=doubted)
     return replace(rung, findings=explaining(about, findings)) if rung.status == "failed" else rung
 

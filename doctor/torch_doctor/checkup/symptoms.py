@@ -35,14 +35,14 @@ class Symptom(Struct, frozen=True):
 SYMPTOMS = (
     Symptom(
         "the loss does not decrease",
-        "the training loss stays where it began, or the model does not learn, train or converge at all",
+        "the training loss does not change, or the model does not learn, train or converge at all",
         ("model does not learn", "loss is stuck at 0.69", "cannot overfit a single batch"),
         (causes.UPDATE, causes.PARAMETERS, causes.LOSS, causes.RATE, causes.CUT, causes.DATA, causes.CONSTANT),
         ("overfit-one-batch", "learning-rate"),
     ),
     Symptom(
         "the loss decreases, then stays flat",
-        "learning begins and stops: a plateau, no improvement after some epochs",
+        "learning starts and then stops: a plateau, no improvement after some epochs",
         ("loss plateaus", "stops improving after a few epochs", "loss saturates"),
         (causes.RATE, causes.LOSS, causes.PARAMETERS, causes.CONSTANT, causes.ACCUMULATION, causes.DATA),
     ),
@@ -67,7 +67,7 @@ SYMPTOMS = (
     ),
     Symptom(
         "the loss starts too high",
-        "the loss is far too large, at the start or at all",
+        "the loss is far too large, at the start or throughout",
         ("initial loss is huge", "the first loss is wrong", "loss is in the millions"),
         (causes.LOSS, causes.BAD_BATCH, causes.CONSTANT),
     ),
@@ -91,7 +91,7 @@ SYMPTOMS = (
     ),
     Symptom(
         "validation jumps",
-        "the validation loss or score fluctuates between epochs",
+        "the validation loss or metric fluctuates between epochs",
         ("validation accuracy fluctuates", "validation is noisy", "test loss oscillates"),
         (causes.MODE, causes.AUGMENTED, causes.AVERAGE, causes.RATE),
     ),
@@ -103,20 +103,20 @@ SYMPTOMS = (
     ),
     Symptom(
         "accuracy is chance",
-        "the accuracy is that of guessing, or does not improve",
+        "the accuracy is at the level of random guessing, or does not improve",
         ("accuracy like guessing", "accuracy stuck at 10%", "accuracy does not improve"),
         (causes.LOSS, causes.CONSTANT, causes.UPDATE, causes.PARAMETERS, causes.TARGETS, causes.DATA),
         ("overfit-one-batch",),
     ),
     Symptom(
         "accuracy is lower than expected",
-        "a score or the quality of the output is worse than in the paper, in another library, or than it should be",
+        "a metric or the quality of the output is worse than in the paper, in another library, or than expected",
         ("cannot reproduce the results of the paper", "results are worse than they should be", "poor segmentation results"),
         (causes.MODE, causes.PREPARED, causes.LOSS, causes.RATE, causes.UPDATE, causes.MEASURED, causes.PARAMETERS, causes.DATA),
     ),
     Symptom(
         "a metric is wrong",
-        "a metric or accuracy that cannot be right: 0, above 1, negative, exactly the same each epoch",
+        "a metric or accuracy with impossible values: 0, above 1, negative, exactly the same each epoch",
         ("dice is always 0", "accuracy above 100%", "F1 never changes"),
         (causes.MEASURED, causes.TARGETS, causes.CONSTANT, causes.MODE, causes.RARE),
     ),
@@ -128,33 +128,33 @@ SYMPTOMS = (
     ),
     Symptom(
         "the prediction is always the same",
-        "the model gives the same output, class or image whatever it is given",
+        "the model gives the same output, class or image for every input",
         ("predicts the same class for every input", "output is constant", "mode collapse"),
         (causes.CONSTANT, causes.IGNORED, causes.LOSS, causes.UPDATE, causes.RATE, causes.RARE),
         ("overfit-one-batch",),
     ),
     Symptom(
         "the same input gives two answers",
-        "inference is random: the same input gives another output each time",
+        "inference is random: the same input gives a different output each time",
         ("output changes for the same input", "predictions are random", "inference is not deterministic"),
         (causes.MODE, causes.REBUILT_LAYER, causes.SEEDS),
         ("repeatability",),
     ),
     Symptom(
         "the result depends on the batch size",
-        "an output or score changes with the batch size, with padding, or with the other samples of the batch",
+        "an output or metric changes with the batch size, with padding, or with the other samples of the batch",
         ("different accuracy for different batch sizes", "wrong for batch size 1", "prediction changes with the batch"),
         (causes.MIXED, causes.MODE, causes.FEW_ROWS, causes.AVERAGE, causes.RATE, causes.ACCUMULATION),
     ),
     Symptom(
         "two runs differ",
-        "training is not reproducible: another result in each run, a seed without effect",
+        "training is not reproducible: a different result in each run, a seed without effect",
         ("not reproducible", "different result every run", "seed does not work"),
         (causes.SEEDS, causes.MODE, causes.CHECKPOINT),
     ),
     Symptom(
         "the result is different after loading",
-        "a saved model gives another output once it is loaded, without a word on which is better",
+        "a saved model gives a different output after loading",
         ("loaded model gives different output", "different result after loading", "loading does not restore the weights"),
         (causes.MODE, causes.CHECKPOINT, causes.PARAMETERS, causes.SEEDS),
     ),
@@ -166,19 +166,19 @@ SYMPTOMS = (
     ),
     Symptom(
         "the kept model is not the best",
-        "the checkpoint kept as the best is the last, or not the one with the best score",
+        "the checkpoint saved as best is the last one, or not the one with the best metric",
         ("best model is always the last epoch's", "best weights are overwritten", "saved best model is not the best"),
         (causes.ALIAS, causes.MEASURED, causes.CHECKPOINT, causes.MODE),
     ),
     Symptom(
         "some layers do not train",
-        "weights stay as they are, or gradients are None, zero or vanish",
+        "weights do not change, or gradients are None, zero or vanishing",
         ("weights do not change", "gradient is none", "vanishing gradients"),
         (causes.PARAMETERS, causes.CUT, causes.UPDATE, causes.CONSTANT),
     ),
     Symptom(
         "frozen layers change",
-        "what is frozen is trained or changes all the same, or freezing has no effect",
+        "frozen layers are trained or change anyway, or freezing has no effect",
         ("frozen layers are still updated", "weights change although requires_grad is False", "frozen batch norm changes"),
         (causes.FROZEN, causes.NOT_FROZEN, causes.CHECKPOINT),
     ),
@@ -197,7 +197,7 @@ SYMPTOMS = (
     ),
     Symptom(
         "memory grows",
-        "memory of the GPU or the host grows, leaks or runs out",
+        "GPU or host memory grows, leaks or runs out",
         ("memory leak", "cuda out of memory", "ram keeps increasing"),
         (
             causes.GRAPHS,
@@ -208,7 +208,7 @@ SYMPTOMS = (
     ),
     Symptom(
         "it gets slower and slower",
-        "each step or epoch takes longer than the one before",
+        "each step or epoch takes longer than the previous one",
         ("training slows down over time", "each epoch takes longer", "slower every epoch"),
         (causes.GRAPHS, causes.REBUILT, causes.LOADER),
         ("small-subset",),
@@ -228,7 +228,7 @@ SYMPTOMS = (
     ),
     Symptom(
         "the result is different on the GPU",
-        "CPU and GPU differ, it works on one of them only, or tensors are on several devices",
+        "results differ between CPU and GPU, it works on only one of them, or tensors are on several devices",
         ("works on cpu but not on gpu", "cpu and cuda give different results", "expected all tensors to be on the same device"),
         (causes.DEVICE, causes.HALF, causes.ROUNDING),
     ),

@@ -184,11 +184,11 @@ def table() -> str:
 
 def _causes(symptom: Symptom) -> str:
     """What may be behind a symptom, where there is no script to look at."""
-    lines = [f"What may be behind it when {symptom.name}, the most likely first:", ""]
+    lines = [f"Possible causes when {symptom.name}, most likely first:", ""]
     for number, cause in enumerate(symptom.causes, start=1):
         decides = [*cause.rungs, *cause.codes]
         lines += _wrapped(f"{number}. ", cause.what)
-        lines += _wrapped("   decided by ", ", ".join(decides)) if decides else []
+        lines += _wrapped("   checked by ", ", ".join(decides)) if decides else []
     lines += ["", f'Run `torch-doctor diagnose "{symptom.name}" train.py` to find out.']
     return "\n".join(lines) + "\n"
 
@@ -216,12 +216,12 @@ def _lines(symptom: Symptom, checked: Checkup, paint: Paint) -> Iterator[str]:
     first = next(iter(rest), None)
     certain = first is not None and first.verdict is Verdict.CONFIRMED and first.level is Level.ERROR
     if first is not None and not proved and (certain or found[0].likelihood >= OPEN):
-        yield from _wrapped("", f"Begin with: {first.code} at {first.site}: {first.help or first.message}.")
+        yield from _wrapped("", f"Start with: {first.code} at {first.site}: {first.help or first.message}.")
     elif found[0].likelihood < OPEN:
-        yield from _wrapped("", f"Begin with: {found[0].cause.what}. {_remedy(found[0], checked)}".rstrip())
+        yield from _wrapped("", f"Start with: {found[0].cause.what}. {_remedy(found[0], checked)}".rstrip())
     else:
         yield from _wrapped(
-            "", "Nothing that was measured explains it; `torch-doctor checkup` climbs the other rungs, too."
+            "", "No measurement explains this symptom; `torch-doctor checkup` also runs the other rungs."
         )
 
 
@@ -229,7 +229,7 @@ def _rest(findings: list[Finding], paint: Paint) -> Iterator[str]:
     """What the scan found that belongs to no listed cause."""
     if findings:
         yield ""
-        yield paint("Findings of the scan", "bold")
+        yield paint("Scan findings", "bold")
     for each in findings:
         yield from _wrapped("   ", said(each))
 

@@ -30,7 +30,7 @@ def test_an_untrained_model_guesses(climb: Climb) -> None:
 def test_a_model_that_is_sure_of_wrong_answers_fails(climb: Climb, changes: list[str]) -> None:
     rung = climb(broken(*changes), "baseline")
     assert rung.status == "failed"
-    assert rung.reason.endswith("the model is sure of wrong answers")
+    assert rung.reason.endswith("the model is confident in wrong predictions")
 
 
 def test_distances_are_only_shown(climb: Climb) -> None:
@@ -39,13 +39,13 @@ def test_distances_are_only_shown(climb: Climb) -> None:
     )
     rung = climb(script, "baseline")
     assert rung.status == "shown"
-    assert isinstance(values(rung, "loss of the best constant answer for this batch")[0], float)
+    assert isinstance(values(rung, "loss of the best constant prediction for this batch")[0], float)
 
 
 def test_a_loss_that_is_not_finite_fails(climb: Climb) -> None:
     rung = climb(broken("loss = criterion", "loss = float('nan') * criterion"), "baseline")
     assert rung.status == "failed"
-    assert rung.reason == "the loss before the first update is nan"
+    assert rung.reason == "the initial loss is nan"
 
 
 def test_a_loss_that_is_divided_for_accumulation_is_multiplied_again(climb: Climb) -> None:
@@ -60,10 +60,10 @@ def test_a_loss_that_is_divided_for_accumulation_is_multiplied_again(climb: Clim
     )
     rung = climb(script, "baseline")
     assert rung.status == "passed", rung.reason
-    assert values(rung, "passes over which it is averaged") == [4]
+    assert values(rung, "forward passes averaged over") == [4]
 
 
 def test_what_lies_between_the_model_and_the_loss_is_named(climb: Climb) -> None:
     rung = climb(broken("criterion(model(images), labels)", "criterion(model(images).softmax(1), labels)"), "baseline")
     assert rung.status == "shown", rung.reason
-    assert "something lies between the model and the loss" in rung.reason
+    assert "outputs are transformed before the loss" in rung.reason

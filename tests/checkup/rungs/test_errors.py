@@ -22,7 +22,7 @@ EASY = ["x = torch.randn(256, 10)", "x = torch.randn(256, 10)\nx[:, :2] *= 5", "
 def test_the_hardest_rows_are_shown(examine: Examine) -> None:
     rung = errors(examine, broken(*EASY))
     assert rung.status == "shown", rung.reason
-    assert rung.plots[0].title == "The hardest rows"
+    assert rung.plots[0].title == "Hardest samples"
     matrices = [plot for plot in rung.plots if plot.kind == "matrix"]
     assert [len(plot.rows) for plot in matrices] == [3, 3]
     assert len(values(rung, "accuracy after the small subset")) == 2
@@ -39,12 +39,12 @@ def test_rows_with_two_labels_fail(examine: Examine) -> None:
     twice = ["train_loader = ", "x[:50], y[:50] = x[50:100], (y[50:100] + 1) % 3\ntrain_loader = "]
     rung = errors(examine, broken(*EASY, *twice))
     assert rung.status == "failed", rung.reason
-    assert "50 inputs of train_loader come several times with different labels" in rung.reason
+    assert "50 inputs of train_loader occur several times with different labels" in rung.reason
 
 
 def test_without_a_subset_there_are_no_errors(examine: Examine) -> None:
     rung = examine(TRAINING, "errors").checkup.rungs[0]
-    assert (rung.status, rung.reason) == ("skipped", "the rung small-subset did not run")
+    assert (rung.status, rung.reason) == ("skipped", "small-subset did not run")
 
 
 def test_inputs_of_few_values_may_come_several_times(examine: Examine) -> None:
@@ -53,7 +53,7 @@ def test_inputs_of_few_values_may_come_several_times(examine: Examine) -> None:
     assert rung.status == "shown", rung.reason
 
 
-CERTAIN = "rows that are wrong with 90% or more"
+CERTAIN = "wrong predictions with 90% confidence or more"
 FAR = ["x = torch.randn(256, 10)", "x = torch.randn(256, 10)\nx[:, :2] = x[:, :2].sign() * 20", "lr=0.01", "lr=0.05"]
 
 
@@ -61,7 +61,7 @@ def test_a_label_that_training_contradicts_is_wrong_and_certain(examine: Examine
     one = ["train_loader = ", "y[200] = (y[200] + 1) % 3\ntrain_loader = "]
     rung = errors(examine, broken(*FAR, *one))
     assert values(rung, CERTAIN) == [1]
-    told = next(plot for plot in rung.plots if plot.title == "Wrong and certain")
+    told = next(plot for plot in rung.plots if plot.title == "Wrong and confident")
     assert len(told.texts) == 1
     assert told.texts[0].startswith("val_loader.dataset[8], label")
 
@@ -69,7 +69,7 @@ def test_a_label_that_training_contradicts_is_wrong_and_certain(examine: Examine
 def test_where_all_labels_are_right_none_is_wrong_and_certain(examine: Examine) -> None:
     rung = errors(examine, broken(*FAR))
     assert values(rung, CERTAIN) == [0]
-    assert "Wrong and certain" not in [plot.title for plot in rung.plots]
+    assert "Wrong and confident" not in [plot.title for plot in rung.plots]
 
 
 def test_a_row_is_named_by_its_index_in_the_data_set_and_its_picture_is_shown(examine: Examine) -> None:
@@ -79,9 +79,9 @@ def test_a_row_is_named_by_its_index_in_the_data_set_and_its_picture_is_shown(ex
         *("nn.Sequential(", "nn.Sequential(nn.Flatten(), ", "nn.Linear(10, 32)", "nn.Linear(64, 32)"),
     ]
     rung = errors(examine, broken(*pictures, "train_loader = ", "y[200] = (y[200] + 1) % 3\ntrain_loader = "))
-    hardest = max(fact.value for fact in rung.evidence if fact.group == "loss of the hardest rows")  # type: ignore[type-var]
+    hardest = max(fact.value for fact in rung.evidence if fact.group == "loss of the hardest samples")  # type: ignore[type-var]
     assert "val_loader.dataset[8]" in [fact.label for fact in rung.evidence if fact.value == hardest]
-    shown = next(plot for plot in rung.plots if plot.title == "The hardest rows: Pictures in batch[0]")
+    shown = next(plot for plot in rung.plots if plot.title == "Hardest samples: Images in batch[0]")
     assert len(shown.images) == len(rung.plots[0].texts)
     assert shown.images[0].caption.startswith("val_loader.dataset[8]")
 
@@ -89,7 +89,7 @@ def test_a_row_is_named_by_its_index_in_the_data_set_and_its_picture_is_shown(ex
 def test_rows_whose_index_nobody_knows_are_named_by_their_place(examine: Examine) -> None:
     collated = "collate_fn=lambda rows: [torch.stack(part[:8]) for part in zip(*rows)], shuffle=True"
     rung = errors(examine, broken(*EASY, "shuffle=True", collated))
-    labels = [fact.label for fact in rung.evidence if fact.group == "loss of the hardest rows"]
+    labels = [fact.label for fact in rung.evidence if fact.group == "loss of the hardest samples"]
     assert labels
     assert not [label for label in labels if label.startswith("train_loader.dataset[")]
 
@@ -110,7 +110,7 @@ def test_the_loss_of_a_row_is_summed_where_the_script_sums(examine: Examine) -> 
         changes = [each.format(reduction) for each in many]
         rung = errors(examine, broken(*changes, *rows))
         highest.append(
-            max(float(fact.value or 0) for fact in rung.evidence if fact.group == "loss of the hardest rows")
+            max(float(fact.value or 0) for fact in rung.evidence if fact.group == "loss of the hardest samples")
         )
     assert highest[1] > 1.5 * highest[0]
 

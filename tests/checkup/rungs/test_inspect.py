@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def test_good_data_passes(climb: Climb) -> None:
     rung = climb(TRAINING, "inspect")
     assert rung.status == "passed"
-    assert rung.reason.startswith("192 rows of train_loader, 64 rows of val_loader")
-    assert values(rung, "rows with an input that is in val_loader, too") == [0]
+    assert rung.reason.startswith("192 samples of train_loader, 64 samples of val_loader")
+    assert values(rung, "inputs that also occur in val_loader") == [0]
     assert [plot.kind for plot in rung.plots] == ["bars"]
 
 
@@ -31,9 +31,9 @@ def test_the_contract_holds_for_a_batch(climb: Climb) -> None:
     ("changes", "reason"),
     [
         (["y = (x", "x[3, 3] = float('nan')\ny = (x"], "1 value of batch[0] in train_loader is not finite"),
-        (["y[:192])", "y[:192].sort().values)", "shuffle=True", "shuffle=False"], "come sorted by their labels"),
-        (["x[192:], y[192:]", "x[:64], y[:64]"], "64 inputs of train_loader are in val_loader, too"),
-        (["+ (x[:, 1] > 0).long()", "* 0"], "all 192 rows of train_loader that were looked at have the label 0"),
+        (["y[:192])", "y[:192].sort().values)", "shuffle=True", "shuffle=False"], "are sorted by label"),
+        (["x[192:], y[192:]", "x[:64], y[:64]"], "64 inputs of train_loader are also in val_loader"),
+        (["+ (x[:, 1] > 0).long()", "* 0"], "all 192 checked samples of train_loader have the label 0"),
     ],
     ids=["NaN", "sorted", "leaked", "one class"],
 )
@@ -62,7 +62,7 @@ def test_batches_that_the_script_leaves_out_do_no_harm(climb: Climb) -> None:
     script = broken("y = (x", "x[3, 3] = float('nan')\ny = (x", "loss = criterion(model(images), labels)", left_out)
     rung = climb(script, "inspect")
     assert rung.status == "shown", rung.reason
-    assert rung.reason.endswith("which the script leaves out")
+    assert rung.reason.endswith("which the script skips")
 
 
 STATES = """
@@ -90,7 +90,7 @@ def test_states_beside_the_input_are_not_counted_as_rows(climb: Climb) -> None:
 
 
 def test_only_what_was_looked_at_is_claimed(climb: Climb) -> None:
-    assert climb(TRAINING, "inspect").reason.endswith("finite, in no suspicious order and none twice")
+    assert climb(TRAINING, "inspect").reason.endswith("finite, not sorted and no duplicates")
 
 
 SAME = "val_loader = DataLoader(TensorDataset(x[192:], y[192:]), batch_size=16)"
@@ -128,7 +128,7 @@ MANY = [
 def test_labels_that_training_lacks_are_named(climb: Climb, more: list[str]) -> None:
     rung = climb(broken(*FIVE, *HELD_BACK, *more), "inspect")
     assert rung.status == "failed", rung.reason
-    assert "rows of train_loader that were looked at has the labels 3 and 4 of val_loader" in rung.reason
+    assert "checked samples of train_loader has the labels 3 and 4 of val_loader" in rung.reason
 
 
 FIRST = ["x[:192], y[:192]", "x[:-256], y.sort().values[:-256]", "shuffle=True", "shuffle=False"]
@@ -136,6 +136,6 @@ FIRST = ["x[:192], y[:192]", "x[:-256], y.sort().values[:-256]", "shuffle=True",
 
 def test_labels_that_may_come_later_are_not_said_to_lack(climb: Climb) -> None:
     said = climb(broken(*FIVE, *MANY, *FIRST), "inspect").reason
-    assert "that were looked at have the label 0" in said
+    assert "checked samples of train_loader have the label 0" in said
     assert "none of the" not in said
     assert "none of the" not in climb(broken(*FIVE, "shuffle=True", "shuffle=True, drop_last=True"), "inspect").reason

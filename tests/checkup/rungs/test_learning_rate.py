@@ -20,8 +20,8 @@ def test_a_good_rate_passes(climb: Climb) -> None:
     rung = climb(TRAINING, RUNG)
     assert rung.status == "passed", rung.reason
     assert values(rung, "the script's learning rate") == [0.01]
-    assert values(rung, "tensors and generators that are not as before") == [0]
-    suggested = values(rung, "suggested rate")[0]
+    assert values(rung, "tensors and random generators not restored") == [0]
+    suggested = values(rung, "suggested learning rate")[0]
     assert isinstance(suggested, float)
     assert 1e-3 < suggested < 1
     plot = rung.plots[0]
@@ -39,7 +39,7 @@ def test_a_bad_rate_fails(examine: Examine, rate: str, said: str) -> None:
     rung = examine(script, "overfit-one-batch", RUNG).checkup.rungs[1]
     assert rung.status == "failed", rung.reason
     assert rung.reason.startswith(said)
-    assert rung.next.startswith("begin with a learning rate of about")
+    assert rung.next.startswith("start with a learning rate of about")
 
 
 def test_two_optimizers_are_not_told_apart(climb: Climb) -> None:
@@ -72,7 +72,7 @@ def test_a_cross_entropy_stays_above_zero_on_batches_that_are_not_equally_hard(c
     rung = climb(broken(*SORTED, "nn.Linear(32, 3))", "nn.Linear(32, 3))\nmodel[2].bias.data[0] = 300"), RUNG)
     measured, mean = rung.plots[0].series
     assert min(float(each or 0.0) for series in (measured, mean) for each in series.y) >= 0
-    assert float(str(values(rung, "lowest loss, as a running mean")[0])) >= 0
+    assert float(str(values(rung, "lowest running mean of the loss")[0])) >= 0
 
 
 def test_a_few_steps_say_nothing_of_rates(climb: Climb) -> None:

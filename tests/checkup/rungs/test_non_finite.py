@@ -19,7 +19,7 @@ RUNG = "non-finite"
 def test_a_good_script_has_none(climb: Climb) -> None:
     rung = climb(TRAINING, RUNG)
     assert rung.status == "passed"
-    assert "finite over 21 steps" in rung.reason
+    assert "finite for 21 steps" in rung.reason
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_the_weights_that_the_update_spoiled_are_not_blamed(examine: Examine) ->
     assert rungs["non-finite"].status == "failed"
     assert rungs["non-finite"].reason.startswith("the output of `Policy` in the first step")
     assert rungs["non-finite"].next.endswith("train.py:13")
-    assert rungs["overfit-one-batch"].reason == "the loss is nan from the first update on"
+    assert rungs["overfit-one-batch"].reason == "the loss is nan from the first optimizer step on"
     assert {rungs[name].status for name in ("learning-rate", "repeatability", "device")} == {"skipped"}
 
 

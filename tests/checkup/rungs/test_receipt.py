@@ -32,12 +32,12 @@ def test_a_run_that_could_be_made_again(climb: Climb, folder: Path, write: Calla
     rung = climb(TRAINING + SAVE, "receipt", verdicts=True)
     assert rung.status == "passed", rung.reason
     assert values(rung, "seeds") == ["0"]
-    assert values(rung, "files that differ from it") == [1]
+    assert values(rung, "uncommitted files") == [1]
     assert values(rung, "differs") == ["train.py"]
     assert values(rung, "saved") == ["model.state_dict()"]
-    assert values(rung, "state of the optimizer in it") == [False]
+    assert values(rung, "contains the state of the optimizer") == [False]
     assert values(rung, "optimizer") == ["Adam(lr=0.01, weight_decay=0, betas=(0.9, 0.999), eps=1e-08, amsgrad=False)"]
-    assert all(value == 0 for value in values(rung, "weights that differ after the checkup"))
+    assert all(value == 0 for value in values(rung, "weights not restored after the checkup"))
 
 
 def test_no_seed_and_nothing_saved_are_open_points(climb: Climb) -> None:
@@ -52,10 +52,10 @@ def test_a_checkpoint_that_does_not_give_the_model_back_fails(climb: Climb) -> N
     script = net(f"{learned}\n        x = x * self.scale", "self.scale = torch.ones(1)")
     rung = climb(script + SAVE, "receipt", verdicts=True)
     assert rung.status == "failed", rung.reason
-    assert "does not give `model` back" in rung.reason
+    assert "does not restore `model`" in rung.reason
 
 
-HASH = "hash of its first 8 rows, in its own order"
+HASH = "hash of its first 8 samples, in stored order"
 
 
 def test_the_hash_of_the_data_does_not_depend_on_the_order_of_a_pass(climb: Climb) -> None:
@@ -77,16 +77,16 @@ class Noisy(TensorDataset):
 
 x = torch"""
     rung = climb(broken("x = torch", noisy, "DataLoader(TensorDataset(x[:192]", "DataLoader(Noisy(x[:192]"), "receipt")
-    assert values(rung, "hash of its first rows, which are other ones each time they are read") == [None]
+    assert values(rung, "no hash: the first samples differ each time they are read") == [None]
     assert len(values(rung, HASH)) == 1
-    assert values(rung, "random state that differ after the checkup") == [0]
+    assert values(rung, "random state not restored after the checkup") == [0]
 
 
 def test_the_hash_of_made_up_data_is_none(climb: Climb) -> None:
     rung = climb(
         broken("x = torch.randn(256, 10)", "x = torch.load('inputs.pt')").replace("x[", "x[:256, :10]["), "receipt"
     )
-    assert set(values(rung, "hash of its rows, which are made up as the data are not here")) == {None}
+    assert set(values(rung, "no hash: the samples are synthetic, as the data was not found")) == {None}
     assert not [fact for fact in rung.evidence if fact.label == HASH]
 
 
@@ -104,7 +104,7 @@ def test_what_the_script_says_while_it_trains_is_told(climb: Climb) -> None:
         "    for images, labels in train_loader:", said, "        optimizer.step()", LOGGING
     )
     rung = climb(script, "receipt")
-    told = {fact.label: fact.value for fact in rung.evidence if fact.group == "what is logged while it trains"}
+    told = {fact.label: fact.value for fact in rung.evidence if fact.group == "metrics logged during training"}
     assert [label.partition(" at ")[0] for label in told] == ["print", "logging", "print"]
     assert str(next(iter(told.values()))).startswith("loss ")
 
@@ -130,4 +130,4 @@ def test_a_checkpoint_to_go_on_from_has_to_hold_the_optimizer(
 
 def test_weights_alone_are_no_checkpoint_to_go_on_from(climb: Climb) -> None:
     rung = climb(TRAINING + SAVE, "receipt", verdicts=True)
-    assert "no checkpoint holds the optimizer" in rung.reason
+    assert "no checkpoint contains the optimizer" in rung.reason

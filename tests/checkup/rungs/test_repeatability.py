@@ -43,12 +43,12 @@ def test_a_good_script_repeats_itself(climb: Climb) -> None:
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        (net("x = nn.functional.dropout(x, 0.5)"), "a dropout drops in evaluation mode, too"),
-        (net("x = torch.softmax(x, dim=0)"), "depends on the other rows"),
-        (net("x = x - x.mean(0)"), "depends on the other rows"),
+        (net("x = nn.functional.dropout(x, 0.5)"), "dropout is active in evaluation mode"),
+        (net("x = torch.softmax(x, dim=0)"), "depends on the other samples"),
+        (net("x = x - x.mean(0)"), "depends on the other samples"),
         (
             net("x = x * self.scale\n        self.scale = self.scale * 1.1", "self.scale = torch.ones(1)"),
-            "a model that is loaded answers otherwise",
+            "the reloaded model gives different outputs",
         ),
     ],
     ids=["functional dropout", "softmax over rows", "mean over rows", "state beside the state"],

@@ -25,7 +25,7 @@ def test_a_good_script_learns_and_nothing_grows(climb: Climb) -> None:
     assert isinstance(again, float)
     assert again < training
     assert len(values(rung, "validation loss")) == 2
-    assert values(rung, "graphs of earlier steps that are still alive")[0] in {0, 1, 2}
+    assert values(rung, "graphs of earlier steps still alive")[0] in {0, 1, 2}
 
 
 @pytest.mark.parametrize("kept", [KEPT, SUMMED], ids=["list", "sum"])

@@ -37,7 +37,7 @@ def plots() -> list[Plot]:
     falls: list[float | None] = [2.0 / each for each in steps]
     return [
         Plot(
-            "Loss", "lines", "the loss falls from 2 to 0.05", x_label="update", y_label="loss", y_log=True,
+            "Loss", "lines", "the loss falls from 2 to 0.05", x_label="step", y_label="loss", y_log=True,
             series=[Series("training", steps, [*falls[:5], None, *falls[6:]]), Series("validation", steps, [2.1] * 40)],
             marks=[Mark("the script's own rate", 10.0)],
         ),

@@ -64,10 +64,10 @@ def test_code_that_holds_a_fence_stays_code(ordinary: Checkup) -> None:
 def test_what_was_skipped_or_has_no_verdict_is_an_open_point(ordinary: Checkup) -> None:
     text = note(ordinary).partition("## Open points")[2]
     assert "was skipped" in text
-    assert "has no verdict" in text
+    assert "is inconclusive" in text
     assert "a stand\\-in" in text or "a stand-in" in text
 
 
 def test_nothing_is_at_risk_where_nothing_was_found() -> None:
     text = note(Checkup("train.py", [], "cpu", [rung("inspect", "passed")]))
-    assert "## Risks\n\nNone was found.\n\n## Open points\n\nNone.\n" in text
+    assert "## Risks\n\nNone.\n\n## Open points\n\nNone.\n" in text

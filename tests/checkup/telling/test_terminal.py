@@ -44,7 +44,7 @@ def test_what_was_skipped_does_not_look_passed(ordinary: Checkup) -> None:
 
 def test_a_failure_says_what_to_do_and_which_findings_explain_it(ordinary: Checkup) -> None:
     text = told(ordinary)
-    assert " 1. Dumb baseline: look at `train.py`\n    TDR101 missing-zero-grad at train.py:7:5 (confirmed)" in text
+    assert " 1. Simple baseline: look at `train.py`\n    TDR101 missing-zero-grad at train.py:7:5 (confirmed)" in text
     assert text.count("TDR101") == 1
     assert "TDR201" not in text
 

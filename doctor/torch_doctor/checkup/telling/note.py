@@ -49,11 +49,11 @@ def _lines(checked: Checkup) -> Iterator[str]:
     yield ""
     yield "## Evidence"
     yield ""
-    yield from _table(("Rung", "Status", "What was found"), [_row(rung) for rung in checked.rungs])
+    yield from _table(("Rung", "Status", "Result"), [_row(rung) for rung in checked.rungs])
     yield "## Risks"
     yield ""
     risks = list(_risks(checked))
-    yield from risks or ["None was found."]
+    yield from risks or ["None."]
     yield ""
     yield "## Open points"
     yield ""
@@ -79,7 +79,7 @@ def _risks(checked: Checkup) -> Iterator[str]:
     """What failed, and what the scan found, with what to look at."""
     for rung in checked.rungs:
         if rung.status == "failed":
-            then = f" Look at this next: {escaped(rung.next)}." if rung.next else ""
+            then = f" Next: {escaped(rung.next)}." if rung.next else ""
             yield f"- **{escaped(MEANINGS[rung.name].title)}** failed: {escaped(rung.reason)}.{then}"
     yield from (f"- {_finding(each)}" for each in standing(checked.findings))
 
@@ -97,7 +97,7 @@ def _open(checked: Checkup) -> Iterator[str]:
         if rung.status == "skipped":
             yield f"- **{escaped(MEANINGS[rung.name].title)}** was skipped: {escaped(rung.reason)}."
         elif rung.status == "shown" and rung.name != "receipt":
-            yield f"- **{escaped(MEANINGS[rung.name].title)}** has no verdict: {escaped(rung.reason)}."
+            yield f"- **{escaped(MEANINGS[rung.name].title)}** is inconclusive: {escaped(rung.reason)}."
     yield from (f"- {escaped(remark)}" for remark in checked.remarks)
 
 

@@ -23,17 +23,21 @@ class Meaning(Struct, frozen=True):
 
 
 MEANINGS = {
-    "inspect": Meaning("Inspect", "What do the loaders give, and is it what the model expects?"),
-    "baseline": Meaning("Dumb baseline", "Does the loss begin where guessing would put it, and does the input matter?"),
-    "overfit-one-batch": Meaning("Overfit one batch", "Can the script's own step memorise a single batch?"),
-    "small-subset": Meaning("Small subset", "Do two passes over 32 batches learn, and does anything grow?"),
+    "inspect": Meaning("Inspect", "What do the loaders produce, and is it what the model expects?"),
+    "baseline": Meaning(
+        "Simple baseline", "Does the loss start at the level of random guessing, and does the input matter?"
+    ),
+    "overfit-one-batch": Meaning("Overfit one batch", "Can the script's own training step memorize a single batch?"),
+    "small-subset": Meaning(
+        "Small subset", "Does the model learn in two epochs on 32 batches, and do memory or step times grow?"
+    ),
     "learning-rate": Meaning("Learning rate", "Which learning rates learn, and where does training diverge?"),
-    "repeatability": Meaning("Repeatability", "Does the same thing twice give the same answer?"),
+    "repeatability": Meaning("Repeatability", "Do repeated evaluations, reloading and resuming give the same results?"),
     "device": Meaning("Device and precision", "Do devices, precisions and the compiler agree?"),
-    "throughput": Meaning("Throughput", "What waits for what, and where does the time of a step go?"),
-    "non-finite": Meaning("NaN triage", "Where does the first value that is not finite come from?"),
-    "errors": Meaning("Error analysis", "Which rows have the highest loss, and which classes are confused?"),
-    "receipt": Meaning("Receipt", "What would somebody need to repeat this run?"),
+    "throughput": Meaning("Throughput", "Does the step wait for data, and where does its time go?"),
+    "non-finite": Meaning("NaN triage", "Where does the first non-finite value come from?"),
+    "errors": Meaning("Error analysis", "Which samples have the highest loss, and which classes are confused?"),
+    "receipt": Meaning("Receipt", "What is needed to reproduce this run?"),
 }
 """By the name of the rung."""
 SIGNS = {"passed": "✓", "failed": "✗", "skipped": "○", "shown": "i"}
@@ -81,7 +85,7 @@ def what_next(checked: Checkup) -> Iterator[tuple[str, str, list[Finding]]]:
             yield MEANINGS[rung.name].title, rung.next or rung.reason, new
     rest = [each for each in standing(checked.findings) if (each.code, each.site) not in told]
     if rest:
-        yield "Findings of the scan", f"these were found{' as well' * bool(told)}", rest
+        yield "Scan findings", f"the scan {'also ' * bool(told)}reported these", rest
 
 
 def standing(findings: list[Finding]) -> list[Finding]:

@@ -35,10 +35,10 @@ class Row:
         """How the user gets at it: its index in the data set, else its place among the rows that the loader gave."""
         index = self.sample.index(self.batch, self.place)
         if not self.whole:
-            return f"{self.sample.name}, batch {self.batch}, value {self.place} of those that the loss compares"
+            return f"{self.sample.name}, batch {self.batch}, value {self.place} in the loss"
         if index is not None:
             return f"{self.sample.name}.dataset[{index}]"
-        return f"{self.sample.name}, row {self.place} of batch {self.batch} as it was given"
+        return f"{self.sample.name}, batch {self.batch}, sample {self.place}"
 
 
 class Rows:

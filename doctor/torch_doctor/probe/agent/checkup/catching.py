@@ -233,17 +233,19 @@ class Catcher(Caught):
         said = "" if error is None else f": {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         late = self.recorder.caps.stopping or monotonic() - self.recorder.caps.began > self.recorder.caps.seconds
         if self.feeding is not None:
-            ended = "time was up" if late else "the script ended" + (said or " while a step was repeated")
+            ended = (
+                "the time limit was reached" if late else "the script ended" + (said or " while a step was repeated")
+            )
             self.feeding.broken(ended)
             return
         self.observer.on = False
         ended = (
-            "time was up before the first update"
+            "the time limit was reached before the first optimizer step"
             if late
-            else f"the script ended before an optimizer made its first update{said}"
+            else f"the script ended before the first optimizer step{said}"
         )
         self.recorder.quiet += 1
         if self.caught:
-            ended = f"the script left its loop after the first update, so that its step could not be repeated{said}"
+            ended = f"the script left its loop after the first optimizer step, so the step could not be repeated{said}"
         Climb(Stage(self, self.observer.seen), self.plan).without_steps(ended)
         self.finish()

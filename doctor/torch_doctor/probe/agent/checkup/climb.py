@@ -97,7 +97,7 @@ class Climb:
         stage = self._stage
         try:
             if stage.left < LEAST and name not in WITHOUT_TIME:
-                raise Skip("no time was left for it")
+                raise Skip("not enough time left")
             module: Any = importlib.import_module(f".rungs.{name.replace('-', '_')}", __package__)
             found = yield from module.climb(stage)
         except Skip as skip:

@@ -99,7 +99,7 @@ class Feeding:
             try:
                 return self._following()
             except StopIteration:
-                self.broken("what the script's loop goes through came to its end")
+                self.broken("the script's loop ran out of data")
                 return NOTHING
         return self._of_the_loop(self._number - 1)
 

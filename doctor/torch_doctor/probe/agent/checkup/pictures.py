@@ -25,19 +25,19 @@ def shown(torch: Any, path: str, tensor: Any, captions: list[str]) -> dict[str, 
             {"png": _png(torch, picture), "caption": caption}
             for picture, caption in zip(pictures[:MOST], captions + [""] * MOST)
         ]
-        told = f"{len(images)} pictures of {path}, {pictures.shape[2]} × {pictures.shape[1]} points"
-        return plot(f"Pictures in {path}", "images", told, images=images)
+        told = f"{len(images)} images from {path}, {pictures.shape[2]} × {pictures.shape[1]} pixels"
+        return plot(f"Images in {path}", "images", told, images=images)
     if _is_wave(tensor):
         rows = tensor.detach().float().reshape(tensor.shape[0], -1)[:3]
         step = max(1, rows.shape[1] // POINTS)
         series = [
-            line(captions[number] if number < len(captions) else f"row {number}", row[::step][:POINTS].tolist())
+            line(captions[number] if number < len(captions) else f"sample {number}", row[::step][:POINTS].tolist())
             for number, row in enumerate(rows)
         ]
-        return plot(f"Waves in {path}", "lines", f"the first rows of {path}", x_label="point", series=series)
+        return plot(f"Waveforms in {path}", "lines", f"the first samples of {path}", x_label="point", series=series)
     if not tensor.is_floating_point() and tensor.dim() == 2 and tensor.shape[1] > 3:
         texts = [" ".join(str(each) for each in row[:48].tolist()) for row in tensor[:8]]
-        return plot(f"Tokens in {path}", "texts", f"the first rows of {path}, as numbers", texts=texts)
+        return plot(f"Tokens in {path}", "texts", f"the first samples of {path}, as token ids", texts=texts)
     return None
 
 

@@ -115,8 +115,8 @@ def _names(stage: Stage) -> dict[int, str]:
 def described(torch: Any, sample: Sample) -> list[dict[str, Any]]:
     """What is in the tensors of a sample."""
     evidence = [
-        fact("rows that were looked at", sample.rows(), group=sample.name),
-        fact("batches that were looked at", len(sample.batches), group=sample.name),
+        fact("samples checked", sample.rows(), group=sample.name),
+        fact("batches checked", len(sample.batches), group=sample.name),
     ]
     for path, tensors in sample.parts.items():
         evidence += _of_part(torch, f"{sample.name}: {path}", tensors)
@@ -134,7 +134,7 @@ def _of_part(torch: Any, group: str, tensors: list[Any]) -> list[dict[str, Any]]
         return evidence
     flat = torch.cat([each.reshape(-1).double().cpu() for each in numbers])
     finite = flat[flat.isfinite()]
-    evidence.append(fact("values that are not finite", int(flat.numel() - finite.numel()), group=group, expected="0"))
+    evidence.append(fact("non-finite values", int(flat.numel() - finite.numel()), group=group, expected="0"))
     if finite.numel():
         evidence += [
             fact("least", float(finite.min()), group=group),
@@ -150,6 +150,6 @@ def _of_part(torch: Any, group: str, tensors: list[Any]) -> list[dict[str, Any]]
             )
             evidence += [
                 fact(f"mean of channel {channel}", float(own.mean()), group=group),
-                fact(f"deviation of channel {channel}", float(own.std(unbiased=False)), group=group),
+                fact(f"standard deviation of channel {channel}", float(own.std(unbiased=False)), group=group),
             ]
     return evidence

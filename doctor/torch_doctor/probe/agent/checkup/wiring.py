@@ -55,15 +55,16 @@ def _parameters(found: Wiring, model: Any, seen: Seen) -> None:
     optimised = {name: each for name, each in named.items() if id(each) in seen.optimized}
     found.evidence += [
         fact("parameters of the model", registered, group="parameters"),
-        fact("of them not frozen", sum(each.numel() for each in trainable.values()), group="parameters"),
-        fact("of them given to the optimizer", sum(each.numel() for each in optimised.values()), group="parameters"),
+        fact("trainable parameters", sum(each.numel() for each in trainable.values()), group="parameters"),
+        fact("parameters in the optimizer", sum(each.numel() for each in optimised.values()), group="parameters"),
     ]
     left = [name for name in trainable if name not in optimised]
     frozen = [name for name, each in named.items() if not each.requires_grad]
     if left:
-        found.evidence.append(fact("not frozen and not optimised", _names(left), group="parameters"))
+        found.evidence.append(fact("trainable but not in the optimizer", _names(left), group="parameters"))
         found.wrong(
-            f"{count(len(left), 'tensor')} of the model's parameters ({_names(left)}) are not given to the optimizer"
+            f"{count(len(left), 'tensor')} of the model's parameters ({_names(left)})"
+            f" {'is' if len(left) == 1 else 'are'} not passed to the optimizer"
         )
     if frozen:
         found.evidence.append(fact("frozen", _names(frozen), group="parameters"))
@@ -94,24 +95,26 @@ def _gradients(found: Wiring, first: Seen, last: Seen) -> None:
             bad.append(name)
         elif (gradient or 0.0) < TINY and (later or 0.0) < TINY:
             zero.append(name)
-    for label, names in (("no gradient", none), ("a gradient of zeros", zero), ("a gradient that is not finite", bad)):
+    for label, names in (("no gradient", none), ("zero gradients", zero), ("non-finite gradients", bad)):
         if names:
             found.evidence.append(fact(f"with {label}", _names(names), group="gradients", expected="none"))
             found.wrong(f"{_names(names)} {'has' if len(names) == 1 else 'have'} {label}")
     for name, (gradient, _, _) in list(first.layers.items())[:MOST]:
-        found.evidence.append(fact(name, gradient, group="gradient norm at the first update"))
+        found.evidence.append(fact(name, gradient, group="gradient norm at the first step"))
 
 
 def _updates(found: Wiring, first: Seen, last: Seen) -> None:
     still = []
     for name, (gradient, moved, size) in list(first.layers.items())[:MOST]:
         ratio = moved / size if size > 0 else None
-        found.evidence.append(fact(name, ratio, group="update by weight at the first update", expected="about 0.001"))
+        found.evidence.append(
+            fact(name, ratio, group="update-to-weight ratio at the first step", expected="about 0.001")
+        )
         later = last.layers.get(name, (None, 0.0, 0.0))
         if gradient and size and moved / size < FEW and later[1] / max(size, TINY) < FEW:
             still.append(name)
     if still:
-        found.wrong(f"{_names(still)} {'does' if len(still) == 1 else 'do'} not move although there is a gradient")
+        found.wrong(f"{_names(still)} {'does' if len(still) == 1 else 'do'} not change although it has a gradient")
 
 
 def _outputs(found: Wiring, known: Roles, seen: Seen) -> None:
@@ -128,19 +131,19 @@ def _outputs(found: Wiring, known: Roles, seen: Seen) -> None:
         bounded = float(values.min()) >= 0 and float(values.max()) <= 1
         if bounded and known.task == "classes" and _are_shares(known, values):
             floor = math.log(math.e + known.classes - 1) - 1
-            found.certain = f"its inputs are probabilities, with which it cannot fall below {floor:.4g}"
-            found.first = "leave out the softmax: this loss wants scores"
+            found.certain = f"its inputs are probabilities, so it cannot go below {floor:.4g}"
+            found.first = "remove the softmax: this loss expects logits"
         elif bounded and known.task == "classes":
-            found.wrong("the outputs lie between 0 and 1, and this loss wants scores: leave out the softmax or sigmoid")
+            found.wrong("the outputs lie between 0 and 1, but this loss expects logits: remove the softmax or sigmoid")
         elif bounded and known.task == "binary":
             flat = float(((values < 1e-4) | (values > 1 - 1e-4)).float().mean())
-            found.evidence.append(fact("outputs at the ends of the sigmoid", flat, group="outputs"))
+            found.evidence.append(fact("outputs saturated at 0 or 1", flat, group="outputs"))
         if values.dim() > 1 and values.shape[0] > 1 and float(values.std(0).max()) < TINY:
-            found.evidence.append(fact("outputs that differ between rows", 0, group="outputs"))
-            found.wrong("the outputs are the same for every row: the input does not reach them")
+            found.evidence.append(fact("outputs that differ between samples", 0, group="outputs"))
+            found.wrong("the outputs are the same for every sample: they do not depend on the input")
     if target is not None and hasattr(target, "unique") and target.numel():
         kinds = int(target.detach().unique().numel())
-        found.evidence.append(fact("different targets in the batch", kinds, group="targets"))
+        found.evidence.append(fact("distinct targets in the batch", kinds, group="targets"))
 
 
 def _are_shares(known: Roles, values: Any) -> bool:

@@ -26,18 +26,18 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     known = yield from roles(stage)
     first = stage.first.losses[0] if stage.first.losses else None
     if first is None:
-        raise Skip("no loss went backward through `backward()`")
-    evidence = [fact("loss before the first update", first)]
+        raise Skip("`backward()` was never called on a loss")
+    evidence = [fact("initial loss", first)]
     guess, said = _guess(stage, known)
     best = constant(known)
     scale = scale_of(stage, known)
     if scale > 1:
-        evidence.append(fact("passes over which it is averaged", scale))
+        evidence.append(fact("forward passes averaged over", scale))
         first *= scale
     if guess is not None:
-        evidence.append(fact("loss of an untrained guess", guess, expected=said))
+        evidence.append(fact("loss of random guessing", guess, expected=said))
     if best is not None:
-        evidence.append(fact("loss of the best constant answer for this batch", best))
+        evidence.append(fact("loss of the best constant prediction for this batch", best))
     zeroed = yield from _zeroed(stage, known)
     if zeroed is not None:
         evidence += [
@@ -46,16 +46,16 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
                 "loss on zeroed inputs",
                 zeroed[1],
                 group="inputs",
-                expected="another loss than on the batch, once trained",
+                expected="different from the loss on the batch, once trained",
             ),
         ]
-    bars = [("before the first update", first)]
-    bars += [("untrained guess", guess)] if guess is not None else []
+    bars = [("initial", first)]
+    bars += [("random guessing", guess)] if guess is not None else []
     bars += [("best constant", best)] if best is not None else []
     bars += [("zeroed inputs", zeroed[1])] if zeroed is not None else []
     plots = [
         plot(
-            "Loss against answers that know nothing",
+            "Loss compared with uninformed predictions",
             "bars",
             "; ".join(f"{name}: {number(value)}" for name, value in bars),
             y_label="loss",
@@ -84,35 +84,46 @@ def _judged(
     other: str,
     made_up: bool,
 ) -> dict[str, Any]:
-    told = f"the loss before the first update is {number(first)}"
+    told = f"the initial loss is {number(first)}"
     if not math.isfinite(first):
-        then = "the rung non-finite says where the first such value is made"
+        then = "see non-finite for where the first such value appears"
         return result("failed", told, evidence, plots, then=then, about=("not finite",))
     if guess is None:
-        return result("shown", f"{told}; what guessing would give is not known for this loss", evidence, plots)
-    told += f"; guessing gives {number(guess)} ({said})"
+        return result(
+            "shown", f"{told}; the loss of random guessing is unknown for this loss function", evidence, plots
+        )
+    told += f"; random guessing gives {number(guess)} ({said})"
     if other:
         return result("shown", f"{told}, but {other}", evidence, plots)
     if first > FAR * guess and first > guess + FURTHER:
         if made_up:
-            return result("shown", f"{told}; data or weights are made up, so that this says little", evidence, plots)
+            return result(
+                "shown", f"{told}, but data or weights are synthetic, so this is not conclusive", evidence, plots
+            )
         then = (
-            "look at what the first layer is given (unscaled inputs?) and at how the last layer is initialised: the outputs "
-            "are far too large; then at whether the labels belong to these outputs"
+            "check the scale of the inputs and the initialization of the last layer: the outputs "
+            "are far too large; then check that the labels match these outputs"
         )
         return result(
-            "failed", f"{told}: the model is sure of wrong answers", evidence, plots, then=then, about=("too high",)
+            "failed",
+            f"{told}: the model is confident in wrong predictions",
+            evidence,
+            plots,
+            then=then,
+            about=("too high",),
         )
     if first < guess / FAR and not made_up:
-        return result("shown", f"{told}: the model knows the answers already, or is given them", evidence, plots)
+        return result(
+            "shown", f"{told}: the model is already trained, or its input contains the targets", evidence, plots
+        )
     return result("shown" if made_up else "passed", told, evidence, plots)
 
 
 def _other(scale: int, known: Roles) -> str:
     """Why the loss is not to be compared with a guess; empty where it is."""
     if not scale:
-        return "the loss has other parts besides, or another scale"
-    return "" if known.plain else "something lies between the model and the loss, or the model is told the targets"
+        return "the loss has additional terms or a different scale"
+    return "" if known.plain else "outputs are transformed before the loss, or the model receives the targets"
 
 
 def _guess(stage: Stage, known: Roles) -> tuple[float | None, str]:

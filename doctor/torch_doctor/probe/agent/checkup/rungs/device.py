@@ -57,30 +57,30 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     model = stage.model
     call = next((each for each in reversed(known.seen.models) if each.called is model), None)
     if call is None or elements(stage.watch, model.parameters()) > LARGEST:
-        raise Skip("no model was called in the step that is small enough to be copied")
+        raise Skip("no model in the step is small enough to copy")
     torch = stage.torch
     own = next(iter(model.parameters())).device.type
     ways = _ways(stage, model, own, known)
     first = _answer(stage, call, known, Way("", own, torch.float32))
     if first is None:
-        raise Skip("a copy of the model does not run by itself")
+        raise Skip("a copy of the model does not run on its own")
     if not bool(first.outputs.isfinite().any()):
         stage.restore()
         raise Skip(NOTHING)
     again = _answer(stage, call, known, Way("", own, torch.float32), seed=1)
     if again is None or (_apart(first.outputs, again.outputs) or 0.0) > ROUNDING:
         stage.restore()
-        raise Skip("the model draws random numbers, which are others in another precision")
+        raise Skip("the model draws random numbers, which differ between precisions")
     evidence, wrong, ran = [], Faults(), list[Way]()
     for way in ways:
         short = bool(way.compiled) and stage.left < COMPILING
         other = None if short else _answer(stage, call, known, way)
         if other is None:
-            why = "no time is left for it" if short else "the model does not run so by itself"
+            why = "not enough time left" if short else "the model does not run this way"
             evidence.append(fact("difference", None, group=way.name, expected=why))
             continue
         ran.append(way)
-        expected = f"less than {way.allowed:g} of its size: what rounding makes"
+        expected = f"relative difference below {way.allowed:g} (rounding)"
         pairs = [("outputs", first.outputs, other.outputs), ("loss", first.loss, other.loss)]
         far = [
             (label, found)
@@ -91,23 +91,23 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         ]
         worst, where = _gradients(first, other)
         if worst is not None:
-            judged = "not judged: a gradient that is nearly 0 has no size to compare with"
-            _told(evidence, f"gradients, most in {where}" if where else "gradients", worst, way.name, judged)
+            judged = "not judged: gradients near 0 have no meaningful relative difference"
+            _told(evidence, f"gradients, largest in {where}" if where else "gradients", worst, way.name, judged)
         for label, found in far:
             wrong.add(
-                f"{way.name}: the {label} differ{'s' * (label == 'loss')} by {number(found)} of its size", way.about
+                f"{way.name}: the {label} differ{'s' * (label == 'loss')} by {number(found)} (relative)", way.about
             )
     evidence.append(fact("GPU", torch.cuda.get_device_name(0) if torch.cuda.is_available() else "none"))
     stage.restore()
     if not ran:
         raise Skip("a copy of the model does not run in another precision")
     if wrong:
-        then = "look for differences of large numbers, exponents and logarithms of them, and sums over many values"
+        then = "look for subtractions of large numbers, exponentials, logarithms, and sums over many values"
         return result("failed", str(wrong), evidence, then=then, about=wrong.about)
-    less = "" if torch.cuda.is_available() else "; there is no GPU to compare with"
+    less = "" if torch.cuda.is_available() else "; no GPU available for comparison"
     if "compile" in stage.voided and not any(way.compiled for way in ran):
-        less += "; what the script compiles ran as it is written"
-    return result("passed", f"the answers agree: {', '.join(way.name for way in ran)}{less}", evidence)
+        less += "; compiled code ran uncompiled"
+    return result("passed", f"outputs and loss agree: {', '.join(way.name for way in ran)}{less}", evidence)
 
 
 def _ways(stage: Stage, model: Any, own: str, known: Roles) -> list[Way]:

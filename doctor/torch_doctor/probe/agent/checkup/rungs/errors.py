@@ -33,26 +33,28 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     known: Roles | None = stage.notes.get("roles")
     if rows is None or known is None or not rows.found:
         if rows is None or known is None:
-            raise Skip("the rung small-subset did not run")
-        raise Skip("the loss cannot be taken apart by rows" if rows.looked else "small-subset left no time for it")
+            raise Skip("small-subset did not run")
+        raise Skip(
+            "the loss cannot be split into samples" if rows.looked else "not enough time left after small-subset"
+        )
     hardest = sorted(rows.found, key=lambda row: -row.loss)[:HARDEST]
-    evidence = [fact(row.called, row.loss, group="loss of the hardest rows") for row in hardest]
+    evidence = [fact(row.called, row.loss, group="loss of the hardest samples") for row in hardest]
     plots, wrong = [], _contradicted(stage, known)
     texts = [f"{row.called}: loss {number(row.loss)}{_guess(row)}" for row in hardest]
-    plots.append(plot("The hardest rows", "texts", f"{count(len(texts), 'row')} with the highest loss", texts=texts))
-    plots += _pictures(stage, known, hardest, "The hardest rows")
-    what = "row" if all(row.whole for row in rows.found) else "value"
+    plots.append(plot("Hardest samples", "texts", f"{count(len(texts), 'sample')} with the highest loss", texts=texts))
+    plots += _pictures(stage, known, hardest, "Hardest samples")
+    what = "sample" if all(row.whole for row in rows.found) else "value"
     told = f"the hardest of {count(len(rows.found), what)} has a loss of {number(hardest[0].loss)}"
     certain = [row for row in rows.found if row.label >= 0 and row.label != row.guess and row.sure >= CERTAIN]
     real = "values" not in stage.voided
     if real and any(row.label >= 0 for row in rows.found):
-        evidence.append(fact(f"rows that are wrong with {CERTAIN:.0%} or more", len(certain)))
+        evidence.append(fact(f"wrong predictions with {CERTAIN:.0%} confidence or more", len(certain)))
     if real and certain:
         certain.sort(key=lambda row: -row.sure)
         texts = [f"{row.called}{_guess(row)}" for row in certain[:HARDEST]]
-        alternative = f"{count(len(certain), 'row')} taken for another class with {CERTAIN:.0%} or more"
-        plots.append(plot("Wrong and certain", "texts", alternative, texts=texts))
-        plots += _pictures(stage, known, certain[:HARDEST], "Wrong and certain")
+        alternative = f"{count(len(certain), 'sample')} misclassified with {CERTAIN:.0%} confidence or more"
+        plots.append(plot("Wrong and confident", "texts", alternative, texts=texts))
+        plots += _pictures(stage, known, certain[:HARDEST], "Wrong and confident")
     if 1 < rows.classes <= MOST_CLASSES and any(row.label >= 0 for row in rows.found):
         for name in rows.names:
             own = [row for row in rows.found if row.sample.name == name and row.label >= 0]
@@ -62,13 +64,13 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
                 plots.append(_matrix(name, own, rows.classes))
         wrong += _swapped(rows)
     if wrong and real:
-        then = "look at how the labels are made: the order of classes, the file they come from, rows that come twice"
+        then = "check how the labels are created: the order of classes, their source file, duplicate samples"
         return result("failed", "; ".join(wrong), evidence, plots, then=then, about=("labels",))
     return result("shown", told, evidence, plots)
 
 
 def _guess(row: Row) -> str:
-    return f", label {row.label}, taken for {row.guess} with {row.sure:.0%}" if row.label >= 0 else ""
+    return f", label {row.label}, predicted {row.guess} with {row.sure:.0%}" if row.label >= 0 else ""
 
 
 def _pictures(stage: Stage, known: Roles, rows: list[Row], title: str) -> list[dict[str, Any]]:
@@ -91,15 +93,15 @@ def _matrix(name: str, own: list[Row], classes: int) -> dict[str, Any]:
     counts = Counter((row.label, row.guess) for row in own)
     table = [[float(counts[label, guess]) for guess in range(classes)] for label in range(classes)]
     wrong = [(many, pair) for pair, many in counts.items() if pair[0] != pair[1]]
-    told = "no row is taken for another class"
+    told = "no sample is misclassified"
     if wrong:
         many, (label, guess) = max(wrong)
-        told = f"most often, {count(many, 'time')}, {label} is taken for {guess}"
+        told = f"the most frequent confusion: {label} is predicted as {guess} {count(many, 'time')}"
     return plot(
-        f"Classes in {name}: label by what it is taken for",
+        f"Confusion matrix of {name}",
         "matrix",
         told,
-        x_label="taken for",
+        x_label="prediction",
         y_label="label",
         names=[str(each) for each in range(classes)],
         rows=table,
@@ -120,7 +122,9 @@ def _swapped(rows: Rows) -> list[str]:
         for two in range(one + 1, rows.classes):
             told = all(_share(training, each, each) >= RIGHT for each in (one, two))
             if told and _share(other, one, two) >= MOSTLY and _share(other, two, one) >= MOSTLY:
-                wrong.append(f"the labels {one} and {two} of {rows.names[1]} look swapped: each is taken for the other")
+                wrong.append(
+                    f"the labels {one} and {two} of {rows.names[1]} look swapped: each is predicted as the other"
+                )
     return wrong
 
 
@@ -146,4 +150,4 @@ def _contradicted(stage: Stage, known: Roles) -> list[str]:
     several = sum(len(each) > 1 for each in labels.values())
     if several < 2:
         return []
-    return [f"{count(several, 'input')} of {training.name} come several times with different labels"]
+    return [f"{count(several, 'input')} of {training.name} occur several times with different labels"]

@@ -36,7 +36,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         pseudo.parts = {path: [tensor.detach()] for path, tensor in known.parts}
         found = [pseudo]
     if not found:
-        raise Skip("no loader gave a batch that could be looked at, and no model was given one")
+        raise Skip("no loader produced a batch, and no model received one")
     evidence = [each for sample in found for each in described(stage.torch, sample)]
     wrong = Faults()
     plots: list[dict[str, Any]] = []
@@ -49,21 +49,25 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         wrong.add(each, "data not finite")
     _lacking(stage, found, known, wrong)
     hashed = _twice(stage, found, known, evidence, wrong)
-    told = ", ".join(f"{count(each.rows(), 'row')} of {each.name}" for each in found)
+    told = ", ".join(f"{count(each.rows(), 'sample')} of {each.name}" for each in found)
     if found[0].loader is None and known.inputs:  # nobody knows which of its dimensions are rows
         shape = next(leaf.shape for path, leaf in known.parts if path == known.inputs[0])
         told = f"a first batch of {' × '.join(map(str, shape)) or 'one number'}"
     code = assertions(found[0], known)
     if wrong and not stage.voided & {"values", "shapes"}:
-        then = "look at how the rows are made, split and put in order"
+        then = "check how the samples are created, split and ordered"
         return result("failed", str(wrong), evidence, plots, then=then, code=code, about=wrong.about)
     if stage.voided & {"values", "shapes"}:
         return result(
-            "shown", f"{told}; the data is made up, as the script's own is not at hand", evidence, plots, code=code
+            "shown",
+            f"{told}; the data is synthetic, as the script's own data was not found",
+            evidence,
+            plots,
+            code=code,
         )
     if left_out:
-        return result("shown", f"{'; '.join(bad)}, which the script leaves out", evidence, plots, code=code)
-    good = ["finite"] + ["in no suspicious order"] * ordered + ["none twice"] * hashed
+        return result("shown", f"{'; '.join(bad)}, which the script skips", evidence, plots, code=code)
+    good = ["finite"] + ["not sorted"] * ordered + ["no duplicates"] * hashed
     return result("passed", f"{told}: {listed(good)}", evidence, plots, code=code)
 
 
@@ -103,7 +107,9 @@ def _labels(
         if not batches or len(kinds) > MANY_CLASSES:
             continue
         group = f"{sample.name}: {path}"
-        evidence += [fact(f"rows with label {label}", many, group=group) for label, many in sorted(kinds.items())[:50]]
+        evidence += [
+            fact(f"samples with label {label}", many, group=group) for label, many in sorted(kinds.items())[:50]
+        ]
         plots.append(
             plot(
                 f"Labels in {path}",
@@ -150,7 +156,7 @@ def _lacking(stage: Stage, found: list[Sample], known: Roles, wrong: Faults) -> 
         if lacking:
             told = listed(lacking[:5]) if len(lacking) <= 5 else f"{', '.join(lacking[:5])} and {len(lacking) - 5} more"
             whose = f"label{'s' * (len(lacking) > 1)} {told} of {other.name}"
-            looked = f"none of the {own.total():,} rows of {training.name} that were looked at"
+            looked = f"none of the {own.total():,} checked samples of {training.name}"
             wrong.add(f"{looked} has the {whose}", "split")
 
 
@@ -170,11 +176,9 @@ def _order(sample: Sample, path: str, batches: list[list[int]], known: Roles, wr
         wrong.add(f"labels {outside[:5]} of {path} are not among the {known.classes} classes of the outputs", "labels")
     if known.classes > 1 and len(labels) >= SORTED_ROWS:
         if len(kinds) == 1:
-            wrong.add(
-                f"all {len(labels)} rows of {sample.name} that were looked at have the label {labels[0]}", "order"
-            )
+            wrong.add(f"all {len(labels)} checked samples of {sample.name} have the label {labels[0]}", "order")
         elif len(batches) >= FEW_BATCHES and labels == sorted(labels):
-            wrong.add(f"the rows of {sample.name} come sorted by their labels", "order")
+            wrong.add(f"the samples of {sample.name} are sorted by label", "order")
         elif len(batches) >= FEW_BATCHES and all(len(set(batch)) == 1 and len(batch) > 1 for batch in batches):
             wrong.add(f"every batch of {sample.name} has a single label", "order")
 
@@ -188,17 +192,17 @@ def _twice(stage: Stage, found: list[Sample], known: Roles, evidence: list[dict[
         return False
     own = training.hashes(paths)
     again = len(own) - len(set(own))
-    evidence.append(fact("rows whose input comes twice", again, group=training.name))
+    evidence.append(fact("duplicate inputs", again, group=training.name))
     if other is None or any(path not in other.parts for path in paths):
         return not again
     both = set(own) & set(other.hashes(paths))
-    label = f"rows with an input that is in {other.name}, too"
+    label = f"inputs that also occur in {other.name}"
     evidence.append(fact(label, len(both), group=training.name, expected="0"))
     rows = max(1, min(len(set(own)), other.rows()))
     if both and len(both) / rows > 0.01:
         wrong.add(
-            f"{count(len(both), 'input')} of {training.name} {'is' if len(both) == 1 else 'are'} in {other.name}, too,"
-            f" of {training.rows():,} and {other.rows():,} rows",
+            f"{count(len(both), 'input')} of {training.name} {'is' if len(both) == 1 else 'are'} also in {other.name}:"
+            f" {training.rows():,} and {other.rows():,} samples",
             "shared rows",
         )
     return not again and not both

@@ -84,7 +84,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     if not own:
         raise Skip("the optimizer has no learning rate, or one of zero")
     if len(stage.optimizers) > 1:
-        raise Skip("several optimizers step side by side, and their rates cannot be told apart")
+        raise Skip("several optimizers step together, so their learning rates cannot be tested separately")
     found = samples(stage, stage.left * 0.2)
     batches: list[Any] = (
         (found[0].batches[:-1] or found[0].batches)[:MOST] if found and found[0].loader is stage.loader else [None]
@@ -98,13 +98,13 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
             break
         seen = yield from stage.play(batch, frozen=True)
         if seen.loss is None:
-            raise Skip("no loss went backward through `backward()`")
+            raise Skip("`backward()` was never called on a loss")
         at_first.append(seen.loss)
     if not all(map(math.isfinite, at_first)):
-        raise Skip("the loss is not finite before anything is changed: the rung non-finite says where it comes from")
+        raise Skip("the loss is not finite from the start: see non-finite for where it appears")
     mean = sum(at_first) / len(at_first)
     if not any(at_first):
-        raise Skip("the loss is 0 before anything is changed, and cannot fall")
+        raise Skip("the loss is 0 from the start and cannot decrease")
     positive = min(at_first) >= 0  # then losses are compared as multiples, which keep their sign
     chosen = [place for place, loss in enumerate(at_first) if not positive or loss > TINY * mean]
     batches, at_first = [batches[place] for place in chosen], [at_first[place] for place in chosen]
@@ -125,7 +125,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         rate = min(top, rate * (top / rate) ** (1 / remaining))
     stage.restore()
     if curve.widest > (top / LOWEST) ** (1 / (FEWEST - 1)):
-        raise Skip(f"only {count(len(curve.losses), 'step')} fitted into the time")
+        raise Skip(f"only {count(len(curve.losses), 'step')} fit into the time limit")
     differing = sum(stage.start.differences().values())
     known = yield from roles(stage)
     return _judged(stage, curve, own, differing, told=bool(known.task))
@@ -138,23 +138,23 @@ def _judged(stage: Stage, curve: Curve, own: float, differing: int, *, told: boo
     suggested = max(curve.rates[best] / 10, curve.rates[start]) if falls else None
     evidence = [
         fact("the script's learning rate", own),
-        fact("rate with the lowest loss", curve.rates[best]),
-        fact("lowest loss, as a running mean", curve.smooth[best]),
-        fact("loss at first", curve.base),
-        fact("rate from which on the loss falls", curve.rates[start] if falls else None),
-        fact("rate at which it diverges", curve.diverged),
-        fact("suggested rate", suggested),
+        fact("learning rate with the lowest loss", curve.rates[best]),
+        fact("lowest running mean of the loss", curve.smooth[best]),
+        fact("initial loss", curve.base),
+        fact("lowest learning rate at which the loss decreases", curve.rates[start] if falls else None),
+        fact("learning rate at which training diverges", curve.diverged),
+        fact("suggested learning rate", suggested),
         fact("steps", len(curve.losses)),
-        fact("tensors and generators that are not as before", differing, expected="0"),
+        fact("tensors and random generators not restored", differing, expected="0"),
     ]
     marks = [{"label": "the script's", "x": own}]
     marks += [{"label": "suggested", "x": suggested}] if suggested is not None else []
     words = f"the loss is lowest at {number(curve.rates[best])}"
     words += f" and diverges at {number(curve.diverged)}" if curve.diverged is not None else " and does not diverge"
-    relative = "running mean, of the batch's own loss at first"
+    relative = "running mean, relative to the batch's initial loss"
     plots = [
         plot(
-            "Loss while the learning rate rises",
+            "Loss with an increasing learning rate",
             "lines",
             words,
             x_label="learning rate",
@@ -169,19 +169,21 @@ def _judged(stage: Stage, curve: Curve, own: float, differing: int, *, told: boo
     if diverges and (stage.notes.get("diverges") or learned is None or learned > 0.5):
         begin = "about " + number(suggested) if suggested is not None else "far less than " + number(own)
         why = f"the learning rate is too high: the script's {number(own)}; {words}"
-        then = f"begin with a learning rate of {begin}"
+        then = f"start with a learning rate of {begin}"
         return result("failed", why, evidence, plots, then=then, about=("steps too large",))
     if not falls:
-        return result("shown", f"the loss falls with no learning rate up to {number(curve.rates[-1])}", evidence, plots)
+        return result(
+            "shown", f"the loss decreases with no learning rate up to {number(curve.rates[-1])}", evidence, plots
+        )
     if "values" in stage.voided:
-        words += "; the data is made up"
+        words += "; the data is synthetic"
     said = f"the script's {number(own)}, {number(suggested or 0)} suggested; {words}"
     if not told:
-        return result("shown", f"{said}; of a loss that is not known, this may say little", evidence, plots)
+        return result("shown", f"{said}; the loss function is unknown, so this may not be conclusive", evidence, plots)
     if "values" in stage.voided:
         return result("shown", said, evidence, plots)
     if suggested is not None and own * FAR < suggested and (learned is None or learned > 0.9):
-        then = f"begin with a learning rate of about {number(suggested)}"
+        then = f"start with a learning rate of about {number(suggested)}"
         why = f"the learning rate is too low: {said}"
         return result("failed", why, evidence, plots, then=then, about=("steps too small",))
     near = suggested is not None and suggested / 100 <= own <= curve.rates[best]

@@ -32,8 +32,8 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         bad = _wrong(stage, known)
     if not bad:
         made = count(step + 1, "step")
-        evidence = [fact("steps that were looked at", step + 1), fact("loss at the last", known.loss)]
-        return result("passed", f"batch, activations, loss, gradients and parameters are finite over {made}", evidence)
+        evidence = [fact("steps checked", step + 1), fact("last loss", known.loss)]
+        return result("passed", f"batch, activations, loss, gradients and parameters stay finite for {made}", evidence)
     stage.restore()
     stage.begin_anew()
     for _ in range(step):
@@ -78,20 +78,18 @@ def _judged(stage: Stage, step: int, seen: Seen, before: list[dict[str, Any]]) -
     said, evidence, place = _first(stage, seen)
     when = "in the first step" if step == 0 else f"in step {step + 1}"
     evidence = [
-        fact("steps before it", step),
+        fact("preceding steps", step),
         *evidence,
         *([fact("place", place)] if place else []),
         *[fact("loss", each, group="losses of the step") for each in seen.losses],
         *before,
     ]
     then = (
-        f"look at {place}"
+        f"check {place}"
         if place
-        else "look at what goes into it: a division, a logarithm, an exponent, a rate too high"
+        else "check its inputs: a division, a logarithm, an exponential, or a learning rate that is too high"
     )
-    return result(
-        "failed", f"{said} {when} is the first value that is not finite", evidence, then=then, about=("not finite",)
-    )
+    return result("failed", f"{said} {when} is the first non-finite value", evidence, then=then, about=("not finite",))
 
 
 def _first(stage: Stage, seen: Seen) -> tuple[str, list[dict[str, Any]], str]:
@@ -101,7 +99,7 @@ def _first(stage: Stage, seen: Seen) -> tuple[str, list[dict[str, Any]], str]:
             return f"`{path}` of the batch", [fact("stage", "batch")], ""
     for call in seen.models:
         if any(map(broken, tensors((call.given, call.keywords)))):
-            return "what the model is given", [fact("stage", "batch")], ""
+            return "the input of the model", [fact("stage", "batch")], ""
         layer = _layer(stage, call)
         if layer is not None:
             name, facts = layer
@@ -127,10 +125,10 @@ def _first(stage: Stage, seen: Seen) -> tuple[str, list[dict[str, Any]], str]:
     if names:
         return (
             f"the gradient of `{names[-1]}`",
-            [fact("stage", "gradient"), fact("layers with such a gradient", len(names))],
+            [fact("stage", "gradient"), fact("layers with a non-finite gradient", len(names))],
             "",
         )
-    return "a parameter after the update", [fact("stage", "parameter")], ""
+    return "a parameter after the optimizer step", [fact("stage", "parameter")], ""
 
 
 def _born(output: Any, given: Any) -> bool:

@@ -69,9 +69,11 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     stage.begin_anew()
     own = yield from _run(stage, 1.0, STEPS, stage.left * 0.6, details=True)
     if own.first is None or not own.losses:
-        raise Skip("no loss went backward through `backward()`")
+        raise Skip("`backward()` was never called on a loss")
     if own.without >= len(own.losses):
-        raise Skip("the step could not be repeated: the script made no update when its loop was given the batch again")
+        raise Skip(
+            "the step could not be repeated: the script made no optimizer step when its loop received the batch again"
+        )
     evidence = _evidence(stage, own)
     checks = wiring(stage, known, own.first, own.last)
     evidence += checks.evidence
@@ -87,8 +89,8 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         stage.notes["overfit"] = own.ratio
     plots = [_curve(stage, runs)]
     if not math.isfinite(own.losses[0]):
-        told = f"the loss is {number(own.losses[0])} from the first update on"
-        then = "the rung non-finite says where the first such value is made"
+        told = f"the loss is {number(own.losses[0])} from the first optimizer step on"
+        then = "see non-finite for where the first such value appears"
         made_up = "values" in stage.voided
         return result("shown" if made_up else "failed", told, evidence, plots, then=then, about=("not finite",))
     return _judged(stage, known, runs, evidence, plots, checks)
@@ -116,28 +118,26 @@ def _run(
 def _evidence(stage: Stage, run: Run) -> list[dict[str, Any]]:
     low = min((each for each in run.losses if math.isfinite(each)), default=math.nan)
     return [
-        fact("updates", len(run.losses)),
-        fact("loss at the first", run.losses[0]),
-        fact("loss at the last", run.losses[-1]),
+        fact("optimizer steps", len(run.losses)),
+        fact("first loss", run.losses[0]),
+        fact("last loss", run.losses[-1]),
         fact("lowest loss", low),
         fact("learning rate", stage.rate),
         fact("optimizer", ", ".join(type(each).__name__ for each in stage.optimizers)),
-        fact("passes of the loop to an update", stage.passes),
+        fact("loop iterations per optimizer step", stage.passes),
     ]
 
 
 def _curve(stage: Stage, runs: list[Run]) -> dict[str, Any]:
     own = runs[0]
-    told = (
-        f"the loss goes from {number(own.losses[0])} to {number(own.losses[-1])} in {count(len(own.losses), 'update')}"
-    )
+    told = f"the loss goes from {number(own.losses[0])} to {number(own.losses[-1])} in {count(len(own.losses), 'step')}"
     names = ["the script's learning rate", *(f"{run.rate:g} × it" for run in runs[1:])]
     positive = all(each > 0 for run in runs for each in run.losses if math.isfinite(each))
     return plot(
-        "Loss on one batch that is repeated",
+        "Loss on one repeated batch",
         "lines",
         told,
-        x_label="update",
+        x_label="step",
         y_label="loss",
         y_log=positive and own.ratio < MEMORISED,
         series=[line(name, list(run.losses)) for name, run in zip(names, runs)],
@@ -155,55 +155,67 @@ def _judged(
     own = runs[0]
     wrong = checks.first if checks.dead >= DEAD else ""
     steps, ratio = len(own.losses), own.ratio
-    told = f"the loss went from {number(own.losses[0])} to {number(own.losses[-1])} in {count(steps, 'update')} on one batch"
-    made_up = " (of made-up data)" if "values" in stage.voided else ""
+    told = (
+        f"the loss went from {number(own.losses[0])} to {number(own.losses[-1])} in {count(steps, 'step')} on one batch"
+    )
+    made_up = " (of synthetic data)" if "values" in stage.voided else ""
     told += made_up
     if min(own.losses) < 0:
-        return result("shown", f"{told}; of a loss that becomes negative this says little", evidence, plots)
+        return result("shown", f"{told}, which is not conclusive for a loss that becomes negative", evidence, plots)
     if own.losses[0] == 0:
-        return result("shown", f"{told}; what is 0 at first cannot fall", evidence, plots)
+        return result("shown", f"{told}: a loss of 0 cannot decrease", evidence, plots)
     if checks.certain:
         return result(
             "failed", f"{told}: {checks.certain}", evidence, plots, then=checks.first, about=("probabilities",)
         )
     if ratio <= LEARNS and _alike(known, own):
-        told += "; the targets of the batch are all alike, so that a constant answer does as well"
+        told += "; all targets of the batch are nearly the same, so a constant prediction does as well"
         return result("shown", told, evidence, plots)
     if ratio <= LEARNS:
-        said = "it is memorised" if ratio <= MEMORISED else "it learns, though the batch is not memorised yet"
+        said = (
+            "the batch is memorized" if ratio <= MEMORISED else "the model learns, but has not memorized the batch yet"
+        )
         return result("passed", f"{told}: {said}", evidence, plots)
     better = [run for run in runs[1:] if run.ratio <= LEARNS]
     if len(stage.optimizers) > 1:
-        return result("shown", f"{told}; several optimizers work against each other, or side by side", evidence, plots)
+        return result("shown", f"{told}; several optimizers are used, possibly against each other", evidence, plots)
     best = min(min(run.losses) for run in runs)
     guess = constant(known) if known.plain and scale_of(stage, known) == 1 else None
     if guess and best >= guess * CONSTANT and known.task and steps >= FEWEST and ratio <= STAYS:
-        told += f"; the best constant answer has {number(guess)}: nothing is learned from the input"
+        told += f"; the best constant prediction reaches {number(guess)}: nothing is learned from the input"
         return result("failed" if wrong else "shown", told, evidence, plots, then=wrong, about=("does not fall",))
     if better:
         rate = better[0].rate
         told += f", and to {number(better[0].losses[-1])} with {rate:g} times the learning rate {number(stage.rate)}"
         if rate < 1 and ratio > 1 and not own.short:
-            then = f"divide the learning rate by {1 / rate:g}, or look at the rung learning-rate"
+            then = f"divide the learning rate by {1 / rate:g}, or see learning-rate"
             said = f"{told}: the learning rate is too high"
             return result("failed", said, evidence, plots, then=then, about=("steps too large",))
-        said = f"{told}: the wiring is right, and the learning rate is {'high' if rate < 1 else 'low'} for one batch"
+        said = (
+            f"{told}: the model can learn, but the learning rate is {'high' if rate < 1 else 'low'} for a single batch"
+        )
         kind = "steps too large" if rate < 1 else "steps too small"
         return result("shown", said, evidence, plots, about=(kind,))
     if own.short or not known.task:
-        why = "too few updates fit into the time" if own.short else "the loss is none that has to fall on one batch"
+        why = (
+            "too few optimizer steps fit into the time limit"
+            if own.short
+            else "this kind of loss need not decrease on one batch"
+        )
         return result("shown", f"{told}; {why}", evidence, plots)
     if min(run.ratio for run in runs) <= STAYS:
-        return result("shown", f"{told}: it falls slowly", evidence, plots)
+        return result("shown", f"{told}: it decreases slowly", evidence, plots)
     floor = _floor(known)
     if floor is not None and own.losses[0] <= floor * 1.1:
-        return result("shown", f"{told}; with these targets it cannot fall much below {number(floor)}", evidence, plots)
-    tried = ", nor with other learning rates" if len(runs) > 1 else ""
+        return result("shown", f"{told}; with these targets it cannot go much below {number(floor)}", evidence, plots)
+    tried = ", not even with other learning rates" if len(runs) > 1 else ""
     if not wrong:
-        told += f": it does not fall, although {1 - checks.dead:.0%} of the weights get gradients and move"
-        said = f"{told}; the model may be too small, or the targets noise"
+        told += f": it does not decrease, although {1 - checks.dead:.0%} of the weights get gradients and change"
+        said = f"{told}; the model may be too small, or the targets may be noise"
         return result("shown", said, evidence, plots, then=checks.first)
-    return result("failed", f"{told}: it does not fall{tried}", evidence, plots, then=wrong, about=("does not fall",))
+    return result(
+        "failed", f"{told}: it does not decrease{tried}", evidence, plots, then=wrong, about=("does not fall",)
+    )
 
 
 def _alike(known: Roles, run: Run) -> bool:

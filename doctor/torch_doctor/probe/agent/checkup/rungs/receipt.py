@@ -46,17 +46,23 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     differing = stage.start.differences()
     left = sum(differing.values())
     seeds = list(dict.fromkeys(stage.catcher.seeds))
-    evidence = [fact("seeds", ", ".join(map(str, seeds)) or None, expected="one, set before anything random is made")]
+    evidence = [
+        fact("seeds", ", ".join(map(str, seeds)) or None, expected="one, set before any random number is drawn")
+    ]
     evidence.append(fact("PYTHONHASHSEED", os.environ.get("PYTHONHASHSEED")))
     evidence += _versions(stage) + _settings(stage) + _data(stage)
     for what, many in differing.items():
-        evidence.append(fact(f"{what} that differ after the checkup", many, expected="0", group="restored"))
+        evidence.append(fact(f"{what} not restored after the checkup", many, expected="0", group="restored"))
     if left:
-        return result("failed", f"after the checkup {count(left, 'thing')} of the script's are not as before", evidence)
+        return result(
+            "failed",
+            f"{count(left, 'object')} of the script {'was' if left == 1 else 'were'} not restored after the checkup",
+            evidence,
+        )
     if not stage.catcher.caught:
-        return result("shown", "the script came to no update, so that nothing was repeated", evidence)
-    points = [] if seeds else ["no seed is set with `torch.manual_seed`, so that a second run differs"]
-    told = "weights, optimizers and random numbers are as they were before the checkup"
+        return result("shown", "the script reached no optimizer step, so nothing was repeated", evidence)
+    points = [] if seeds else ["no seed is set with `torch.manual_seed`, so a second run will differ"]
+    told = "weights, optimizers and random generators are the same as before the checkup"
     return result("shown" if points else "passed", "; ".join([told, *points]), evidence)
 
 
@@ -79,10 +85,10 @@ def _versions(stage: Stage) -> list[dict[str, Any]]:
             group="hardware",
         ),
         fact("GPU", gpu, group="hardware"),
-        fact("CUDA that torch is built for", torch.version.cuda or "none", group="versions"),
-        fact("deterministic algorithms", torch.are_deterministic_algorithms_enabled(), group="settings of torch"),
-        fact("threads", torch.get_num_threads(), group="settings of torch"),
-        fact("precision of matrix products", torch.get_float32_matmul_precision(), group="settings of torch"),
+        fact("CUDA version of torch", torch.version.cuda or "none", group="versions"),
+        fact("deterministic algorithms", torch.are_deterministic_algorithms_enabled(), group="torch settings"),
+        fact("threads", torch.get_num_threads(), group="torch settings"),
+        fact("matrix multiplication precision", torch.get_float32_matmul_precision(), group="torch settings"),
     ]
 
 
@@ -124,7 +130,7 @@ def _data(stage: Stage) -> list[dict[str, Any]]:
             many = None
         label, value = _first_rows(stage, dataset, many) or ("hash of its first batch", _digest(sample.batches[:1]))
         if "values" in stage.voided:
-            label, value = "hash of its rows, which are made up as the data are not here", None
+            label, value = "no hash: the samples are synthetic, as the data was not found", None
         group = f"data of {sample.name}"
         found += [
             fact("dataset", type(dataset).__name__, group=group),
@@ -148,14 +154,14 @@ def _first_rows(stage: Stage, dataset: Any, many: int | None) -> tuple[str, str 
         for row in range(min(many, FIRST_ROWS)):
             digests.append(_digest(dataset[row]))
             if digests[-1] != _digest(dataset[row]):
-                return "hash of its first rows, which are other ones each time they are read", None
+                return "no hash: the first samples differ each time they are read", None
             if monotonic() > limit:
                 return None
     except Exception:  # noqa: BLE001 - reading a row is the user's code
         return None
     finally:
         chance.restore()
-    return f"hash of its first {count(len(digests), 'row')}, in its own order", _digest(digests)
+    return f"hash of its first {count(len(digests), 'sample')}, in stored order", _digest(digests)
 
 
 def _digest(value: Any) -> str:

@@ -25,9 +25,7 @@ STEPS = 2
 SAME_RUN, RESUMED = 2 * (STEPS + 1), 4 * STEPS + 3
 """The steps that each question takes."""
 CLOSE = 1e-4
-NOTHING = (
-    "no answer of the model is finite, so that there is nothing to compare: the rung non-finite says where that begins"
-)
+NOTHING = "no output of the model is finite, so there is nothing to compare: see non-finite"
 
 
 class Said:
@@ -44,7 +42,7 @@ class Said:
         self.evidence.append(fact(label, apart, expected="0"))
         if apart is None or apart <= CLOSE:
             return
-        told = f"{wrong} (up to {number(apart)} of its size)"
+        told = f"{wrong} (relative difference up to {number(apart)})"
         if about:
             self.wrong.add(told, about)
         else:
@@ -56,9 +54,9 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     seen = yield from stage.play(evaluate=True, keep=True)
     call = _main(stage, seen)
     if call is None:
-        raise Skip("no model was called in the step that the optimizer moves")
+        raise Skip("no model with parameters in the optimizer was called in the step")
     if elements(stage.watch, call.called.parameters()) > LARGEST:
-        raise Skip("the model is too large to be copied")
+        raise Skip("the model is too large to copy")
     said = Said()
     stage.restore()
     steady = _twice(stage, call, said)
@@ -68,7 +66,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     if stage.left > SAME_RUN * step:
         yield from _same_run(stage, said)
     else:
-        said.short.append("the same steps twice")
+        said.short.append("repeating the same steps")
     if stage.left > RESUMED * step:
         stage.natural = True
         try:
@@ -76,15 +74,15 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         finally:
             stage.natural = False
     else:
-        said.short.append("a resumed run")
+        said.short.append("resuming a run")
     if said.wrong:
-        then = "look at what the model or the optimizer holds beside its state, and at layers that do not heed `eval()`"
+        then = "look for state outside the `state_dict()` of the model and the optimizer, and for layers that ignore `eval()`"
         return result("failed", str(said.wrong), said.evidence, then=then, about=said.wrong.about)
-    told = "an evaluation, a reloaded model and a resumed run give the same again"
+    told = "evaluating again, reloading the model, and resuming all give the same results"
     if said.open:
         return result("shown", "; ".join(said.open), said.evidence)
     if said.short:
-        told = f"an evaluation gives the same again; no time was left for {' and '.join(said.short)}"
+        told = f"evaluating again gives the same result; not enough time left for {' and '.join(said.short)}"
         return result("shown", told if steady else told.partition("; ")[2], said.evidence)
     return result("passed" if steady else "shown", told, said.evidence)
 
@@ -132,8 +130,8 @@ def _twice(stage: Stage, call: Call, said: Said) -> bool:
     if one is not None and not bool(one.isfinite().any()):
         raise Skip(NOTHING)
     found = apart(one, other)
-    why = "an evaluation gives another answer the second time"
-    why += ": a dropout drops in evaluation mode, too" if dropped else ": the model draws random numbers"
+    why = "a second evaluation gives a different output"
+    why += ": dropout is active in evaluation mode" if dropped else ": the model draws random numbers"
     said.take("evaluated twice", found, why, "drops in evaluation" if dropped else "")
     return found is not None and found <= CLOSE
 
@@ -161,9 +159,9 @@ def _rows(stage: Stage, call: Call, said: Said) -> None:
     if one is None or other is None or not one.dim() or one.shape[0] != many:
         return
     said.take(
-        "answer for one row beside other rows",
+        "output for one sample in a different batch",
         apart(one[:1], other[:1]),
-        "what the model answers for a row depends on the other rows of the batch",
+        "the output for a sample depends on the other samples in the batch",
         "other rows",
     )
 
@@ -178,7 +176,9 @@ def _same_run(stage: Stage, said: Said) -> Generator[Play, Seen, None]:
             seen = yield from stage.play()
             losses.append(seen.loss or 0.0)
         runs.append(stage.torch.tensor(losses))
-    said.take("the same steps with the same random numbers", apart(*runs), "the same steps give other losses")
+    said.take(
+        "same steps with the same random numbers", apart(*runs), "repeating the same steps gives different losses"
+    )
 
 
 def _resumed(stage: Stage, call: Call, said: Said, *, steady: bool) -> Generator[Play, Seen, None]:
@@ -202,9 +202,9 @@ def _resumed(stage: Stage, call: Call, said: Said, *, steady: bool) -> Generator
                 said.wrong.add(f"the model does not load its own state: {type(error).__name__}: {first}", "loading")
                 return
         said.take(
-            "saved, and loaded into the model as it was before",
+            "saved and reloaded",
             apart(one, other),
-            "a model that is loaded answers otherwise",
+            "the reloaded model gives different outputs",
             "loading",
         )
     middle = stage.kept()
@@ -215,7 +215,7 @@ def _resumed(stage: Stage, call: Call, said: Said, *, steady: bool) -> Generator
     steps = apart(goes_on, again)
     if steps is None or steps > CLOSE:
         said.evidence.append(
-            fact("resumed, beside going on", None, expected="the script's steps do not repeat themselves")
+            fact("resumed compared with continued training", None, expected="the script's steps are not repeatable")
         )
         return
     state, optimizers = _read(torch, saved)
@@ -225,7 +225,7 @@ def _resumed(stage: Stage, call: Call, said: Said, *, steady: bool) -> Generator
         optimizer.load_state_dict(held)
     resumed = yield from _more(stage, chance)
     far = apart(goes_on, resumed)
-    said.take("resumed, beside going on", far, "a run that is resumed from the states goes on otherwise", "resuming")
+    said.take("resumed compared with continued training", far, "resumed training continues differently", "resuming")
 
 
 def _more(stage: Stage, chance: Chance) -> Generator[Play, Seen, Any]:

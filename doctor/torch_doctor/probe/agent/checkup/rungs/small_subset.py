@@ -51,7 +51,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     """Trains on the batches of the subset with the script's own step, and evaluates between the passes."""
     found = samples(stage, stage.left * 0.2)
     if not found or found[0].loader is not stage.loader or stage.loader is None:
-        raise Skip("a step is not fed by a batch of a data loader that could be read again")
+        raise Skip("the step does not use a batch of a data loader that can be read again")
     known = yield from roles(stage)
     training, other = found[0], validation(stage, found)
     subset = Subset()
@@ -67,7 +67,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
                     break
                 seen = yield from stage.play(batch)
                 if seen.loss is None:
-                    raise Skip("no loss went backward through `backward()`")
+                    raise Skip("`backward()` was never called on a loss")
                 subset.losses.append(seen.loss)
                 subset.seconds.append(seen.seconds)
                 subset.worked.append(seen.worked)
@@ -83,7 +83,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         stage.natural = False
         stage.observer.watches_graphs(start=False)
     if not subset.losses:
-        raise Skip("no step fitted into the time")
+        raise Skip("no step fit into the time limit")
     rows = Rows(stage, known)
     for sample in (training, other):
         if sample is not None:
@@ -126,14 +126,14 @@ def _judged(stage: Stage, subset: Subset, rows: int, *, known: bool) -> dict[str
     grown = (subset.memory[-1] - subset.memory[steps // 2]) / max(1, steps - steps // 2)
     evidence = [
         fact("rows", rows),
-        fact("updates", steps),
-        fact("training loss before any update", subset.before if subset.untrained else None),
-        *[fact("training loss", mean, group=f"pass {place + 1}") for place, mean in enumerate(subset.means)],
-        *[fact("validation loss", mean, group=f"pass {place + 1}") for place, mean in enumerate(subset.evaluated)],
+        fact("optimizer steps", steps),
+        fact("training loss before the first optimizer step", subset.before if subset.untrained else None),
+        *[fact("training loss", mean, group=f"epoch {place + 1}") for place, mean in enumerate(subset.means)],
+        *[fact("validation loss", mean, group=f"epoch {place + 1}") for place, mean in enumerate(subset.evaluated)],
         fact("time of the first steps", early, "s"),
         fact("time of the last steps", late, "s"),
-        fact("memory that each step added, in the second half", int(grown), "bytes"),
-        fact("graphs of earlier steps that are still alive", subset.alive, expected="1 or 2"),
+        fact("memory added per step, in the second half", int(grown), "bytes"),
+        fact("graphs of earlier steps still alive", subset.alive, expected="1 or 2"),
     ]
     told = f"training loss {' → '.join(map(number, subset.means))}"
     if subset.evaluated:
@@ -142,32 +142,28 @@ def _judged(stage: Stage, subset: Subset, rows: int, *, known: bool) -> dict[str
     series = [line("training", subset.losses)]
     series += [line("validation", subset.evaluated, places)] if subset.evaluated else []
     plots = [
-        plot("Two passes over a small subset", "lines", told, x_label="update", y_label="loss", series=series),
-        plot("Time of each step", "lines", f"from {number(early)} to {number(late)} s", x_label="update", y_label="seconds",
+        plot("Two epochs on a small subset", "lines", told, x_label="step", y_label="loss", series=series),
+        plot("Time of each step", "lines", f"from {number(early)} to {number(late)} s", x_label="step", y_label="seconds",
              series=[line("seconds", subset.seconds)]),
     ]  # fmt: skip
     wrong = Faults()
     if subset.alive > max(3, KEPT * steps):
-        kept = (
-            f"the graphs of {subset.alive} of {count(steps, 'step')} are still alive: something keeps losses or outputs"
-        )
+        kept = f"the graphs of {subset.alive} of {count(steps, 'step')} are still alive: losses or outputs are retained"
         wrong.add(kept, "kept graphs")
     if steps >= FEWEST and _slower(stage, subset, quarter):
-        wrong.add(f"a step takes {number(late)} s at the end, and {number(early)} s at the beginning", "slower")
+        wrong.add(f"a step takes {number(late)} s at the end and {number(early)} s at the start", "slower")
     if not all(map(math.isfinite, subset.losses)):
-        wrong.add("the loss is not finite any more after some steps", "not finite")
+        wrong.add("the loss becomes non-finite after some steps", "not finite")
     elif known and _diverges(stage, subset):
         stage.notes["diverges"] = True
         rises = f"the loss rises from {number(subset.before)} before training to {number(max(subset.losses))}"
         wrong.add(f"{rises}: the steps are too large", "steps too large")
     if wrong:
-        then = (
-            "look for what keeps values from step to step: lists, sums of losses, hidden states that are not detached"
-        )
+        then = "look for values retained between steps: lists, sums of losses, hidden states that are not detached"
         if not all(map(math.isfinite, subset.losses)):
-            then = "the rung non-finite says where the first such value is made"
+            then = "see non-finite for where the first such value appears"
         elif wrong.about == ("steps too large",):
-            then = "look at the learning rate, and at how large the numbers are that the model is given"
+            then = "check the learning rate and the scale of the model's inputs"
         return result("failed", f"{told}; {wrong}", evidence, plots, then=then, about=wrong.about)
     if "values" in stage.voided:
         return result("shown", f"{told}; the data is made up", evidence, plots)

@@ -23,12 +23,12 @@ STEPS, BATCHES = 12, 16
 WORKERS = (0, 1, 2, 4)
 SLOW, WAITS = 0.05, 2.0
 """Seconds that a batch takes before it matters, and how often longer than a step."""
-OUTSIDE, MOSTLY = "in none of these", 0.6
+OUTSIDE, MOSTLY = "other", 0.6
 """What a step does besides its parts, and how much of it is much."""
 OPERATIONS = 6
 AGAIN = 2.0
 """How many times as long as a step one takes in which everything is looked at."""
-LOADER = "a batch of the loader alone"
+LOADER = "loading a batch"
 
 
 def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
@@ -42,7 +42,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
             made.append(seen)
         steps += 1
     if not made:
-        raise Skip("no step fitted into the time")
+        raise Skip("no step fit into the time limit")
     usual = sorted(made, key=lambda seen: seen.seconds)[len(made) // 2]  # the parts add up in one step alone
     step, spent = usual.seconds, dict(usual.spent)
     spent[OUTSIDE] = max(0.0, step - sum(spent.values()))
@@ -58,22 +58,22 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     evidence = [
         fact("step", step, "s"),
         fact("steps per second", 1 / step),
-        *_times(spent, "parts of a step"),
+        *_times(spent, "parts of the step"),
         *_times(
             {
-                f"with {count(workers, 'worker')}{', as an estimate' * (workers > 0)}": value
+                f"with {count(workers, 'worker')}{', estimated' * (workers > 0)}": value
                 for workers, value in loading.items()
             },
             LOADER,
         ),
-        fact("workers that the script asks for", asked, group=LOADER),
+        fact("workers requested by the script", asked, group=LOADER),
         *memory,
         *highest,
-        *_times(dict(operations), "operations that take most of a step"),
+        *_times(dict(operations), "slowest operations of a step"),
     ]
     evidence += _largest(stage, packed)
     bars = plot(
-        "Where the time of a step goes",
+        "Time of a step by part",
         "bars",
         ", ".join(f"{part} {number(value * 1000)} ms" for part, value in spent.items()),
         y_label="ms",
@@ -97,22 +97,20 @@ def _judged(
     told = f"a step takes {number(step * 1000)} ms"
     alone = loading.get(0)
     if alone is not None and made_up:
-        told += f", a batch of made-up data {number(alone * 1000)} ms, which says nothing of the script's own"
+        told += f", loading a batch of synthetic data {number(alone * 1000)} ms (the script's own data was not found)"
     elif alone is not None:
         own = alone / min(max(1, asked or 0), cores())
-        told += f", a batch of the loader {number(own * 1000)} ms"
-        waits = "the step waits for the data" if own > step else "the data waits for the step"
+        told += f", loading a batch {number(own * 1000)} ms"
+        waits = "the step waits for data" if own > step else "the data is ready in time"
         told += f": {waits}"
         if asked:
-            told += f" ({count(asked, 'worker')}, as an estimate)"
+            told += f" ({count(asked, 'worker')}, estimated)"
         elif own > WAITS * step and own > SLOW:
-            then = "look at what the dataset does for each row, and give the loader workers (`num_workers`)"
+            then = "check what the dataset does per sample, and set `num_workers` on the loader"
             return result("failed", f"{told} (no workers)", evidence, plots, then=then, about=("loader",))
     if spent[OUTSIDE] > MOSTLY * step and spent[OUTSIDE] > SLOW:
-        told += (
-            f"; {spent[OUTSIDE] / step:.0%} of the step is spent in neither model, loss, backward pass nor optimizer"
-        )
-        then = "look at what the loop does besides: numbers that are read off tensors, files that are written, loops over rows"
+        told += f"; {spent[OUTSIDE] / step:.0%} of the step is spent outside model, loss, backward pass and optimizer"
+        then = "check what else the loop does: reading values from tensors, writing files, looping over samples"
         return result("failed", told, evidence, plots, then=then, about=("loop",))
     return result("passed", told, evidence, plots)
 
@@ -167,7 +165,7 @@ def cores() -> int:
 
 
 def _memory(stage: Stage) -> Generator[Play, Seen, tuple[list[dict[str, Any]], int]]:
-    """What parameters, gradients, optimizers and what is kept for the backward pass take, in bytes."""
+    """What parameters, gradients, optimizers and what is saved for the backward pass take, in bytes."""
     packed: dict[int, int] = {}
 
     def pack(tensor: Any) -> Any:
@@ -194,7 +192,7 @@ def _memory(stage: Stage) -> Generator[Play, Seen, tuple[list[dict[str, Any]], i
         fact("parameters", own, "bytes", group=group),
         fact("gradients", gradients, "bytes", group=group),
         fact("optimizer", states, "bytes", group=group),
-        fact("kept for the backward pass", kept, "bytes", group=group),
+        fact("saved for the backward pass", kept, "bytes", group=group),
     ], kept
 
 
@@ -209,12 +207,10 @@ def _largest(stage: Stage, kept: int) -> list[dict[str, Any]]:
     if not many or not kept or not free:
         return []
     return [
+        fact("largest batch size that would fit, estimated", int(0.8 * free / (kept / many)), group="memory"),
         fact(
-            "rows of the largest batch that would fit, as an estimate", int(0.8 * free / (kept / many)), group="memory"
-        ),
-        fact(
-            "how that was estimated",
-            "80% of the memory that is free now, divided by what one row keeps for the backward pass; not tried",
+            "estimation method",
+            "80% of the free memory divided by the memory saved for backward per sample; not tested",
             group="memory",
         ),
     ]
@@ -232,7 +228,7 @@ def _free(stage: Stage) -> int:
 
 
 def _profiled(stage: Stage) -> Generator[Play, Seen, tuple[list[tuple[str, float]], list[dict[str, Any]]]]:
-    """The operations that take most of a step, and the peak of the memory by part."""
+    """The slowest operations of a step, and the peak of the memory by part."""
     peaks = Peaks(stage.torch)
     try:
         from torch.profiler import ProfilerActivity, profile
@@ -251,6 +247,6 @@ def _profiled(stage: Stage) -> Generator[Play, Seen, tuple[list[tuple[str, float
         for each in made.key_averages()
         if not each.key.startswith(("ProfilerStep", "Optimizer.", "[", "torch_doctor"))
     ]
-    group = "memory at its peak, beside what was there before the step"
+    group = "peak memory of the step, beyond what was allocated before"
     told = [fact(part, peaks.found[part], "bytes", group=group) for part in PARTS if part in peaks.found]
     return sorted(found, key=lambda pair: -pair[1])[:OPERATIONS], told

@@ -129,7 +129,7 @@ ModuleList ModuleDict ParameterList ParameterDict Parameter register_buffer Drop
 state_dict load_state_dict deepcopy load save map_location weights_only set_epoch
 shuffle drop_last num_workers pin_memory non_blocking persistent_workers worker_init_fn
 default_rng initial_seed manual_seed from_numpy tensor ToDtype float32 scale bfloat16 GradScaler
-synchronize get_rank isfinite device schedule benchmark deterministic key_padding_mask
+synchronize get_rank isfinite save_for_backward gradcheck device schedule benchmark deterministic key_padding_mask
 DistributedDataParallel find_unused_parameters set_device SyncBatchNorm convert_sync_batchnorm
 """
 TORCH = frozenset(WORDS.split())

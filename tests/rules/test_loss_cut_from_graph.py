@@ -45,7 +45,7 @@ def test_a_loss_that_is_a_new_tensor_is_reported_where_its_graph_ended(script: S
     found = rebuilt(script)
     [finding] = script.findings(LossCutFromGraph)
     assert finding.site == found.cut.site
-    assert finding.message == "`detach` detaches `loss` from its graph: `backward()` reaches no parameter"
+    assert finding.message == "`detach` cuts `loss` off from the model: `backward()` reaches no parameter"
     assert finding.trail[-1].site == found.backward.site
 
 
@@ -79,6 +79,6 @@ def test_a_loss_without_a_graph_raises(script: Script) -> None:
     backward = script.backward(through_detach=[forward], whole=False)
     script.trace.replace(backward, loss=replace(backward.loss, graph=False, cuts=frozenset((cut.index,))))
     [finding] = script.findings(LossCutFromGraph)
-    assert finding.message == "`argmax` detaches `loss` from its graph: `backward()` raises an error"
+    assert finding.message == "`argmax` cuts `loss` off from the model: `backward()` raises an error"
     script.trace.replace(forward, trainable=None)
     assert script.found(LossCutFromGraph) == []

@@ -117,7 +117,7 @@ class GraphKeptInContainer(Rule):
                 value=kept.value.name,
             ),
             help=with_method("store the value without its graph", kept.value.name, "detach")
-            + ", or its number: `.item()`" * (kept.value.scalar is True),
+            + ", or `.item()` for the number" * (kept.value.scalar is True),
             trail=growth(trace, kept),
             cause=in_one_loop(kept),
             edits=[Wrap(kept.site, number, expected=kept.value.name)] if kept.value.name else [],

@@ -25,7 +25,7 @@ TEXTS = {
     ),
     BESIDE: (
         "`{name}.step()` bypasses the scaler: it applies gradients that are far too large",
-        "let the scaler step the optimizer",
+        "step the optimizer through the scaler",
     ),
     NEVER_UPDATED: (
         "the scaler steps `{name}`, but is never updated: its scale never adapts",

@@ -152,7 +152,7 @@ def _said(event: HandWrittenBackward) -> tuple[str, str]:
         ), "return one gradient for each input of `forward`, or None for inputs that need none"
     if event.argument:
         text = "`{name}` is not the derivative of `forward`: `{argument}` gets a wrong gradient"
-        remedy = "return the incoming gradient times the derivative, and verify it with gradcheck"
+        remedy = "return the incoming gradient times the derivative, and verify it with `torch.autograd.gradcheck`"
         return message(text, name=name, argument=event.argument), remedy
     text = "`{kept}` stores the result of `{cls}`: the memory of each call is not freed"
-    return message(text, kept=event.kept, cls=event.class_name), "pass it to save_for_backward of the context"
+    return message(text, kept=event.kept, cls=event.class_name), "pass it to `save_for_backward()` of the context"

@@ -144,7 +144,7 @@ class LossCutFromGraph(Rule):
     def _report(self, cut: Cut) -> Finding:
         name = owner(cut.loss, "backward", "the loss")
         effect = "`backward()` raises an error" if cut.raises else "`backward()` reaches no parameter"
-        text = "`{how}` detaches `{name}` from its graph: " if cut.how else "`{name}` is recreated without its graph: "
+        text = "`{how}` cuts `{name}` off from the model: " if cut.how else "`{name}` is recreated without its graph: "
         return self.finding(
             cut.site,
             message(text + effect, name=name, how=cut.how),
@@ -157,7 +157,7 @@ class LossCutFromGraph(Rule):
 
     def _lost(self, event: ParameterCut) -> Finding:
         name = owner(event.text, event.how, "the parameter")
-        text = "`{how}` detaches `{name}` from the loss: it never gets a gradient"
+        text = "`{how}` cuts `{name}` off from the loss: it never gets a gradient"
         return self.finding(
             event.site,
             message(text, name=name, how=event.how),

@@ -155,7 +155,7 @@ class MissingZeroGrad(Rule):
             trail=(
                 Step(again.site, "gradients are computed here"),
                 Step(step.site, "they are applied here, but not cleared"),
-                Step(again.site, "the next iteration adds its gradients to the old ones"),
+                Step(again.site, "the next iteration adds to them"),
             ),
             edits=_forgetting(steps, again) if step.manual else _clearing(step, again, optimizer),
             cause=f"{step.optimizer} of {step.scope.chain()[0].site}" if step.optimizer else "",

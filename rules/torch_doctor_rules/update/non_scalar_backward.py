@@ -85,7 +85,7 @@ class NonScalarBackward(Rule):
         if trace.observed:
             for site in dict.fromkeys(refused.site for refused in _refused(trace)):
                 if site is not None:
-                    text = "the loss has several values: `backward()` raises an error, because it needs a single one"
+                    text = "the loss has several values, but `backward()` needs a scalar: it raises an error"
                     yield self.finding(site, text, help=HELP)
             return
         for backward in first_per_site(trace.of(Backward)):
@@ -110,7 +110,7 @@ class NonScalarBackward(Rule):
 
     def _report(self, backward: Backward) -> Finding:
         name = owner(backward.name, "backward", "the loss")
-        text = "`{name}` has one value per sample: `backward()` raises an error, because it needs a single one"
+        text = "`{name}` has one value per sample, but `backward()` needs a scalar: it raises an error"
         operation_at = backward.loss.operation_at
         trail = [] if operation_at is None else [Step(operation_at, "the loss keeps one value per sample here")]
         return self.finding(backward.site, message(text, name=name), help=HELP, trail=trail)

@@ -114,7 +114,7 @@ class OptimizerRebuiltInLoop(Rule):
     def _report(self, found: Rebuilt) -> Finding:
         built, used, scope = found
         what = "optimizer" if isinstance(built, OptimizerBuilt) else "scheduler"
-        lost = "momentum and step counts are lost" if what == "optimizer" else "it never leaves its first learning rate"
+        lost = "momentum and step counts are lost" if what == "optimizer" else "the learning rate never changes"
         name = owner(used.name, "step", "")
         return self.finding(
             built.site,

@@ -136,8 +136,8 @@ class SchedulerInterval(Rule):
                 yield fact(text, moved.length.number, "steps", moved.step)
 
     def _report(self, moved: Moved) -> Finding:
-        what, other, speed = ("batch", "epochs", "fast") if moved.every else ("epoch", "batches", "slowly")
-        text = f"`{{scheduler}}` steps every {what}, but `{{length}}` counts {other}: it runs too {speed}"
+        what, other, speed = ("batch", "epochs", "fast") if moved.every else ("epoch", "batches", "slow")
+        text = f"`{{scheduler}}` steps every {what}, but `{{length}}` counts {other}: the schedule is too {speed}"
         if moved.stale:
             text = "`{scheduler}` steps every batch with the same score, so its patience counts batches"
         name = owner(moved.step.name, "step", "the scheduler")

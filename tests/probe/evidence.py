@@ -101,7 +101,7 @@ CONTAINED = [
     Claim("{} of {} layers? are in no parameter group", some, never),
     Claim("{} parameters? are in no parameter group", some, never),
     Claim("it holds {} (?:layer|parameter)s?, registered in no module", some, always),
-    Claim("it holds {} (?:layer|parameter)s?, registered in a module besides", never, always),
+    Claim("it holds {} (?:layer|parameter)s?, registered in another module", never, always),
 ]
 ON_CPU = Claim("{} values? on the CPU, the others on `cuda:0`: {…}", some, never)
 RANKS = [
@@ -329,7 +329,7 @@ CLAIMS: dict[str, list[Claim]] = {
     ],
     "TDR410": [
         Claim(
-            "the loader has {} batch(?:es)?, the other one {}",
+            "the loader has {} batch(?:es)?, the other loader {}",
             lambda one, other: one != other,
             lambda one, other: one == other,
         ),

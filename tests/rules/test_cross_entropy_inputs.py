@@ -36,7 +36,7 @@ def test_what_the_loss_does_itself_is_reported_where_it_is_done_before(
     notes = [step.note for step in finding.trail]
     assert "softmax is applied here" in notes[0]
     assert notes[1:] == [
-        "`model` is built here",
+        "`model` is created here",
         "`model` is called here",
         f"its output reaches {loss.rpartition('.')[2]} here",
     ]

@@ -78,5 +78,5 @@ def test_where_the_layers_go_in_is_told(script: Script) -> None:
     [finding] = script.findings(ModulesInPlainContainer)
     assert [step.note for step in finding.trail] == [
         "`self.layers` of `Net` is a plain list",
-        "layers are put into it here",
+        "layers are added to it here",
     ]

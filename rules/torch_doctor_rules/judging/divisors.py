@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Averaged, Scope, Site, Trace
 
 MEANS = ("mean", "batchmean")
-COUNTED = "the length is that of this one"
+COUNTED = "the divisor is the length of this loader"
 """The note of the last step of a trail, which begins with the loader whose batches are summed."""
 
 
@@ -67,7 +67,7 @@ def lengths(trace: Trace, finding: Finding) -> Iterator[Evidence]:
     first = finding.site if len(finding.trail) == 1 else finding.trail[0].site
     built = (at(trace, site, LoaderBuilt) for site in (first, finding.trail[-1].site))
     for over, other in list(zip(*built, strict=False))[:1]:
-        text = f"the loader has {count(over.batches or 0, 'batch', 'batches')}, the other one {other.batches}"
+        text = f"the loader has {count(over.batches or 0, 'batch', 'batches')}, the other loader {other.batches}"
         yield fact(text, over.batches or 0, "batches", over)
 
 

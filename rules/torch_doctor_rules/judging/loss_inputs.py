@@ -94,7 +94,7 @@ def trail_of_input(trace: Trace, loss: LossCalled) -> Iterator[Step]:
     for forward in trace.at(*sorted(loss.input.forwards)[-1:]):
         if isinstance(forward, Forward):
             if forward.module in built:
-                yield Step(built[forward.module].site, f"`{forward.name}` is built here")
+                yield Step(built[forward.module].site, f"`{forward.name}` is created here")
             yield Step(forward.site, f"`{forward.name}` is called here")
 
 
@@ -112,9 +112,9 @@ def reached_loss(
     """
     losses = at(trace, site, LossCalled)
     if any(loss.input.kind is Kind.UNKNOWN and not (fits and fits(trace, loss)) for loss in losses):
-        return "the probe run does not tell what kind of values reached the loss"
+        return "it is unknown what kind of values reached the loss"
     if any(loss.input.kind in wrong for loss in losses):
-        return "such values reached the loss, but the probe run does not tell from where"
+        return "such values reached the loss, but their origin is unknown"
     return bool(losses)
 
 

@@ -37,7 +37,7 @@ class Mistaken(Struct, frozen=True):
         """What is wrong, in the user's words."""
         over, other = self.names
         return message(
-            "`{sum}` is summed over `{over}`, and divided by the length of `{other}`",
+            "`{sum}` is summed over `{over}`, but divided by the length of `{other}`",
             sum=named(self.added.holder, "the sum"),
             over=over,
             other=other if self.by_batches else f"{other}.dataset",
@@ -46,8 +46,8 @@ class Mistaken(Struct, frozen=True):
     def trail(self) -> list[Step]:
         """The places that explain it."""
         return [
-            Step(self.over.site, "the batches of this loader"),
-            Step(self.added.site, "are added up here"),
+            Step(self.over.site, "the batches come from this loader"),
+            Step(self.added.site, "they are added up here"),
             Step(self.other.site, COUNTED),
         ]
 

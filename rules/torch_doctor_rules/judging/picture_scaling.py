@@ -19,7 +19,7 @@ NEAR = 0.25
 
 _MISSING = "`{name}` evaluates images that are not normalized as in training: the score is too low"
 _ONLY = "`{name}` evaluates normalized images, unlike those in training: the score is too low"
-_OTHERS = "`{name}` evaluates images that are normalized differently in training: the score is too low"
+_OTHERS = "`{name}` evaluates images normalized differently than in training: the score is too low"
 
 
 class Pair(NamedTuple):

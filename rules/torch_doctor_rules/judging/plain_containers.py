@@ -44,14 +44,14 @@ def filling(held: Unregistered, what: str) -> Iterator[Step]:
     """Where the container gets its members."""
     yield Step(held.site, f"`{attribute(held)}` of `{held.owner_class}` is a plain {held.container}")
     for site in held.filled_at:
-        yield Step(site, f"{what} are put into it here")
+        yield Step(site, f"{what} are added to it here")
 
 
 def reached(trace: Trace, finding: Finding) -> bool | str:
     """Whether the container was filled, and what is in it belongs to a module after all, or has nothing to train."""
     found = at(trace, finding.site, Unregistered)
     if any(not held.registered and held.trainable is not False for held in found):
-        return "what it holds was handed to it from outside, perhaps to keep it out"
+        return "its contents were passed in from outside, possibly to keep them unregistered"
     return bool(found)
 
 
@@ -68,7 +68,7 @@ def missing(trace: Trace, finding: Finding) -> Iterator[Evidence]:
         elif elements:
             yield fact(f"{count(elements, 'parameter')} are in no parameter group", elements, "parameters", held)
         else:
-            inside, some = len(held.members), "a module besides" if held.registered else "no module"
+            inside, some = len(held.members), "another module" if held.registered else "no module"
             yield fact(f"it holds {count(inside, noun)}, registered in {some}", inside, f"{noun}s", held)
         if trace.run is not None and EMPTY in trace.run.end.exception:
             yield Evidence(f"the optimizer gets none of them: {trace.run.end.exception}")

@@ -40,28 +40,28 @@ class Misfit(Struct, frozen=True):
 
 
 ROW = Misfit(
-    "`{loss}` takes class indices of shape [B] and gets targets of shape [B, 1]: it raises an error",
-    "take the dimension away with `.squeeze(1)`",
+    "`{loss}` expects class indices of shape [B], but gets shape [B, 1]: it raises an error",
+    "remove the dimension with `.squeeze(1)`",
 )
 FLOAT = Misfit(
-    "`{loss}` takes class indices as int64 and gets floats: it raises an error",
-    "keep the labels as they are, or convert them with `.long()`",
+    "`{loss}` expects class indices as int64, but gets floats: it raises an error",
+    "keep the labels as integers, or convert them with `.long()`",
 )
 SHORT = Misfit(
-    "`{loss}` takes class indices as int64 and gets a narrower dtype: it raises an error",
+    "`{loss}` expects class indices as int64, but gets a narrower dtype: it raises an error",
     "convert the labels with `.long()`",
 )
 ONE_HOT = Misfit(
-    "`{loss}` gets integers of the scores' shape: it takes class indices, or floats",
-    "give it the class indices (`.argmax(1)`), or convert the one-hot rows with `.float()`",
+    "`{loss}` gets integers of the logits' shape, but expects class indices or floats",
+    "pass class indices (`.argmax(1)`), or convert the one-hot targets with `.float()`",
 )
 INTEGERS = Misfit(
-    "`{loss}` takes floating targets and gets integers: it raises an error",
+    "`{loss}` expects float targets, but gets integers: it raises an error",
     "convert the targets with `.float()`",
 )
 OUT_OF_RANGE = Misfit(
-    "`{loss}` gets a label that is no class of its scores: it raises an error",
-    "number the classes from 0, and give the model one output for each",
+    "`{loss}` gets a label outside of its classes: it raises an error",
+    "number the classes from 0, and give the model one output for each class",
 )
 
 

@@ -12,8 +12,10 @@ import jsonschema
 import msgspec
 import pytest
 
+from torch_doctor import cli
 from torch_doctor.config import KEYS, Config, load
-from torch_doctor.config.schema import SHIPPED, schema
+from torch_doctor.config.schema import SELECTOR, SHIPPED, documented, properties, schema
+from torch_doctor.rule import all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,15 +40,76 @@ def test_the_schema_knows_all_keys_and_nothing_else() -> None:
         jsonschema.validate({"slect": []}, schema())
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", [*documented(), "probe"])
 def test_each_key_is_described_and_its_examples_are_right(key: str) -> None:
-    described = schema()["properties"][key]
+    described = documented().get(key) or properties()[key]
     assert described["description"].endswith(".")
+    table, _, name = key.rpartition(".")
+
+    def setting(value: Any) -> dict[str, Any]:
+        return {table: {name: value}} if table else {name: value}
+
     for example in described["examples"]:
-        jsonschema.validate({key: example}, schema())
-        assert msgspec.convert({key: example}, Config) != Config()
+        jsonschema.validate(setting(example), schema())
+        assert msgspec.convert(setting(example), Config) != Config()
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({key: 1.5}, schema())
+        jsonschema.validate(setting([1.5]), schema())
+
+
+def test_codes_names_and_prefixes_are_listed_so_that_editors_complete_them() -> None:
+    keys = schema()["properties"]
+    for key in (
+        "select",
+        "ignore",
+        "extend-select",
+        "fixable",
+        "unfixable",
+        "extend-safe-fixes",
+        "extend-unsafe-fixes",
+    ):
+        assert keys[key]["items"] == SELECTOR
+    for key in ("per-file-ignores", "extend-per-file-ignores"):
+        assert keys[key]["additionalProperties"]["items"] == SELECTOR
+    listed = schema()["definitions"]["selector"]["anyOf"][0]["enum"]
+    assert (
+        {"ALL", "TDR", "TDR1", "TDR10", "TDR101", "missing-zero-grad"} <= {*listed} == {*keys["levels"]["properties"]}
+    )
+    for rule in all_rules():
+        assert {rule.code, rule.name, rule.code[:-2]} <= {*listed}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("select = ['ALL', 'TDR', 'TDR1', 'TDR10', 'TDR101', 'missing-zero-grad', 'ABC123']", ""),
+        ("levels = { TDR305 = 'advice', no-seed = 'warning', TDR6 = 'error', ABC1 = 'error' }", ""),
+        ("fixable = ['ALL']\nunfixable = ['TDR101']\nextend-safe-fixes = ['TDR1']\nextend-unsafe-fixes = ['TDR2']", ""),
+        ("per-file-ignores = { 'tests/*' = ['TDR1'] }\ninclude = ['src']\nforce-exclude = true", ""),
+        ("fail-level = 'error'\nrequired-version = '>=0.1'", ""),
+        ("[probe]\ntime = 30\nscripts = ['a.py']\n[probe.arguments]\n'a.py' = ['--epochs', '1']", ""),
+        ("select = ['TDR1011']", "$.select[0]: 'TDR1011' is not valid under any of the given schemas"),
+        ("ignore = ['TDR77']", "$.ignore[0]"),
+        ("unfixable = ['missing-zero-gard']", "$.unfixable[0]"),
+        ("per-file-ignores = { 'a.py' = ['TDR0x'] }", "$['per-file-ignores']"),
+        ("levels = { TDR305 = 'fatal' }", "$.levels.TDR305: 'fatal' is not one of ['advice', 'error', 'warning']"),
+        ("levels = { no-sead = 'error' }", "$.levels"),
+        ("fail-level = 'fatal'", "$['fail-level']"),
+        ("include = 'src'", "$.include"),
+        ("[probe]\ntime = 0", "$.probe.time"),
+        ("[probe]\ndevise = 'cpu'", "'devise' was unexpected"),
+        ("[probe.arguments]\n'a.py' = '--epochs 1'", "$.probe.arguments"),
+        ("slect = []", "'slect' was unexpected"),
+    ],
+)
+def test_a_real_validator_accepts_what_is_right_and_reports_what_is_wrong(
+    write: Callable[..., Path], content: str, said: str
+) -> None:
+    path = write("torch-doctor.toml", content + "\n")
+    command = ["check-jsonschema", "--schemafile", str(SHIPPED), "--force-filetype", "toml", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, said in done.stdout) == (int(bool(said)), True)
+    if not said and "ABC" not in content:  # rules of a package that is not installed
+        assert cli.run(["scan", "--show-settings", "--config", str(path)]) == 0
 
 
 def validated(folder: Path, content: str) -> Any:
@@ -54,11 +117,13 @@ def validated(folder: Path, content: str) -> Any:
     information = folder / "installed/torch_doctor-0.dist-info"
     information.mkdir(parents=True, exist_ok=True)
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: torch-doctor\nVersion: 0\n", encoding="utf-8")
-    group = "validate_pyproject.tool_schema"
-    lines = [f"[{group}]", *(f"{name} = {value}" for name, value in ENTRY_POINTS[group].items())]
+    lines = []
+    for group in ("validate_pyproject.tool_schema", "torch_doctor.rules"):
+        lines += [f"[{group}]", *(f"{name} = {value}" for name, value in ENTRY_POINTS[group].items())]
     (information / "entry_points.txt").write_text("\n".join(lines), encoding="utf-8")
     (folder / "pyproject.toml").write_text(content, encoding="utf-8")
-    path = f"import sys; sys.path[:0] = [{str(information.parent)!r}, {str(ROOT / 'doctor')!r}]\n"
+    paths = [str(information.parent), str(ROOT / "doctor"), str(ROOT / "rules")]
+    path = f"import sys; sys.path[:0] = {paths!r}\n"
     script = path + "from validate_pyproject.cli import main; main(['pyproject.toml'])"
     return subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False)
 
@@ -70,7 +135,7 @@ def test_validate_pyproject_checks_our_table(folder: Path, write: Callable[..., 
     load(write("pyproject.toml", right))
     done = validated(folder, right)
     assert (done.returncode, "Valid" in done.stdout + done.stderr) == (0, True)
-    for wrong in ("select = 'TDR1'", "slect = ['TDR1']", "per-file-ignores = { 'a.py' = 'ALL' }"):
+    for wrong in ("select = 'TDR1'", "select = ['TDR77']", "slect = ['TDR1']", "per-file-ignores = { 'a.py' = 'ALL' }"):
         done = validated(folder, f"[tool.torch-doctor]\n{wrong}\n")
         assert done.returncode == 1
         assert "tool.torch-doctor" in done.stdout + done.stderr

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from torch_doctor.probe import Attention, Outcome, Own
     from torch_doctor.probe.climb import Climb
     from torch_doctor.rule import Finding, Rule
+    from torch_doctor.sources.ignores import Patterns
     from torch_doctor.sources.project import Project
     from torch_doctor.trace import Run, Site, Trace
 
@@ -46,6 +47,7 @@ class Figuring(Struct):
 class Probing(Struct, frozen=True, kw_only=True):
     """How to run the files of a scan: each is a script, run in the working directory with the arguments `args`.
 
+    `arguments` are those of scripts that match a pattern, and `scripts` the scripts to run in folders (None: those that train).
     `required`: that one could not be run is an error. `device` is "cpu", "cuda" or "auto", `python` names an interpreter
     or an environment ("": the project's), `seconds` and `memory` (in bytes; 0: most of what is free) are what each run may
     take. `processes` run a script at once, as `torchrun` starts them; `jobs` scripts are run side by side (0: as many as the
@@ -57,6 +59,8 @@ class Probing(Struct, frozen=True, kw_only=True):
     """
 
     args: tuple[str, ...] = ()
+    arguments: tuple[tuple[Patterns, tuple[str, ...]], ...] = ()
+    scripts: Patterns | None = None
     required: bool = False
     device: str = "auto"
     python: str = ""
@@ -70,6 +74,10 @@ class Probing(Struct, frozen=True, kw_only=True):
     places: frozenset[Site] = frozenset()
     climb: Climb | None = None
     figuring: Figuring | None = None
+
+    def args_for(self, script: Path) -> tuple[str, ...]:
+        """Return the command-line arguments of a script: those of the last pattern that matches it, else `args`."""
+        return next((args for patterns, args in reversed(self.arguments) if patterns.match(script)), self.args)
 
 
 class Runnable(Struct, frozen=True):
@@ -127,7 +135,7 @@ def probed(script: Path, part: Runnable, rules: Sequence[Rule], how: Probing, at
         text=file.text if file is not None and file.cells is not None else None,
         root=project.root,
         cwd=Path.cwd(),
-        args=how.args,
+        args=how.args_for(script),
         device=how.device,
         python=how.python,
         seconds=how.seconds,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from torch_doctor.config import KEYS
+from torch_doctor.config import KEYS, PROBE_KEYS
 from torch_doctor.config.schema import schema
 from torch_doctor.report.formats import FORMATS
 
@@ -24,8 +24,10 @@ COMPLETE = "_TORCH_DOCTOR_COMPLETE"
 
 def test_all_keys_are_listed(run: Run) -> None:
     outcome = run("config")
-    assert (outcome.status, outcome.out.split()) == (0, list(KEYS))
-    assert list(run("config", "--output-format", "json").json) == list(KEYS)
+    probe = [f"probe.{key}" for key in PROBE_KEYS]
+    listed = [name for key in KEYS for name in (probe if key == "probe" else [key])]
+    assert (outcome.status, outcome.out.split()) == (0, listed)
+    assert list(run("config", "--output-format", "json").json) == listed
 
 
 def test_a_key_is_explained_with_type_default_and_example(run: Run) -> None:
@@ -47,6 +49,20 @@ def test_a_version_that_is_not_the_required_one_exits_with_2_in_one_line(run: Ru
     outcome = run("scan", "--config", "required-version = '<0.0.1'")
     assert (outcome.status, outcome.out, outcome.err.count("\n")) == (2, "", 1)
     assert outcome.err.startswith("error: --config: requires torch-doctor <0.0.1, but this is ")
+
+
+def test_a_key_of_the_probe_is_explained_in_its_table(run: Run) -> None:
+    assert run("config", "probe.time").out.splitlines()[2:] == [
+        "Type: positive number",
+        "Default: none",
+        "Example:",
+        "",
+        "[tool.torch-doctor.probe]",
+        "time = 30",
+    ]
+    assert run("config", "levels").out.splitlines()[2] == "Type: table of levels"
+    outcome = run("config", "probe.tme")
+    assert (outcome.status, "did you mean `probe.time`?" in outcome.err) == (2, True)
 
 
 def test_a_key_that_is_not_there_gets_the_nearest(run: Run) -> None:

@@ -109,7 +109,7 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
         rungs.append(_linked(rung, about.get(name, ()), report.findings))
     checked = Checkup(
         script=wanted.shown,
-        arguments=list(how.args),
+        arguments=list(how.args_for(wanted.script)),
         device=climb.device,
         rungs=rungs,
         findings=report.findings,

@@ -14,7 +14,7 @@ from torch_doctor.checkup.telling.terminal import Lines, signs_for, summary
 from torch_doctor.cli.completing import Paths
 from torch_doctor.cli.grouping import EXIT_CODES, ExplainedCommand
 from torch_doctor.cli.libraries import environment
-from torch_doctor.cli.probe_options import DEVICES, END, SCRIPT_ARGUMENTS
+from torch_doctor.cli.probe_options import DEVICES, END, SCRIPT_ARGUMENTS, configured, with_options
 from torch_doctor.cli.settings import Flags, fail_level, settings
 from torch_doctor.cli.streams import is_terminal, wants_colours, write, write_file
 from torch_doctor.report.paint import Paint
@@ -102,7 +102,7 @@ def command(ctx: click.Context, /, script: str, **given: Any) -> int:  # noqa: A
     """
     if given["html"]:
         _check_extra()
-    examined, least = examine(script, given, ctx.meta.get(SCRIPT_ARGUMENTS, ()))
+    examined, least = examine(script, given, ctx.meta.get(SCRIPT_ARGUMENTS))
     _tell(examined.checkup, given)
     for error in examined.report.errors:
         click.echo(f"error: {error}", err=True)
@@ -110,17 +110,16 @@ def command(ctx: click.Context, /, script: str, **given: Any) -> int:  # noqa: A
 
 
 def examine(
-    script: str, given: dict[str, Any], arguments: tuple[str, ...], *, rungs: tuple[str, ...] | None = None
+    script: str, given: dict[str, Any], arguments: tuple[str, ...] | None, *, rungs: tuple[str, ...] | None = None
 ) -> tuple[Examined, Level]:
     """Run a checkup of a script, and return it with the lowest level of findings that makes the exit status 1.
 
-    `rungs` are those to climb; all by default.
+    `arguments` replace those of the configuration. `rungs` are those to climb; all by default.
 
     Raises:
         UsageError: the script or an option means nothing.
     """
     from torch_doctor.checkup.running import Wanted, checkup  # noqa: PLC0415 - slow to import
-    from torch_doctor.probing import Probing  # noqa: PLC0415 - as above
 
     path = Path(script)
     if not path.is_file():
@@ -128,13 +127,9 @@ def examine(
         message = f"{script} {what}"
         raise click.UsageError(message)
     options, loaded = settings(Flags(paths=(script,), config=given["config"], isolated=given["isolated"]))
-    how = Probing(
-        args=arguments,
-        device=given["device"] or DEVICES[0],
-        python=given["python"] or "",
-        memory=(given["memory"] or 0) << 20,
-    )
-    options = replace(options, probe=how, environment=environment(given["python"], loaded.config))
+    how = with_options(replace(configured(loaded), seconds=SECONDS), given, arguments)
+    how = replace(how, memory=(given["memory"] or 0) << 20)
+    options = replace(options, probe=how, environment=environment(given["python"], loaded))
     wanted = Wanted(scan=options, script=options.paths[0], shown=script, seconds=given["seconds"])
     if rungs is not None:
         wanted = replace(wanted, rungs=rungs)

@@ -93,7 +93,7 @@ def selectors() -> Iterator[tuple[str, str]]:
 
 def keys() -> Iterator[tuple[str, str]]:
     """Yield the configuration keys with the first clause of their description."""
-    from torch_doctor.config.schema import schema  # noqa: PLC0415 - only where somebody completes
+    from torch_doctor.config.schema import documented  # noqa: PLC0415 - only where somebody completes
 
-    for key, described in schema()["properties"].items():
+    for key, described in documented().items():
         yield key, described["description"].partition(". ")[0].partition("; ")[0].partition(": ")[0]

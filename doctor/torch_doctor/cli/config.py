@@ -9,7 +9,7 @@ import click
 
 from torch_doctor.cli.completing import Completed, keys
 from torch_doctor.cli.streams import write
-from torch_doctor.config.schema import in_toml, kind, schema
+from torch_doctor.config.schema import documented, in_toml, kind, schema
 from torch_doctor.selection import did_you_mean
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def command(key: str | None, output_format: str, *, as_schema: bool) -> None:
     if as_schema:
         write(json.dumps(schema(), indent=2, ensure_ascii=False) + "\n")
         return
-    properties = schema()["properties"]
+    properties = documented()
     if key is not None and key not in properties:
         message = f"unknown configuration key `{key}`{did_you_mean(key, properties)}"
         raise click.UsageError(message)
@@ -57,5 +57,6 @@ def _page(key: str, record: dict[str, Any]) -> Iterator[str]:
     yield f"Default: {'none' if record['default'] is None else in_toml(record['default'])}"
     yield "Example:"
     yield ""
-    yield "[tool.torch-doctor]"
-    yield f"{key} = {in_toml(record['example'])}"
+    table, dot, name = key.rpartition(".")
+    yield f"[tool.torch-doctor{dot}{table}]"
+    yield f"{name} = {in_toml(record['example'])}"

@@ -102,7 +102,7 @@ def command(  # the options are taken as they come
     if script is None:
         write(_causes(meant))
         return 0
-    examined, least = examine(script, given, ctx.meta.get(SCRIPT_ARGUMENTS, ()), rungs=meant.rungs)
+    examined, least = examine(script, given, ctx.meta.get(SCRIPT_ARGUMENTS), rungs=meant.rungs)
     colours = wants_colours("auto", sys.stdout)
     write(
         "\n".join(_lines(meant, examined.checkup, Paint(colours, links=is_terminal(sys.stdout)))) + "\n",

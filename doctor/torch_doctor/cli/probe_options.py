@@ -6,13 +6,18 @@ import os
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec.structs import replace
 
 from torch_doctor.cli.completing import Paths
 from torch_doctor.cli.grouping import GroupedCommand
+from torch_doctor.cli.libraries import configured_python
+from torch_doctor.cli.patterns import patterns
 from torch_doctor.probing import Probing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from torch_doctor.config import LoadedConfig
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
@@ -97,7 +102,8 @@ class ProbeCommand(GroupedCommand):
         args = [f"{arg}=" if arg == ADD_NOQA and number < given else arg for number, arg in enumerate(args)]
         own = args[:given]
         if any(arg == FLAG or arg.startswith(f"{FLAG}=") for arg in own):
-            ctx.meta[SCRIPT_ARGUMENTS] = tuple(args[len(own) + 1 :])
+            if END in args:
+                ctx.meta[SCRIPT_ARGUMENTS] = tuple(args[given + 1 :])
             args = [f"{FLAG}={ON}" if arg == FLAG else arg for arg in own]
         return super().parse_args(ctx, args)
 
@@ -109,11 +115,11 @@ def probe_options(function: Function) -> Function:
     return function
 
 
-def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context) -> Probing | None:
-    """How to run the scripts that were named; None where nobody asked for it.
+def check_probing(given: dict[str, Any], paths: Sequence[str]) -> None:
+    """Make sure that the options of the probe go together, before anything is read.
 
     Raises:
-        UsageError: what was named is no script, or an option means nothing.
+        UsageError: they do not, or a path cannot be run.
     """
     if given["probe"] is None:
         for name in (
@@ -127,10 +133,7 @@ def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context) -> 
             if given[name]:
                 message = f"--{name.replace('_', '-')} requires {FLAG}"
                 raise click.UsageError(message)
-        return None
-    if not paths:
-        message = f"{FLAG} needs scripts or folders to run, as in `torch-doctor scan train.py {FLAG}`"
-        raise click.UsageError(message)
+        return
     if "-" in paths:
         message = f"{FLAG} cannot run stdin (`-`): name one or more scripts"
         raise click.UsageError(message)
@@ -139,17 +142,58 @@ def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context) -> 
             f"{FLAG} is disabled in pre-commit hooks, which pass every file of the commit: remove it from the hook"
         )
         raise click.UsageError(message)
-    if (given["probe_processes"] or 1) > 1 and given["device"] == "cuda":
-        message = "--probe-processes runs on the CPU: remove `--device cuda`"
+
+
+def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context, loaded: LoadedConfig) -> Probing | None:
+    """Return how to run scripts, from the configuration and the command line; None without `--probe`.
+
+    Raises:
+        UsageError: no script is named, or an option contradicts another.
+    """
+    if given["probe"] is None:
+        return None
+    how = with_options(configured(loaded), given, ctx.meta.get(SCRIPT_ARGUMENTS))
+    if not (paths or how.scripts):
+        message = f"{FLAG} needs scripts or folders to run, as in `torch-doctor scan train.py {FLAG}`"
         raise click.UsageError(message)
-    return Probing(
-        args=ctx.meta.get(SCRIPT_ARGUMENTS, ()),
+    if (given["probe_processes"] or 1) > 1 and how.device == "cuda":
+        instead = "remove `--device cuda`" if given["device"] else "add `--device cpu`"
+        message = f"--probe-processes runs on the CPU: {instead}"
+        raise click.UsageError(message)
+    return replace(
+        how,
         required=given["probe"] == REQUIRE,
-        device=given["device"] or DEVICES[0],
-        python=given["python"] or "",
-        seconds=given["probe_timeout"] or SECONDS,
+        seconds=given["probe_timeout"] or how.seconds,
         memory=(given["probe_memory"] or 0) << 20,
         processes=given["probe_processes"] or 1,
         jobs=given.get("jobs") or 0,
         server=given["probe_server"],
     )
+
+
+def configured(loaded: LoadedConfig) -> Probing:
+    """Return how the configuration says that scripts are run.
+
+    Raises:
+        UsageError: a pattern is invalid.
+    """
+    probe, saying = loaded.config.probe, loaded.saying("probe.scripts")
+    arguments = (
+        (patterns(part.base, (glob,), f"{part.source}: probe.arguments"), args)
+        for part in loaded.parts
+        for glob, args in part.config.probe.arguments.items()
+    )
+    scripts = patterns(saying.base, probe.scripts, f"{saying.source}: probe.scripts") if probe.scripts else None
+    return Probing(
+        arguments=tuple(arguments),
+        scripts=scripts,
+        seconds=probe.time or SECONDS,
+        device=probe.device or DEVICES[0],
+        python=configured_python(loaded),
+    )
+
+
+def with_options(how: Probing, given: dict[str, Any], args: tuple[str, ...] | None) -> Probing:
+    """Return how scripts are run with `--device`, `--python` and the arguments after `--`; None if there is no `--`."""
+    how = replace(how, device=given["device"] or how.device, python=given["python"] or how.python)
+    return how if args is None else replace(how, args=args, arguments=())

@@ -18,7 +18,7 @@ from torch_doctor.cli.narrowing import narrowing, narrowing_options
 from torch_doctor.cli.options import scan_options
 from torch_doctor.cli.patterns import split
 from torch_doctor.cli.printing import Printing
-from torch_doctor.cli.probe_options import ProbeCommand, probe_options, probing
+from torch_doctor.cli.probe_options import ProbeCommand, check_probing, probe_options, probing
 from torch_doctor.cli.progress import Progress
 from torch_doctor.cli.settings import Flags, fail_level, formats, settings
 from torch_doctor.cli.streams import write_bytes
@@ -73,9 +73,10 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
 def _once(ctx: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> int:
     """Scan, report and mend, as the options say; the status to leave with."""
     wanted = fixing(given)
-    run = probing(given, paths, ctx)
+    check_probing(given, paths)
     options, loaded = settings(_flags(paths, given))
-    libraries = environment(given["python"], loaded.config, cache=not given["no_cache"])
+    run = probing(given, paths, ctx, loaded)
+    libraries = environment(given["python"], loaded, cache=not given["no_cache"])
     cache = None if given["no_cache"] else cache_folder(given["cache_dir"], loaded, options.paths)
     options = replace(
         options, probe=run, environment=libraries, jobs=given["jobs"] or 0, cache=cache, shard=_shard(given["shard"])

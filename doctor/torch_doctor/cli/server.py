@@ -45,7 +45,7 @@ class Finder(Struct, frozen=True):
         )
         try:
             options, loaded = settings(flags)
-            libraries = environment(self.python, loaded.config)
+            libraries = environment(self.python, loaded)
         except click.UsageError as error:
             raise SettingsError(error.format_message()) from None
         return replace(options, overlay={path: raw}, environment=libraries, jobs=1)

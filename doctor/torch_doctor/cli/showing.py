@@ -8,7 +8,7 @@ import click
 
 from torch_doctor import scan as scanning
 from torch_doctor.cli.streams import write
-from torch_doctor.config import KEYS
+from torch_doctor.config import KEYS, PROBE_KEYS
 from torch_doctor.config.schema import in_toml
 from torch_doctor.sources.discovery import display
 
@@ -22,8 +22,15 @@ if TYPE_CHECKING:
 
 RESOLVED = frozenset(("extend", "select", "ignore", "extend-select", "extend-per-file-ignores"))
 """Keys whose values are part of those of other keys."""
-SHOWN_AS_GIVEN = ("fail-level", "cache-dir", "baseline")
-"""Keys whose command-line option has the same name and the same values."""
+OPTIONS = {
+    "fail-level": "fail_level",
+    "cache-dir": "cache_dir",
+    "baseline": "baseline",
+    "probe.time": "probe_timeout",
+    "probe.device": "device",
+    "probe.python": "python",
+}
+"""Keys with a command-line option that has the same values."""
 
 
 def show(options: Options, loaded: LoadedConfig, given: dict[str, Any]) -> int:
@@ -61,8 +68,9 @@ def _settings(options: Options, loaded: LoadedConfig, given: dict[str, Any]) -> 
 
 def _in_effect(options: Options, loaded: LoadedConfig, given: dict[str, Any]) -> dict[str, Any]:
     """Return the values of all keys with the command line taken into account; None for those that are not set."""
-    values = {key: getattr(loaded.config, key.replace("-", "_")) for key in KEYS if key not in RESOLVED}
-    values |= {key: asked for key in SHOWN_AS_GIVEN if (asked := given[key.replace("-", "_")])}
+    values = {key: getattr(loaded.config, key.replace("-", "_")) for key in KEYS if key not in {*RESOLVED, "probe"}}
+    values |= {f"probe.{key}": getattr(loaded.config.probe, key) for key in PROBE_KEYS}
+    values |= {key: asked for key, option in OPTIONS.items() if (asked := given[option])}
     pairs: dict[str, list[str]] = {}
     for ignore in options.file_ignores:
         name = "!" * ignore.negated + _globs([ignore.patterns])[0]

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from torch_doctor import scan as scanning
 from torch_doctor.cli.completing import Paths
 from torch_doctor.cli.libraries import environment
-from torch_doctor.cli.probe_options import ProbeCommand, probe_options, probing
+from torch_doctor.cli.probe_options import ProbeCommand, check_probing, probe_options, probing
 from torch_doctor.cli.progress import Progress
 from torch_doctor.cli.settings import Flags, settings
 from torch_doctor.cli.streams import COLOURS, look_of, wants_colours, write
@@ -37,9 +37,10 @@ def command(ctx: click.Context, /, file: str, output_format: str, color: str, **
     if os.path.isdir(file):  # noqa: PTH112 - never raises
         message = f"{file} is a folder; `torch-doctor trace` takes one file"
         raise click.UsageError(message)
-    run = probing(given, (file,), ctx)
+    check_probing(given, (file,))
     options, loaded = settings(Flags(paths=(file,)))
-    options = replace(options, probe=run, environment=environment(given["python"], loaded.config))
+    run = probing(given, (file,), ctx, loaded)
+    options = replace(options, probe=run, environment=environment(given["python"], loaded))
     with Progress(wanted=True) as progress:
         found, report = scanning.traces(options, progress)
     if output_format == "json":

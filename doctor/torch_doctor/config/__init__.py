@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from torch_doctor.config.files import find, load, overridden
-from torch_doctor.config.keys import KEYS, Config, ConfigError, LoadedConfig, Part
+from torch_doctor.config.keys import KEYS, PROBE_KEYS, Config, ConfigError, LoadedConfig, Part, Probe
 
-__all__ = ["KEYS", "Config", "ConfigError", "LoadedConfig", "Part", "find", "load", "overridden"]
+__all__ = ["KEYS", "PROBE_KEYS", "Config", "ConfigError", "LoadedConfig", "Part", "Probe", "find", "load", "overridden"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from torch_doctor import __version__
-from torch_doctor.config.keys import KEYS, Config, ConfigError, LoadedConfig, Part
+from torch_doctor.config.keys import KEYS, PROBE_KEYS, Config, ConfigError, LoadedConfig, Part, Probe
 from torch_doctor.selection import did_you_mean
 
 if TYPE_CHECKING:
@@ -20,8 +20,7 @@ PROJECT = "pyproject.toml"
 OWN_NAMES = (".torch-doctor.toml", "torch-doctor.toml")
 NEAR_NAMES = ("torch_doctor.toml", ".torch_doctor.toml", "torchdoctor.toml", ".torchdoctor.toml")
 TABLE = "torch-doctor"
-MERGED = frozenset(("levels",))
-"""Tables that are merged entry by entry; of other keys, the last value counts."""
+PROBE = "probe"
 SPELLINGS = (b"torch-doctor", b"torch_doctor", b"torchdoctor")
 
 
@@ -85,14 +84,19 @@ def overridden(loaded: LoadedConfig, settings: Iterable[str], base: Path) -> Loa
     """
     table: dict[str, Any] = {}
     for text in settings:
-        for key, value in _setting(text).items():
-            table[key] = {**table.get(key, {}), **value} if key in MERGED and isinstance(value, dict) else value
+        table = _both(table, _setting(text))
     if not table:
         return loaded
-    own = Part(_validated(table, "--config"), base, None, frozenset(table))
+    own = Part(_validated(table, "--config"), base, None, _said(table))
     first = loaded.parts or (Part(loaded.config, loaded.base, loaded.path),)
     merged = _of([*first, own], loaded.base, loaded.path)
     return msgspec.structs.replace(merged, warnings=loaded.warnings)
+
+
+def _both(table: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return two tables as one: tables that both have are joined, of other values those of the second count."""
+    common = {key for key, value in other.items() if isinstance(value, dict) and isinstance(table.get(key), dict)}
+    return {**table, **other, **{key: _both(table[key], other[key]) for key in common}}
 
 
 def _setting(text: str) -> dict[str, Any]:
@@ -121,9 +125,17 @@ def _quoted(text: str) -> str:
 def _of(parts: list[Part], base: Path, path: Path | None) -> LoadedConfig:
     """Return the parts merged into one configuration; the last part that has a key decides its value."""
     said = {key.replace("-", "_"): part for part in parts for key in part.said}
-    values = {name: getattr(part.config, name) for name, part in said.items() if name != "extend"}
-    values |= {name: _merged(getattr(part.config, name) for part in parts) for name in MERGED}
-    return LoadedConfig(Config(**values), base, path, tuple(parts))
+    names = [name.replace("-", "_") for name in KEYS if name not in {"extend", PROBE}]
+    values = {name: getattr(said[name].config, name) for name in names if name in said}
+    values["levels"] = _merged(part.config.levels for part in parts)
+    probe = {key: getattr(part.config.probe, key) for key in PROBE_KEYS if (part := said.get(f"{PROBE}.{key}"))}
+    probe["arguments"] = _merged(part.config.probe.arguments for part in parts)
+    return LoadedConfig(Config(**values, probe=Probe(**probe)), base, path, tuple(parts))
+
+
+def _said(table: dict[str, Any]) -> frozenset[str]:
+    """Return the keys of a valid table, those of the probe with its name in front, too."""
+    return frozenset((*table, *(f"{PROBE}.{key}" for key in table.get(PROBE, {}))))
 
 
 def _merged(tables: Iterable[dict[str, Any]]) -> dict[str, Any]:
@@ -148,7 +160,7 @@ def _parts(path: Path, before: list[Path]) -> Iterator[Part]:
     base = path.absolute().parent
     if config.extend is not None:
         yield from _extended(config.extend, path, [*before, path])
-    yield Part(config, base, path, frozenset(table))
+    yield Part(config, base, path, _said(table))
 
 
 def _extended(name: str, path: Path, before: list[Path]) -> Iterator[Part]:
@@ -173,8 +185,15 @@ def _validated(table: Any, where: str) -> Config:  # noqa: ANN401 - a TOML file 
     _check_version(table.get("required-version"), where)  # another version may have other keys
     for key in table:
         if key not in KEYS:
-            plain = f"; in a {TABLE}.toml, write the keys without [tool.{TABLE}]" if key in {"tool", TABLE} else ""
+            plain = f"; did you mean `{PROBE}.{key}`?" if key in PROBE_KEYS else ""
+            plain = f"; in a {TABLE}.toml, write the keys without [tool.{TABLE}]" if key in {"tool", TABLE} else plain
             message = f"{where}: unknown key `{key}`{plain or did_you_mean(key, KEYS)}"
+            raise ConfigError(message)
+    nested = table.get(PROBE)
+    for key in nested if isinstance(nested, dict) else ():
+        if key not in PROBE_KEYS:
+            near = did_you_mean(f"{PROBE}.{key}", [f"{PROBE}.{each}" for each in PROBE_KEYS])
+            message = f"{where}: unknown key `{PROBE}.{key}`{near}"
             raise ConfigError(message)
     try:
         return msgspec.convert(table, Config)

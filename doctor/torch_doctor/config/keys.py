@@ -16,6 +16,52 @@ class ConfigError(ValueError):
     """An invalid configuration. The message is one line that names the file and the key."""
 
 
+class Probe(Struct, frozen=True):
+    """How `--probe` runs scripts. Command-line options take precedence."""
+
+    scripts: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="The scripts to run, as .gitignore patterns. `--probe` runs these if no path is given, and those in a "
+            "folder if a folder is given. By default, the probe runs all scripts in a folder that train a model.",
+            examples=[["train.py", "experiments/*.py"]],
+        ),
+    ] = ()
+    arguments: Annotated[
+        dict[str, tuple[str, ...]],
+        Meta(
+            description="Command-line arguments for each script: a table from .gitignore patterns to lists of arguments. If "
+            "several patterns match a script, the last one counts. Arguments after `--` on the command line replace them. "
+            "Also used by `checkup` and `diagnose`.",
+            examples=[{"train.py": ["--epochs", "1"], "experiments/*.py": ["--config", "tiny.yaml"]}],
+        ),
+    ] = field(default_factory=dict)
+    time: Annotated[
+        Annotated[float, Meta(gt=0)] | None,
+        Meta(
+            description="Time limit in seconds for each script, as for `--probe-timeout`. The default is 60.",
+            examples=[30],
+        ),
+    ] = None
+    device: Annotated[
+        Literal["auto", "cpu", "cuda"] | None,
+        Meta(
+            description="The device to run on, as for `--device`. The default is `auto`. Also used by `checkup` and "
+            "`diagnose`.",
+            examples=["cpu"],
+        ),
+    ] = None
+    python: Annotated[
+        str | None,
+        Meta(
+            description="The Python interpreter or environment that runs the scripts, as for `--python`. The scan reads the "
+            "libraries installed there. Also used by `checkup` and `diagnose`. If it does not exist, a scan without "
+            "`--probe` uses the project's default environment.",
+            examples=[".venv"],
+        ),
+    ] = None
+
+
 class Config(Struct, frozen=True, rename="kebab"):
     """The configuration of torch-doctor. Keys are written with hyphens; paths are relative to the file's folder."""
 
@@ -145,6 +191,13 @@ class Config(Struct, frozen=True, rename="kebab"):
         ),
     ] = field(default_factory=dict)
     respect_gitignore: Annotated[bool, Meta(description="Exclude files that git ignores.", examples=[False])] = True
+    probe: Annotated[
+        Probe,
+        Meta(
+            description="A table: how `--probe` runs scripts. Command-line options take precedence.",
+            examples=[{"device": "cpu", "time": 30}],
+        ),
+    ] = Probe()
     output_format: Annotated[
         str | None,
         Meta(
@@ -196,6 +249,8 @@ class Config(Struct, frozen=True, rename="kebab"):
 
 KEYS = Config.__struct_encode_fields__
 """The keys as written in a file, in the order of the documentation."""
+PROBE_KEYS = Probe.__struct_encode_fields__
+"""The keys of the table `probe`."""
 
 
 class Part(Struct, frozen=True):
@@ -208,7 +263,7 @@ class Part(Struct, frozen=True):
     path: Path | None = None
     """The file; None for the command line and the defaults."""
     said: frozenset[str] = frozenset()
-    """The keys that are present."""
+    """The keys that are present; those of the table `probe` also as `probe.time`."""
 
     @property
     def source(self) -> str:

@@ -128,7 +128,10 @@ def _started(scan: Scanning, runnable: Sequence[Runnable]) -> list[tuple[Path, R
         where = ", ".join(map(display, options.paths))
         if not chosen.scripts:
             told = report.errors if options.probe is not None and options.probe.required else report.warnings
-            told.append(f"the probe found no script under {where} that trains when it is started: name one to run it")
+            matches = "that trains when it is started"
+            if options.probe is not None and options.probe.scripts is not None:
+                matches = "that matches `probe.scripts`"
+            told.append(f"the probe found no script under {where} {matches}: name one to run it")
         elif len(chosen.scripts) > 1:
             names = ", ".join(display(script) for script, _ in chosen.scripts)
             report.remarks.append(f"{len(chosen.scripts)} scripts under {where} train, and are run: {names}")

@@ -40,13 +40,17 @@ def of_a_folder(options: Options) -> bool:
 
 
 def started(options: Options, runnable: Sequence[Runnable]) -> Started:
-    """The scripts that are named; where only folders are, those in them that one would start to train a model.
+    """Return the scripts that are named; if only folders are named, those in them that the configuration names to be run.
 
-    That is a file that trains when it is run: under its main guard, or at top level where no other file imports it, tests aside.
+    If it names none, these are the files that train a model: a file that trains when it is run, under its main guard, or at
+    top level if no other file imports it, tests aside.
     """
     if not of_a_folder(options):
         named = frozenset(options.paths)
         return Started([(script, part) for part in runnable for script in part.scripts if script in named], [])
+    scripts = None if options.probe is None else options.probe.scripts
+    if scripts is not None:
+        return Started([(script, part) for part in runnable for script in part.scripts if scripts.match(script)], [])
     found = Started([], [])
     for part in runnable:
         imports = Imports(part.project)

@@ -125,12 +125,12 @@ def test_what_is_no_notebook_says_so(content: str) -> None:
 @pytest.mark.parametrize(
     ("content", "said", "row", "column"),
     [
-        ('{"cells":\n ["é"]}'.encode("latin-1"), "not UTF-8: the byte 0xe9 fits no character", 2, 4),
+        ('{"cells":\n ["é"]}'.encode("latin-1"), "not valid UTF-8: byte 0xe9 cannot be decoded", 2, 4),
         (b'{\n  "cells": [},\n}', "not JSON: expecting value", 2, 13),
         (b'{"cells": []} x', "not JSON: extra data", 1, 15),
         (b'\rcells": []}', "not JSON: expecting value", 2, 1),
         (b"[" * 100_000, "JSON nested too deeply to be read", 1, 1),
-        ('{"cells": []}'.encode("utf-16"), "in UTF-16, which Python does not read; save it as UTF-8", 1, 1),
+        ('{"cells": []}'.encode("utf-16"), "encoded in UTF-16, which Python cannot read: save it as UTF-8", 1, 1),
     ],
     ids=["latin-1", "a bracket", "more than one", "a carriage return", "deep", "utf-16"],
 )

@@ -36,7 +36,7 @@ def test_an_encoding_comment_below_code_is_a_comment() -> None:
 
 def test_bytes_that_are_no_utf8_fail_where_they_stand() -> None:
     text, failure = decode("import torch\nx = 'ü'\n".encode("latin-1"))
-    assert failure == Failure("not UTF-8: the byte 0xfc fits no character", 2, 6, 2, 7)
+    assert failure == Failure("not valid UTF-8: byte 0xfc cannot be decoded", 2, 6, 2, 7)
     assert text.startswith("import torch\nx = '")
 
 
@@ -58,7 +58,7 @@ def test_zeros_are_binary() -> None:
 def test_text_in_two_byte_units_is_told_as_what_it_is() -> None:
     text, failure = decode("import torch\n".encode("utf-16"))
     assert text.endswith("import torch\n")
-    assert failure == Failure("in UTF-16, which Python does not read; save it as UTF-8")
+    assert failure == Failure("encoded in UTF-16, which Python cannot read: save it as UTF-8")
 
 
 def test_lines_that_end_with_a_carriage_return_alone_are_lines() -> None:
@@ -70,13 +70,13 @@ def test_lines_that_end_with_a_carriage_return_alone_are_lines() -> None:
 
 
 def test_a_null_and_half_a_character_are_told_where_they_stand() -> None:
-    assert parse("x = 1\ny\0z") == Failure("the character U+0000 stands in no source", 2, 2, 2, 3)
-    assert parse("x = 1\ny = '\ud800'") == Failure("the character U+D800 stands in no source", 2, 6, 2, 7)
+    assert parse("x = 1\ny\0z") == Failure("invalid character U+0000", 2, 2, 2, 3)
+    assert parse("x = 1\ny = '\ud800'") == Failure("invalid character U+D800", 2, 6, 2, 7)
 
 
 @pytest.mark.skipif(not hasattr(sys, "set_int_max_str_digits"), reason="this interpreter reads all digits")
 def test_a_number_of_too_many_digits_is_not_wrong() -> None:
-    assert parse("x = " + "9" * 5000) == Unsupported("a number of too many digits")
+    assert parse("x = " + "9" * 5000) == Unsupported("a number has too many digits")
 
 
 def test_brackets_that_no_python_nests_so_deep_are_wrong() -> None:

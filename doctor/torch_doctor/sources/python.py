@@ -44,7 +44,7 @@ def decode(raw: bytes, encoding: str | None = None) -> tuple[str, Failure | None
     Without an `encoding`, that of Python source (PEP 263): what a comment declares, else UTF-8.
     """
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return raw.decode("utf-16", "replace"), Failure("in UTF-16, which Python does not read; save it as UTF-8")
+        return raw.decode("utf-16", "replace"), Failure("encoded in UTF-16, which Python cannot read: save it as UTF-8")
     if raw.startswith(codecs.BOM_UTF8):
         raw, encoding = raw[len(codecs.BOM_UTF8) :], "utf-8"
     encoding = encoding or declared_encoding(raw)
@@ -54,7 +54,7 @@ def decode(raw: bytes, encoding: str | None = None) -> tuple[str, Failure | None
         return raw.decode(encoding), None
     except UnicodeDecodeError as error:
         byte = raw[error.start]
-        reason = f"not {encoding.upper()}: the byte 0x{byte:02x} fits no character"
+        reason = f"not valid {encoding.upper()}: byte 0x{byte:02x} cannot be decoded"
         return _shown(raw, Failure(reason, *_row_and_column(raw, error.start)))
     except (LookupError, ValueError):
         return _shown(raw, Failure(f"unknown encoding `{encoding}`"))
@@ -99,7 +99,7 @@ def _refused(text: str, error: SyntaxError) -> Failure | Unsupported:
 
     message = error.msg or ""
     if message.startswith(LIMIT_OF_DIGITS):
-        return Unsupported("a number of too many digits")
+        return Unsupported("a number has too many digits")
     certain = isinstance(error, IndentationError) or message.startswith(NOT_A_MATTER_OF_VERSION)
     newer = None if certain else valid_for_a_newer_python(text)
     if newer or (newer is None and message.startswith(F_STRING) and sys.version_info < WITH_NESTED_QUOTES):
@@ -114,7 +114,7 @@ def _odd_character(text: str) -> Failure | None:
         return None
     before = NEWLINE.split(text[: found.start()])
     row, column = len(before), len(before[-1]) + 1
-    return Failure(f"the character U+{ord(found[0]):04X} stands in no source", row, column, row, column + 1)
+    return Failure(f"invalid character U+{ord(found[0]):04X}", row, column, row, column + 1)
 
 
 def _failure(text: str, error: SyntaxError) -> Failure:

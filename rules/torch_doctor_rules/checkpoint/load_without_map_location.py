@@ -63,7 +63,7 @@ class LoadWithoutMapLocation(Rule):
         """Yield a finding for every file that is loaded without `map_location`."""
         for loaded in read(trace):
             if loaded.mapped is False:
-                text = "`{name}` is loaded to the device it was saved from: this fails where that does not exist"
+                text = "`{name}` is loaded to the device it was saved from: this fails on machines without it"
                 yield self.finding(
                     loaded.site,
                     message(text, name=loaded.name),

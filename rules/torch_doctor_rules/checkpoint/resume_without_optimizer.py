@@ -111,9 +111,10 @@ class ResumeWithoutOptimizer(Rule):
             what = what if "optimizer" in left else what.replace("its scheduler", "the scheduler of `{name}`")
             yield self.finding(
                 saved.site,
-                message("the checkpoint stores the epoch but not the state of " + what, name=name),
-                help=" and ".join(f'add `"{part}": {part}.state_dict()`' for part in left)
-                + ", and load it when training resumes",
+                message(f"the checkpoint lacks the state of {what}: resuming starts without it", name=name),
+                help="add "
+                + " and ".join(f'`"{part}": {part}.state_dict()`' for part in left)
+                + ", and load the state when training resumes",
                 trail=[Step(site, f"the {part} that is left out is created here") for part, site in left.items()],
             )
 

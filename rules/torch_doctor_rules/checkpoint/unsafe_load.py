@@ -108,7 +108,7 @@ class UnsafeLoad(Rule):
         ]
         for loaded in read(trace):
             if loaded.weights_only is False:
-                text = "`weights_only=False` lets `{name}` run arbitrary code while it is unpickled"
+                text = "`weights_only=False` lets `{name}` run arbitrary code"
             elif loaded.by_default and _unlimited(trace.torch()):
                 text = "loading `{name}` without `weights_only=True` can run arbitrary code before torch 2.6"
             else:

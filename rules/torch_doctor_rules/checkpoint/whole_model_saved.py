@@ -97,7 +97,7 @@ class WholeModelSaved(Rule):
                 ),
                 help="save the model's `state_dict()` instead",
                 trail=[
-                    Step(built[module].site, f"the {built[module].class_name.rpartition('.')[2]} is created here")
+                    Step(built[module].site, f"`{built[module].class_name.rpartition('.')[2]}` is created here")
                     for module in saved.modules
                     if module in built
                 ],

@@ -91,7 +91,7 @@ class EvalLoaderShuffled(Rule):
                         "evaluation loader `{name}` is shuffled: predictions are not in the order of the dataset",
                         name=loaders.name_where_built(loader),
                     ),
-                    help="remove `shuffle` for evaluation",
+                    help="set `shuffle=False` for evaluation",
                     trail=[Step(forward.site, "its batches are evaluated here: no `backward()` follows")],
                     edits=[Keyword(loader.site, "shuffle", otherwise="False")],
                 )

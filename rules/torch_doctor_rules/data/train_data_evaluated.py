@@ -22,7 +22,7 @@ REDRAWN = "split the data once, before the loop"
 KEPT_OUT = "evaluate on samples that are held out from training"
 _DRAWN = "`{name}` is split anew in each epoch: it evaluates samples that earlier epochs trained on"
 _SHARED = "`{name}` is used for training and for evaluation: the score does not measure generalization"
-_SAME = "`{name}` evaluates samples that are trained on: the score does not measure generalization"
+_SAME = "`{name}` evaluates training samples: the score does not measure generalization"
 _EVALUATES = "this pass is an evaluation: no `backward()` follows"
 
 

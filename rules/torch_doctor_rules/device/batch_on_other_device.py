@@ -79,11 +79,11 @@ class BatchOnOtherDevice(Rule):
                 continue
             seen.add(site)
             if met.how == "parameter":
-                text = "`{name}` stays on the CPU, but its input is moved to the GPU: the call fails there"
+                text = "`{name}` stays on the CPU, but its input is moved to the GPU: the call fails"
             elif met.forward_site is not None:
-                text = "`{name}` is on the GPU, but gets a tensor on the CPU: the call fails there"
+                text = "`{name}` is on the GPU, but gets a tensor on the CPU: the call fails"
             else:
-                text = "`{operation}` gets one tensor on the GPU and one on the CPU: it fails there"
+                text = "`{operation}` gets one tensor on the GPU and one on the CPU: the call fails"
             yield self.finding(
                 site,
                 message(text, name=named(met.name, "the model"), operation=met.operation),

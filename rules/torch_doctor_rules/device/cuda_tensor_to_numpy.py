@@ -9,7 +9,7 @@ from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import ArrayRead
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
-from torch_doctor_rules.judging.wording import message, named
+from torch_doctor_rules.judging.wording import is_path, message, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,11 +95,12 @@ class CudaTensorToNumpy(Rule):
                 continue
             why = "is on the GPU" if read.gpu else "requires grad"
             function = read.function.rpartition(".")[2]
-            text = "`{name}` {why}: `{function}` cannot convert it to an array and fails"
+            text = "`{name}` {why}: `{function}` cannot convert it to an array"
+            what = read.value.name if is_path(read.value.name) else "tensor"
             yield self.finding(
                 read.site,
                 message(text, name=named(read.value.name, "the tensor"), why=why, function=function),
-                help=f"convert `{_mended(read).format('tensor')}` instead",
+                help=f"convert `{_mended(read).format(what)}` instead",
                 trail=[Step(read.since, _ON_GPU)] if read.gpu and read.since else [],
                 edits=[Wrap(read.at, _mended(read))] if read.at else [],
             )

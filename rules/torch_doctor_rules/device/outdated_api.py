@@ -83,8 +83,8 @@ class OutdatedApi(Rule):
                 continue
             gone = is_gone(trace, used)
             since = spelled(used.gone if gone else used.warns)
-            state = "has no effect since" if used.idle else "was removed in" if gone else "is deprecated since"
-            text = "`{name}` " + state + " torch {since}: " + ("remove it" if used.dropped else "use `{instead}`")
+            state = "has no effect" if used.idle else "fails" if gone else "is deprecated"
+            text = "`{name}` " + state + " since torch {since}: " + ("remove it" if used.dropped else "use `{instead}`")
             yield self.finding(
                 used.site,
                 message(text, name=used.name, since=since, instead=used.instead),

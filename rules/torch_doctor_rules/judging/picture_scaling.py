@@ -17,9 +17,9 @@ _SHIFT, _RATIO = 0.2, 1.3
 NEAR = 0.25
 """The part of that up to which they are alike."""
 
-_MISSING = "`{name}` evaluates images that are not normalized as in training: the score is too low"
-_ONLY = "`{name}` evaluates normalized images, unlike those in training: the score is too low"
-_OTHERS = "`{name}` evaluates images normalized differently than in training: the score is too low"
+_MISSING = "images of `{name}` are not normalized, unlike in training: the score is too low"
+_ONLY = "images of `{name}` are normalized, unlike in training: the score is too low"
+_OTHERS = "images of `{name}` are normalized differently than in training: the score is too low"
 
 
 class Pair(NamedTuple):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import LoaderBuilt, Site, Trace
     from torch_doctor_rules.judging.loaders import Loaders
 
-_ANEW = "`{name}` is evaluated on samples of a `{by}` that is fitted again: they differ from training"
+_ANEW = "`{name}` is evaluated with a `{by}` that is fitted again: its inputs differ from training"
 REUSED = "fit it on the training samples only, and use it to transform the evaluation samples"
 _TURNED = "`{name}` is evaluated on images with {theirs} first, but trained on images with {ours} first"
 _OTHERS = "`{name}` is trained on tokens of `{ours}`, but evaluated on tokens of `{theirs}`"

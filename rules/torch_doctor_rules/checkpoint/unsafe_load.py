@@ -23,7 +23,7 @@ SAFE_BY_DEFAULT: Version = (2, 6)
 
 
 class UnsafeLoad(Rule):
-    """`torch.load` unpickles a file of unknown origin without `weights_only=True`, which can run arbitrary code.
+    """`torch.load` unpickles a file of unknown origin, which can run arbitrary code.
 
     ## Why is this bad?
     A checkpoint is a pickle, and a pickle can call any function while it is loaded. If the path comes from the command

@@ -83,10 +83,10 @@ class AugmentedEvaluation(Rule):
     - For datasets that draw random samples regardless of the index.
     - If the model gets a part of the sample that no transform changes.
     - If nothing shows that the batches are evaluated. A batch that is taken occasionally may be meant for display.
-    - If only the probe finds it: when every part of a sample changes, or the unchanged part is as large as the changed one.
 
     In `__getitem__`, random changes of a sample are detected (`if random() < 0.5: image = image.flip(-1)`), but not the random
-    choice of another sample.
+    choice of another sample. The probe alone does not report a dataset if every part of its samples changes, or if the
+    unchanged part is as large as the changed one.
 
     ## References
     - https://docs.pytorch.org/vision/stable/transforms.html

@@ -91,7 +91,7 @@ class TrainDataEvaluated(Rule):
     - If the evaluation does not compute the same loss as training. For models that compute their own loss, if the evaluation
       does not sum it up.
 
-    For datasets of a hub, the splits and the results of `select`, `shuffle` and similar methods are recognized.
+    For datasets from a hub, the splits and the results of `select`, `shuffle` and similar methods are recognized.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.random_split

@@ -24,7 +24,7 @@ _ALIKE = "use the same `Normalize` for both datasets; only random transforms are
 
 
 class TransformsDiffer(Rule):
-    """Evaluation data is preprocessed differently from training data: normalization, channel order, fits or tokenizer.
+    """Evaluation data is preprocessed differently from training data, so the score is too low.
 
     ## Why is this bad?
     The model gets inputs that it was not trained on, so its score is far below what it can reach, and may be no better than

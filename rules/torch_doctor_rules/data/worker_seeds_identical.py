@@ -31,7 +31,7 @@ HELP = "seed each worker: `np.random.default_rng(torch.initial_seed() % 2**32)` 
 
 
 class WorkerSeedsIdentical(Rule):
-    """The workers of the training loader draw the same random numbers as each other, or the same in every epoch.
+    """The workers of the training loader draw identical random numbers, or repeat them in every epoch.
 
     ## Why is this bad?
     Each worker gets a copy of the dataset, including the state of any random generator it stores. Augmentations therefore

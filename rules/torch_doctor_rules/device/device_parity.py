@@ -73,7 +73,7 @@ class DeviceParity(Rule):
 
     ## When it is not reported
     - Without a GPU.
-    - For models that draw random numbers, or do not run in evaluation mode, on the CPU or in float64.
+    - For models that draw random numbers, or that cannot run in evaluation mode, on the CPU or in float64.
     - For rounding errors, which disappear in float64.
     - For models that are too large to copy.
 

@@ -64,8 +64,8 @@ class Fp16WithoutScaler(Rule):
 
     ## How the probe confirms it
     A forward pass runs under float16 autocast or with float16 weights, `backward()` runs on the unscaled loss, and an ordinary
-    optimizer step applies the gradients. If the CPU substitutes for the GPU, the probe run computes in float32, but autocast
-    is still enabled.
+    optimizer step applies the gradients. If the probe substitutes the CPU for a GPU, autocast computes in float32 but still
+    counts as enabled.
 
     ## When it is not reported
     - For bfloat16, which has the range of float32.

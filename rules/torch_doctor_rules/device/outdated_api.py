@@ -60,7 +60,7 @@ class OutdatedApi(Rule):
       A project without any of these is assumed to use a current version.
     - In branches on the torch version, and in `except` blocks.
     - In imports and in `isinstance`.
-    - For all uses except the first: in a file for removed APIs, in the project for deprecated ones.
+    - For all uses except the first in a file (removed APIs) or in the project (deprecated APIs).
     - For outdated APIs that work without a warning (TDR813).
 
     ## References

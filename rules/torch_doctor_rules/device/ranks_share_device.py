@@ -82,7 +82,7 @@ class RanksShareDevice(Rule):
     It does not: this would require a machine with several GPUs.
 
     ## When it is not reported
-    - Unless the script starts the processes itself or reads `LOCAL_RANK`. Otherwise it is unknown whether several processes
+    - If the script neither starts its processes itself nor reads `LOCAL_RANK`. It is then unknown whether several processes
       run on one machine, and the launcher of a cluster may give each of them its own GPU.
     - If anything sets the current GPU, or code that is not analyzed may do so.
     - If `CUDA_VISIBLE_DEVICES` is set.

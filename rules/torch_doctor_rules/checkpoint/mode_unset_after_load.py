@@ -38,8 +38,8 @@ class ModeUnsetAfterLoad(Rule):
     weights = copy.deepcopy(nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2)).state_dict())
     model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2))
     model.load_state_dict(weights)
-    row = torch.tensor([[0.3, 1.2, 0.7, 0.1]])
-    print(model(row).argmax(1).item())
+    sample = torch.tensor([[0.3, 1.2, 0.7, 0.1]])
+    print(model(sample).argmax(1).item())
     ```
 
     ## Use instead
@@ -53,9 +53,9 @@ class ModeUnsetAfterLoad(Rule):
     model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2))
     model.load_state_dict(weights)
     model.eval()
-    row = torch.tensor([[0.3, 1.2, 0.7, 0.1]])
+    sample = torch.tensor([[0.3, 1.2, 0.7, 0.1]])
     with torch.no_grad():
-        print(model(row).argmax(1).item())
+        print(model(sample).argmax(1).item())
     ```
 
     ## How the probe confirms it

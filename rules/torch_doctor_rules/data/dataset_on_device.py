@@ -30,7 +30,7 @@ class DatasetOnDevice(Rule):
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-    class Rows(Dataset):
+    class Samples(Dataset):
         def __len__(self):
             return 8
 
@@ -40,8 +40,8 @@ class DatasetOnDevice(Rule):
 
     model = torch.nn.Linear(4, 1).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for rows in DataLoader(Rows(), batch_size=4, shuffle=True, num_workers=2):
-        model(rows).square().mean().backward()
+    for batch in DataLoader(Samples(), batch_size=4, shuffle=True, num_workers=2):
+        model(batch).square().mean().backward()
         optimizer.step()
         optimizer.zero_grad()
     ```
@@ -54,7 +54,7 @@ class DatasetOnDevice(Rule):
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-    class Rows(Dataset):
+    class Samples(Dataset):
         def __len__(self):
             return 8
 
@@ -64,8 +64,8 @@ class DatasetOnDevice(Rule):
 
     model = torch.nn.Linear(4, 1).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for rows in DataLoader(Rows(), batch_size=4, shuffle=True, num_workers=2):
-        model(rows.to(device)).square().mean().backward()
+    for batch in DataLoader(Samples(), batch_size=4, shuffle=True, num_workers=2):
+        model(batch.to(device)).square().mean().backward()
         optimizer.step()
         optimizer.zero_grad()
     ```

@@ -30,9 +30,9 @@ class FittedBeforeSplit(Rule):
     from torch.utils.data import DataLoader, TensorDataset, random_split
 
     torch.manual_seed(0)
-    rows = 5 + 2 * torch.arange(96.0).view(24, 4).sin()
-    normalised = (rows - rows.mean(dim=0)) / rows.std(dim=0)
-    train_set, test_set = random_split(TensorDataset(normalised, rows.sum(dim=1)), [18, 6])
+    features = 5 + 2 * torch.arange(96.0).view(24, 4).sin()
+    normalized = (features - features.mean(dim=0)) / features.std(dim=0)
+    train_set, test_set = random_split(TensorDataset(normalized, features.sum(dim=1)), [18, 6])
     model = nn.Linear(4, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for x, y in DataLoader(train_set, batch_size=6, shuffle=True):
@@ -48,9 +48,9 @@ class FittedBeforeSplit(Rule):
     from torch.utils.data import DataLoader, TensorDataset, random_split
 
     torch.manual_seed(0)
-    rows = 5 + 2 * torch.arange(96.0).view(24, 4).sin()
-    train_set, test_set = random_split(TensorDataset(rows, rows.sum(dim=1)), [18, 6])
-    seen = rows[train_set.indices]
+    features = 5 + 2 * torch.arange(96.0).view(24, 4).sin()
+    train_set, test_set = random_split(TensorDataset(features, features.sum(dim=1)), [18, 6])
+    seen = features[train_set.indices]
     mean, std = seen.mean(dim=0), seen.std(dim=0)
     model = nn.Linear(4, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)

@@ -33,8 +33,8 @@ class TrainLoaderNotShuffled(Rule):
     from torch.utils.data import DataLoader, TensorDataset
 
     torch.manual_seed(0)
-    rows = torch.arange(96.0).view(96, 1) / 96
-    loader = DataLoader(TensorDataset(rows, rows.sin()), batch_size=16)
+    inputs = torch.arange(96.0).view(96, 1) / 96
+    loader = DataLoader(TensorDataset(inputs, inputs.sin()), batch_size=16)
     model = nn.Linear(1, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for epoch in range(2):
@@ -51,8 +51,8 @@ class TrainLoaderNotShuffled(Rule):
     from torch.utils.data import DataLoader, TensorDataset
 
     torch.manual_seed(0)
-    rows = torch.arange(96.0).view(96, 1) / 96
-    loader = DataLoader(TensorDataset(rows, rows.sin()), batch_size=16, shuffle=True)
+    inputs = torch.arange(96.0).view(96, 1) / 96
+    loader = DataLoader(TensorDataset(inputs, inputs.sin()), batch_size=16, shuffle=True)
     model = nn.Linear(1, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for epoch in range(2):

@@ -44,8 +44,8 @@ class TransformsDiffer(Rule):
     from torch.utils.data import DataLoader
     from torchvision import datasets, transforms
 
-    normalised = transforms.Compose([transforms.ToTensor(), transforms.Normalize((0.1307,), (0.3081,))])
-    train_set = datasets.MNIST("digits", train=True, transform=normalised)
+    normalized = transforms.Compose([transforms.ToTensor(), transforms.Normalize((0.1307,), (0.3081,))])
+    train_set = datasets.MNIST("digits", train=True, transform=normalized)
     test_set = datasets.MNIST("digits", train=False, transform=transforms.ToTensor())
     model = nn.Sequential(nn.Flatten(), nn.Linear(784, 10))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -68,9 +68,9 @@ class TransformsDiffer(Rule):
 
     if os.path.isdir("digits"):
         from torchvision import datasets, transforms
-        normalised = transforms.Compose([transforms.ToTensor(), transforms.Normalize((0.1307,), (0.3081,))])
-        train_set = datasets.MNIST("digits", train=True, transform=normalised)
-        test_set = datasets.MNIST("digits", train=False, transform=normalised)
+        normalized = transforms.Compose([transforms.ToTensor(), transforms.Normalize((0.1307,), (0.3081,))])
+        train_set = datasets.MNIST("digits", train=True, transform=normalized)
+        test_set = datasets.MNIST("digits", train=False, transform=normalized)
         model = nn.Sequential(nn.Flatten(), nn.Linear(784, 10))
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         for x, y in DataLoader(train_set, batch_size=64, shuffle=True):

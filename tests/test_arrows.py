@@ -241,6 +241,7 @@ COMMAND_LINE = [
     "printing",
     "probe_options",
     "progress",
+    "summary",
     "scan",
     "settings",
     "streams",

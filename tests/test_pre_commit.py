@@ -65,7 +65,7 @@ def test_the_hook_stops_a_commit_with_findings(tmp_path: Path, hook: tuple[Path,
     assert "- exit code: 1" in stopped.stdout
     assert "--> train.py:3:5" in stopped.stdout
     assert "--> train.ipynb:cell 1:3:5" in stopped.stdout
-    assert "in 2 files (3 files looked at)" in stopped.stdout
+    assert "in 2 of 3 files" in stopped.stdout
 
     (project / "train.py").write_text("import torch\n", encoding="utf-8")
     git(project, "rm", "--quiet", "--force", "train.ipynb")

@@ -74,10 +74,10 @@ def test_a_script_that_trains_out_of_sight_is_named_with_what_is_missing(
     write: Callable[..., Path], scanned: Callable[..., Report]
 ) -> None:
     write("train.py", INHERITED)
-    said = "no training loop was followed in train.py: `meter` comes from helpers, which cannot be found"
+    said = "unresolved training loop in train.py: `meter` comes from helpers, which cannot be found"
     assert scanned().warnings == [said]
     write("train.py", INHERITED.replace("        meter(loss)\n", ""))
-    said = "no training loop was followed in train.py: `Trainer` comes from engine.base, which cannot be found"
+    said = "unresolved training loop in train.py: `Trainer` comes from engine.base, which cannot be found"
     assert scanned().warnings == [said]
 
 
@@ -128,7 +128,7 @@ def test_what_could_not_be_followed_is_named(
     text: str, why: str, write: Callable[..., Path], scanned: Callable[..., Report]
 ) -> None:
     write("train.py", text)
-    assert scanned().warnings == [f"no training loop was followed in train.py: {why}"]
+    assert scanned().warnings == [f"unresolved training loop in train.py: {why}"]
 
 
 def test_a_loop_in_an_imported_file_is_named_with_that_file(
@@ -139,7 +139,7 @@ def test_a_loop_in_an_imported_file_is_named_with_that_file(
         "import torch\nfrom loaders import rows\n\ndef run(net):\n    for x in rows:\n        net.loss(x).backward()\n",
     )
     write("train.py", "import torch\nfrom loop import run\nfrom nets import Net\n\nrun(Net())\n")
-    said = "no training loop was followed in train.py: in loop.py, `rows` comes from loaders, which cannot be found"
+    said = "unresolved training loop in train.py: in loop.py, `rows` comes from loaders, which cannot be found"
     assert scanned().warnings == [said]
 
 
@@ -181,7 +181,7 @@ def test_the_last_line_says_of_how_many_scripts_nothing_was_followed(
 ) -> None:
     write("train.py", INHERITED)
     write("other.py", "import torch\n")
-    assert "No findings in 1 file, but its training loop was not followed.\n" in run("scan", "train.py").err
-    assert "No findings in 2 files, but no training loop was followed in 1 of them.\n" in run("scan").err
+    assert "No findings in 1 file (1 training loop unresolved). " in run("scan", "train.py").err
+    assert "No findings in 2 files (1 training loop unresolved). " in run("scan").err
     write("other.py", "import torch\nfrom torch.autograd import Variable\nx = Variable(torch.ones(2), volatile=True)\n")
-    assert " (2 files looked at, but no training loop was followed in 1 of them)." in run("scan").err
+    assert " in 1 of 2 files (1 training loop unresolved)." in run("scan").err

@@ -40,7 +40,7 @@ def test_what_was_there_before_is_run_and_not_reported(run: Run, write: Callable
     assert codes(run(*arguments, "--output-format", "json")) == [("new.py", "TDR101", "confirmed")]
     outcome = run(*arguments)
     assert "1 finding not reported: not since HEAD.\n" in outcome.err
-    assert "The probe: 1 confirmed." in outcome.err
+    assert " in 1 of 2 files: 1 confirmed." in outcome.err
 
 
 def test_what_only_a_run_shows_has_to_lie_on_a_changed_line(run: Run, write: Callable[..., Path]) -> None:

@@ -32,14 +32,14 @@ def test_findings_go_to_stdout_and_leave_with_one(run: Run, write: Callable[...,
         "train.py:2:1: TDR101 missing-zero-grad: `loss` goes backward",
         "train.py:3:1: TDR601 whole-model-saved: `optimizer` steps",
     ]
-    assert outcome.err == "Found 1 error, 1 warning in 1 file (1 file looked at).\nrun with --probe to confirm\n"
+    assert outcome.err == "Found 1 error and 1 warning in 1 file. Confirm with --probe.\n"
 
 
 def test_nothing_found_leaves_with_zero(run: Run, write: Callable[..., Path]) -> None:
     write("train.py", GOOD)
-    further = "to look further, run with --probe or use `torch-doctor checkup {}`\n"
-    assert run("scan") == (0, "", f"No findings in 1 file.\n{further.format('SCRIPT')}")
-    assert run("scan", "train.py").err == f"No findings in 1 file.\n{further.format('train.py')}"
+    further = "Try --probe or `torch-doctor checkup {}`.\n"
+    assert run("scan") == (0, "", f"No findings in 1 file. {further.format('SCRIPT')}")
+    assert run("scan", "train.py").err == f"No findings in 1 file. {further.format('train.py')}"
     assert run("scan", "-q") == (0, "", "")
 
 

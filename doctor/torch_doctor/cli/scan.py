@@ -129,16 +129,16 @@ def _once(ctx: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> 
 
 
 def _hints(report: Report, options: scanning.Options, paths: tuple[str, ...], given: dict[str, Any]) -> Iterator[str]:
-    """What to do next: have a run confirm findings; where there are none, look further."""
+    """Yield what to do next: confirm findings by a run; where there are none, check further."""
     if report.findings or report.left_out or given["watch"]:
         witnesses = {rule.code: rule.witness for rule in options.rules}
         if options.probe is None and any("P" in witnesses.get(finding.code, "") for finding in report.findings):
-            yield "run with --probe to confirm"
+            yield "confirm with --probe"
         return
     script = paths[0] if len(paths) == 1 and paths[0].endswith((".py", ".ipynb")) else "SCRIPT"
-    yield f"to look further, {'run with --probe or ' * (options.probe is None)}use `torch-doctor checkup {script}`"
+    yield f"try {'--probe or ' * (options.probe is None)}`torch-doctor checkup {script}`"
     if report.notes and not given["verbose"]:
-        yield "-v says what was not looked at"
+        yield "-v lists what was skipped"
 
 
 def _fixes_stdin(wanted: Fixing | None, options: scanning.Options) -> bool:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from torch_doctor.cli.streams import wants_colours
+from torch_doctor.cli.summary import counted, summary
 from torch_doctor.report.paint import Paint
-from torch_doctor.rule import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from torch_doctor.cli.fixing import Fixing
     from torch_doctor.mending import Mended
@@ -42,55 +42,10 @@ def talk(report: Report, *, color: str, verbose: bool, quiet: bool, hints: Seque
         lines += [f"{paint('warning:', 'bold', 'yellow')} {warning}" for warning in report.warnings]
     lines += [f"{paint('error:', 'bold', 'red')} {error}" for error in report.errors]
     if not quiet and report.files and (report.findings or not report.errors):
-        lines.append(_summary(report, hints))
+        lines += [f"{paint('probe:', 'bold', 'magenta')} incomplete run: {why}" for why in report.unseen]
+        lines.append(summary(report, hints))
     for line in lines:
         click.echo(line, err=True, color=colours)
-
-
-def _summary(report: Report, hints: Sequence[str]) -> str:
-    looked = _count(report.files, "file")
-    missed = f", but no training loop was followed in {report.unfollowed} of them" if report.unfollowed else ""
-    if missed and report.files == 1:
-        missed = ", but its training loop was not followed"
-    next_step = "; ".join([*_of_fixes(report), *hints])
-    next_step = f"\n{next_step}" if next_step else ""
-    if report.unseen:
-        next_step += f"\nNot all was seen: {', '.join(report.unseen)}"
-    if not report.findings:
-        return f"No {'new ' * bool(report.left_out)}findings in {looked}{missed}.{next_step}"
-    levels = [
-        _count(count, word)
-        for level, word in ((Level.ERROR, "error"), (Level.WARNING, "warning"), (Level.ADVICE, "piece of advice"))
-        if (count := sum(finding.level is level for finding in report.findings))
-    ]
-    places = len({finding.site.path for finding in report.findings})
-    verdicts = [f"{count} {verdict.value}" for verdict in Verdict if (count := _given(report, verdict))]
-    said = f" The probe: {', '.join(verdicts)}." if verdicts else ""
-    return f"Found {', '.join(levels)} in {_count(places, 'file')} ({looked} looked at{missed}).{said}{next_step}"
-
-
-def _of_fixes(report: Report) -> Iterator[str]:
-    """Yield how many findings can be fixed, and by which options."""
-    safe = sum(finding.fix is not None and finding.fix.safe for finding in report.findings)
-    more = sum(finding.fix is not None and not finding.fix.safe for finding in report.findings)
-    if safe:
-        yield f"{safe} can be fixed with --fix"
-    if more:
-        yield (
-            f"{more}{' more' * bool(safe)} with --unsafe-fixes"
-            if safe
-            else f"{more} can be fixed with --fix --unsafe-fixes"
-        )
-
-
-def _given(report: Report, verdict: Verdict) -> int:
-    return sum(finding.verdict is verdict for finding in report.findings)
-
-
-def _count(number: int, noun: str) -> str:
-    if number == 1:
-        return f"1 {noun}"
-    return f"{number} {noun.replace('piece', 'pieces') if ' ' in noun else noun + 's'}"
 
 
 def tell_mended(mended: Mended, wanted: Fixing, *, errors: bool = True) -> None:
@@ -104,5 +59,5 @@ def tell_mended(mended: Mended, wanted: Fixing, *, errors: bool = True) -> None:
         click.echo(f"error: {error}", err=True)
     if mended.findings:
         done = "Would fix" if wanted.diff else "Fixed"
-        places = _count(len(mended.after), "file")
-        click.echo(f"{done} {_count(len(mended.findings), 'finding')} in {places}.", err=True)
+        places = counted(len(mended.after), "file")
+        click.echo(f"{done} {counted(len(mended.findings), 'finding')} in {places}.", err=True)

@@ -77,8 +77,8 @@ class Options(Struct, frozen=True, kw_only=True):
         )
 
 
-UNFOLLOWED = "no training loop was followed in "
-"""What a warning begins with that a script trains out of sight."""
+UNFOLLOWED = "unresolved training loop in "
+"""The start of a warning about a script whose training loop could not be analyzed."""
 
 
 class Told(Struct):

@@ -155,13 +155,13 @@ def _hear(scan: Scanning, outcome: Outcome, script: Path, part: Runnable, how: P
 
 
 def _unseen(name: str, outcome: Outcome, part: Runnable) -> list[str]:
-    """That a run was ended early, or came to no update although there is an optimizer."""
+    """Return whether a run was stopped early, or reached no optimizer step although there is an optimizer, in words."""
     if outcome.stopped:
         return [f"{name} was stopped before its end"]
     traces = part.traces if outcome.trace is None else (*part.traces, outcome.trace)
     if outcome.trace is not None and outcome.trace.of(EVENTS["Stepped"]):
         return []
-    return [f"{name} came to no update"] if any(trace.of(EVENTS["OptimizerBuilt"]) for trace in traces) else []
+    return [f"{name} reached no optimizer step"] if any(trace.of(EVENTS["OptimizerBuilt"]) for trace in traces) else []
 
 
 def _for_more_processes(options: Options, trace: Trace, judged: Sequence[Finding]) -> Iterator[str]:

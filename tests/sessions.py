@@ -1,13 +1,15 @@
-"""Console sessions on the pages of the site: `python -m tests.sessions` replaces their output by what is printed now."""
+"""Console sessions in the README and on the pages of the site: `python -m tests.sessions` renews their output."""
 
 from __future__ import annotations
 
 import contextlib
+import difflib
 import io
 import os
 import re
 import runpy
 import shlex
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -17,9 +19,12 @@ from torch_doctor import cli
 from torch_doctor.report.paint import Paint
 from torch_doctor.report.reported import Look
 
-PAGES = Path(__file__).parents[1] / "docs/pages"
+ROOT = Path(__file__).parents[1]
+PAGES = ROOT / "docs/pages"
 NAMES = ("get-started.md", "probe.md", "checkup.md")
 """The pages whose sessions are run."""
+OMISSION = "..."
+"""The line of a session for lines that a page leaves out."""
 WIDTH = 88
 """How wide the terminal of the sessions is: as wide as a page on a usual screen."""
 BLOCK = re.compile(r'^```(?P<language>\w+)(?: title="(?P<file>[^"]+)")?\n(?P<text>.*?)^```$', re.MULTILINE | re.DOTALL)
@@ -34,7 +39,8 @@ def replayed(page: str) -> str:
     """Return a page with the output of its sessions as it is now.
 
     The working directory gets the files that the page shows with a title. A line that differs only in times and in the
-    interpreter stays. Commands other than `torch-doctor` and `python` are not run.
+    interpreter stays, and a line `...` stands for any lines. Commands other than `torch-doctor`, `python` and `cp`, which
+    copies a file of this repository, are not run.
     """
 
     def block(found: re.Match[str]) -> str:
@@ -53,18 +59,37 @@ def session(text: str) -> str:
     """Return a command of a session with what it prints."""
     command, _, shown = text.partition("\n")
     program, *arguments = shlex.split(command.removeprefix("$ ")) or [""]
+    if command.startswith("$ cp "):
+        shutil.copy(ROOT / arguments[0], arguments[1])
     if not command.startswith("$ ") or program not in {"torch-doctor", "python"}:
         return text
-    output = io.StringIO()
+    output = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         if program == "python":
             runpy.run_path(arguments[0], run_name="__main__")
         else:
             with mock.patch("torch_doctor.cli.printing.look_of", return_value=Look(Paint(), WIDTH)):
                 cli.run(arguments)
+    output.flush()
+    printed = INTERPRETER.sub(lambda _: SHOWN, output.buffer.getvalue().decode().strip("\n"))
+    return "".join(f"{line}\n" for line in (command, *renewed(shown.strip("\n"), printed).splitlines()))
+
+
+def renewed(shown: str, printed: str) -> str:
+    """Return the text if it still is what was printed, else the printed lines that are nearest to its lines, else all of them."""
     before = {masked(line): line for line in shown.splitlines()}
-    printed = INTERPRETER.sub(lambda _: SHOWN, output.getvalue().strip("\n")).splitlines()
-    return "".join(f"{line}\n" for line in [command, *(before.get(masked(line), line) for line in printed)])
+    lines = [before.get(masked(line), line) for line in printed.splitlines()]
+    nearest = [
+        line if line == OMISSION else next(iter(difflib.get_close_matches(line, lines, 1, 0)), line)
+        for line in shown.splitlines()
+    ]
+    return next(text for text in (shown, "\n".join(nearest), "\n".join(lines)) if shows(text, printed))
+
+
+def shows(shown: str, printed: str) -> bool:
+    """Return whether a text is what was printed, but for times; a line `...` stands for any lines."""
+    lines = [".*" if line == OMISSION else re.escape(line) for line in masked(shown).splitlines()]
+    return re.fullmatch("\n".join(lines), masked(printed), re.DOTALL) is not None
 
 
 def masked(text: str) -> str:
@@ -73,7 +98,7 @@ def masked(text: str) -> str:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or NAMES:
+    for name in sys.argv[1:] or (*NAMES, "../../README.md"):
         path = PAGES / name
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)

@@ -1,4 +1,4 @@
-"""What holds for all rules: codes, pages with examples that work, fixtures enough, a README that is current."""
+"""What holds for all rules: codes, pages with examples that work, fixtures enough."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 
 from tests.marks import rules_for
 from tests.probe.farm import farm as farming
-from torch_doctor.report.rule_pages import markdown_table
 from torch_doctor.rule import Fix, all_rules
 from torch_doctor.scan import Options, scan
 
@@ -233,13 +232,6 @@ def test_a_rule_has_fixtures_that_are_wrong_and_near_misses(rule: Rule) -> None:
 )
 def test_what_can_be_mended_has_a_mended_fixture(rule: Rule) -> None:
     assert any(".fixed" in entry.name for entry in (ROOT / "fixtures" / rule.code).iterdir())
-
-
-def test_the_readmes_table_is_current() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.search(r"<!-- rules -->\n(.*?)<!-- /rules -->", readme, flags=re.DOTALL)
-    assert found, "README.md has no `<!-- rules -->` … `<!-- /rules -->`"
-    assert found[1].strip() == markdown_table(all_rules()).strip(), "run `torch-doctor rules --output-format markdown`"
 
 
 def examples(rule: Rule, section: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The pictures of the README show what a terminal shows."""
+"""The pictures of the README and of the site show what a terminal shows."""
 
 from __future__ import annotations
 
@@ -44,16 +44,14 @@ def test_no_line_of_a_picture_lies_outside_of_it(name: str) -> None:
         assert lowest + 10 < height
 
 
-@pytest.mark.parametrize("name", SCREENS)
-def test_the_readme_shows_a_picture_for_light_and_one_for_dark(name: str) -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    for theme in THEMES:
-        assert f"docs/screens/{name}-{theme}.svg" in text
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("name", [*(f"{name}-{{}}.svg" for name in SCREENS), "checkup-{}.png"])
+def test_each_picture_is_shown_by_the_readme_or_the_site(name: str, theme: str) -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs/pages").glob("*.md")]
+    assert any(f"screens/{name.format(theme)}" in page.read_text(encoding="utf-8") for page in pages)
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_the_readme_shows_a_checkup_for_light_and_dark(theme: str) -> None:
-    name = f"docs/screens/checkup-{theme}.png"
-    assert name in (ROOT / "README.md").read_text(encoding="utf-8")
-    content = (ROOT / name).read_bytes()
+def test_the_picture_of_a_checkup_has_the_size_that_is_drawn(theme: str) -> None:
+    content = (SCREENS_FOLDER / f"checkup-{theme}.png").read_bytes()
     assert struct.unpack(">8sI4sII", content[:24])[2:] == (b"IHDR", WIDTH, HEIGHT)

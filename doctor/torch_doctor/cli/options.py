@@ -110,7 +110,7 @@ _OPTIONS = (
     click.option("--exit-zero", is_flag=True, help="Exit with status 0 even if there are findings."),
     click.option("-v", "--verbose", is_flag=True, help="Also list skipped files and checks, and why."),
     click.option("-q", "--quiet", is_flag=True, help="Print only findings and errors."),
-    click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True, help="When to use colours."),
+    click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True, help="When to use colors."),
     click.option("--timings", is_flag=True, hidden=True),
 )
 

@@ -25,7 +25,7 @@ FORMATS = ("text", "json", *MARKDOWN)
 @click.argument("rule", metavar="CODE|NAME", type=Completed(rules), required=False)
 @click.option("--all", "everything", is_flag=True, help="Print the pages of all rules.")
 @click.option("--output-format", type=click.Choice(FORMATS), default="text", show_default=True, help="Output format.")
-@click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True, help="When to use colours.")
+@click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True, help="When to use colors.")
 def command(rule: str | None, everything: bool, output_format: str, color: str) -> None:  # noqa: FBT001 - click's
     """Explain a rule: why it matters, an example, and the fix."""
     if everything == (rule is not None):

@@ -16,7 +16,7 @@ FORMATS = ("text", "json", "markdown")
 
 @click.command("rules", context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--output-format", type=click.Choice(FORMATS), default="text", show_default=True, help="Output format.")
-@click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True, help="When to use colours.")
+@click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True, help="When to use colors.")
 def command(output_format: str, color: str) -> None:
     """List all rules."""
     rules = installed_rules()

@@ -25,7 +25,7 @@ from torch_doctor.report.trace_text import render, render_json
 @click.option(
     "--output-format", type=click.Choice(("text", "json")), default="text", show_default=True, help="Output format."
 )
-@click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True, help="When to use colours.")
+@click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True, help="When to use colors.")
 @probe_options
 @click.pass_context
 def command(ctx: click.Context, /, file: str, output_format: str, color: str, **given: Any) -> int:  # noqa: ANN401 - as click hands them over

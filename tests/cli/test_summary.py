@@ -77,7 +77,9 @@ def test_a_scan_without_findings_counts_files_and_unresolved_training_loops() ->
 def test_next_steps_are_left_out_where_the_line_would_be_longer_than_100_columns() -> None:
     groups = [found(level, 1000, safe=safe, files=1000) for level in Level for safe in (True, False)]
     said = line(*groups, files=12345)
-    assert said == "Found 2000 errors, 2000 warnings and 2000 pieces of advice in 1000 of 12345 files."
+    assert (
+        said == "Found 2000 errors, 2000 warnings and 2000 pieces of advice in 1000 of 12345 files. --fix fixes 3000."
+    )
     script = "experiments/" * 9 + "train.py"
     assert line(files=3, hints=[f"try `torch-doctor checkup {script}`", "-v lists what was skipped"]) == (
         "No findings in 3 files. -v lists what was skipped."

@@ -344,7 +344,7 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("torch raises an error at batch {}: {…}", several, never),
     ],
     "TDR505": [
-        Claim("logged with its graph in {} calls? of the run", some, never),
+        Claim("logged with its graph in {} calls?", some, never),
         Claim("logged {} times?, never with a graph", never, some),
     ],
     "TDR506": [Claim("{} graphs? alive after {} steps?{…}", several, never)],
@@ -436,7 +436,7 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("{} steps? taken, but nothing was seeded", some, never),
         Claim("`{…}` is called", never, always),
     ],
-    "TDR903": [Claim("on in {} of {} backward pass(?:es)?", some, none)],
+    "TDR903": [Claim("enabled in {} of {} backward pass(?:es)?", some, none)],
     "TDR905": [Claim("read {} times? in the executed steps", some, none)],
 }
 

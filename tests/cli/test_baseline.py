@@ -103,7 +103,7 @@ def test_entries_that_no_longer_occur_are_told_in_one_line_and_fail_nothing(run:
     assert outcome.status == 0
     assert outcome.err.splitlines() == [
         "1 finding not reported: in known.json.",
-        "warning: 1 finding in known.json no longer found (TDR111 in old.py): --write-baseline removes them",
+        "warning: 1 entry in known.json no longer matches a finding (TDR111 in old.py): --write-baseline removes it",
         "No new findings in 1 file.",
     ]
     assert run("scan", "--baseline", "known.json", "--write-baseline").status == 0
@@ -115,7 +115,7 @@ def test_entries_that_no_longer_occur_are_told_in_one_line_and_fail_nothing(run:
 def test_a_file_that_is_gone_leaves_entries_that_no_longer_occur(project: Path, run: Run, write: Write) -> None:
     (project / "old.py").unlink()
     write("new.py", "import torch\n")
-    assert "2 findings in known.json no longer found" in run("scan", "--baseline", "known.json").err
+    assert "2 entries in known.json no longer match a finding" in run("scan", "--baseline", "known.json").err
 
 
 @pytest.mark.usefixtures("baseline")
@@ -128,7 +128,7 @@ def test_what_a_scan_did_not_look_for_is_not_missed(run: Run, write: Write) -> N
 
 def test_writing_it_for_some_files_keeps_the_entries_of_the_others(baseline: Path, run: Run, write: Write) -> None:
     write("new.py", "import torch\nmodel = torch.nn.Linear(2, 2)\nmodel.eval\n")
-    run("scan", "--baseline", "known.json", "--write-baseline", "new.py")
+    run("scan", "--baseline", "known.json", "--write-baseline", "--accept-new", "new.py")
     assert [line.split('"')[3] for line in baseline.read_text(encoding="utf-8").splitlines()[3:6]] == [
         "new.py",
         "old.py",
@@ -229,24 +229,98 @@ def test_findings_that_a_fix_leaves_are_no_longer_in_the_baseline_when_it_is_wri
     assert "TDR111" not in baseline.read_text(encoding="utf-8")
 
 
+# --- new findings are accepted on purpose only ---
+
+NEW = OLD + "model.train\n"
+WRITE = ("scan", "--baseline", "known.json", "--write-baseline")
+
+
+def test_without_a_terminal_new_findings_are_reported_and_not_accepted(baseline: Path, run: Run, write: Write) -> None:
+    before = baseline.read_bytes()
+    write("old.py", NEW)
+    outcome = run(*WRITE, "--output-format", "json")
+    assert (outcome.status, places(outcome)) == (2, [("old.py", 17, "TDR111")])
+    said = "1 finding is not in known.json (TDR111 in old.py); fix it, or accept it with --accept-new"
+    assert f"error: {said}\n" in outcome.err
+    assert baseline.read_bytes() == before
+
+
+def test_new_findings_are_accepted_if_that_is_said(baseline: Path, run: Run, write: Write) -> None:
+    write(
+        "old.py",
+        NEW.replace("            loss.backward()", "            optimizer.zero_grad()\n            loss.backward()"),
+    )
+    outcome = run(*WRITE, "--accept-new")
+    assert outcome.status == 0
+    assert "Wrote 2 findings to known.json (1 new, 1 removed).\n" in outcome.err
+    assert '"line":"model.train"' in baseline.read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("baseline")
+def test_a_baseline_that_only_shrinks_is_written_without_a_question(run: Run, write: Write) -> None:
+    write("old.py", OLD.replace("model.eval\n", "model.eval()\n"))
+    outcome = run(*WRITE)
+    assert (outcome.status, "Wrote 1 finding to known.json (0 new, 1 removed).\n" in outcome.err) == (0, True)
+    assert "Wrote 1 finding to known.json.\n" in run(*WRITE).err
+
+
+@pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("n\n", 1), ("\n", 1)])
+def test_at_a_terminal_somebody_is_asked(
+    baseline: Path, run: Run, write: Write, monkeypatch: pytest.MonkeyPatch, answer: str, status: int
+) -> None:
+    before = baseline.read_text(encoding="utf-8")
+    write("old.py", NEW)
+    monkeypatch.setattr("torch_doctor.cli.narrowing.is_terminal", lambda _: True)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(answer))
+    outcome = run(*WRITE, "--output-format", "json")
+    assert (outcome.status, len(outcome.json)) == (status, status)
+    assert outcome.err.startswith(
+        "known.json: 1 new finding, 0 removed.\n  new: TDR111 in old.py: `model.train`\n"
+        "Add the new findings to the baseline? [y/N]: "
+    )
+    assert (baseline.read_text(encoding="utf-8") == before) is bool(status)
+
+
+# --- stale entries ---
+
+
+def test_stale_entries_are_listed_and_fail_where_the_baseline_is_strict(baseline: Path, run: Run, write: Write) -> None:
+    strict = ("scan", "--baseline", "known.json", "--baseline-strict", "-q")
+    assert run(*strict) == (0, "", "")
+    write("old.py", OLD.replace("model.eval\n", "model.eval()\n"))
+    said = (
+        "1 entry in known.json no longer matches a finding; --write-baseline removes it:\n"
+        "  TDR111 in old.py: `model.eval`\n"
+    )
+    assert run(*strict) == (1, "", said)
+    assert run(*strict, "--exit-zero").status == 0
+    write("new.py", "import torch\n")
+    assert run(*strict, "new.py") == (0, "", "")  # a scan of other files proves nothing
+    run("scan", "--baseline", str(baseline), "--write-baseline", "-q")
+    assert run(*strict) == (0, "", "")
+
+
 # --- what cannot be used ---
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "known.json is no baseline: Input data was truncated; write it anew with --write-baseline"),
-        (b"[]", "known.json is no baseline: Expected `object`, got `array`; write it anew with --write-baseline"),
+        (b"", "known.json is not a baseline: Input data was truncated; delete it and create one with --write-baseline"),
+        (
+            b"[]",
+            "known.json is not a baseline: Expected `object`, got `array`; delete it and create one with --write-baseline",
+        ),
         (
             b'{"version": 1, "findings": [{"path": "a.py"}]}',
-            "known.json is no baseline: Object missing required field `code` - at `$.findings[0]`; write it anew with",
+            "known.json is not a baseline: Object missing required field `code` - at `$.findings[0]`; delete it and create one",
         ),
         (
             b'{"version": 2, "findings": []}',
-            "known.json is a baseline of version 2, not 1: write it anew with --write-baseline",
+            "known.json has version 2 of the baseline format, not 1; delete it and create one with --write-baseline",
         ),
-        (b"\xff\xfe", "known.json is no baseline: "),
-        (b"[" * 100_000, "known.json is no baseline: "),
+        (b"\xff\xfe", "known.json is not a baseline: "),
+        (b"[" * 100_000, "known.json is not a baseline: "),
     ],
     ids=["empty", "a list", "an entry without its code", "another version", "no text", "too deep"],
 )
@@ -262,7 +336,7 @@ def test_a_file_that_is_no_baseline_is_an_error_in_one_line(project: Path, run: 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--baseline", "no.json"], "the baseline no.json does not exist: write it with --write-baseline"),
+        (["--baseline", "no.json"], "the baseline no.json does not exist: create it with --write-baseline"),
         (["--baseline", "."], "the baseline . cannot be read: Is a directory"),
         (
             ["--write-baseline"],
@@ -270,15 +344,28 @@ def test_a_file_that_is_no_baseline_is_an_error_in_one_line(project: Path, run: 
         ),
         (
             ["--baseline", "b.json", "--write-baseline", "--fix"],
-            "--write-baseline writes all findings: leave out --fix",
+            "--write-baseline needs all findings: remove --fix",
         ),
         (
             ["--baseline", "b.json", "--write-baseline", "--since", "HEAD"],
-            "--write-baseline writes all findings: leave out --since",
+            "--write-baseline needs all findings: remove --since",
         ),
         (
             ["--baseline", "b.json", "--write-baseline", "-"],
-            "--write-baseline writes findings in files, and stdin is none: name the file",
+            "--write-baseline does not work with stdin: name the file",
+        ),
+        (["--accept-new"], "--accept-new requires --write-baseline"),
+        (
+            ["--baseline-strict"],
+            "--baseline-strict needs a baseline: name it with --baseline, or as `baseline` in the configuration",
+        ),
+        (
+            ["--baseline", "b.json", "--baseline-strict", "--write-baseline"],
+            "--baseline-strict does not work with --write-baseline",
+        ),
+        (
+            ["--baseline", "b.json", "--baseline-strict", "--shard", "1/2"],
+            "--baseline-strict does not work with --shard",
         ),
         (["--baseline", "no/b.json", "--write-baseline"], "no/b.json cannot be written: No such file or directory"),
     ],

@@ -28,7 +28,7 @@ GROUPS = {
         "--watch",
         "--show-files",
     ),
-    "New findings": ("--since", "--baseline", "--write-baseline", "--named-only"),
+    "New findings": ("--since", "--baseline", "--write-baseline", "--accept-new", "--baseline-strict", "--named-only"),
     "Probe": (
         "--probe",
         "--device",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,12 +11,15 @@ from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
 from torch_doctor.cli.completing import Paths
+from torch_doctor.cli.streams import is_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections import Counter
+    from collections.abc import Callable, Mapping, Sequence
 
     from torch_doctor.config import LoadedConfig
     from torch_doctor.narrowing import Baseline, Since
+    from torch_doctor.narrowing.baseline import Entry
     from torch_doctor.rule import Finding, Rule
     from torch_doctor.scan import Options, Report
     from torch_doctor.scan.options import Narrowing
@@ -23,7 +27,9 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 NAMED = 3
-"""So many entries of a baseline are named that no longer occur."""
+"""The most entries of a baseline that one line names."""
+LISTED = 10
+"""The most new findings that are listed before they are accepted."""
 
 _OPTIONS = (
     click.option(
@@ -33,7 +39,17 @@ _OPTIONS = (
         "revision and HEAD.",
     ),
     click.option("--baseline", type=Paths(), metavar="FILE", help="Report only findings that are not in this file."),
-    click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline file."),
+    click.option(
+        "--write-baseline",
+        is_flag=True,
+        help="Create or update the baseline file. An update asks before it adds new findings; if nobody can answer, it fails.",
+    ),
+    click.option("--accept-new", is_flag=True, help="Let --write-baseline add new findings without asking."),
+    click.option(
+        "--baseline-strict",
+        is_flag=True,
+        help="Exit with status 1 if the baseline has entries that no longer match a finding, and list them.",
+    ),
     click.option(
         "--named-only",
         is_flag=True,
@@ -50,27 +66,28 @@ def narrowing_options(function: Function) -> Function:
 
 
 class Narrowed:
-    """What the options and the configuration leave out of the report, and what is said about that."""
+    """The baseline and the revision that leave findings out of a report."""
 
-    def __init__(self, since: str, baseline: Baseline | None, *, writes: bool) -> None:
-        self._since = since
+    def __init__(self, given: dict[str, Any], baseline: Baseline | None) -> None:
+        self._since: str = given["since"] or ""
         self._baseline = baseline
-        self._writes = writes
+        self._writes: bool = given["write_baseline"]
+        self._accepts: bool = given["accept_new"]
+        self._strict: bool = given["baseline_strict"]
+        self.stale = False
+        """Whether the baseline has stale entries, and `--baseline-strict` is given."""
 
     def finish(self, report: Report, options: Options, *, quiet: bool) -> None:
-        """Write the baseline if that is asked for, and say what is not reported.
+        """Write the baseline if that is asked for, and tell which findings are not reported.
 
         Raises:
             ClickException: the baseline cannot be written.
         """
         if self._baseline is not None and not (report.errors or report.interrupted):
-            if self._writes:
-                number = self._write(self._baseline, report, options)
-                if not quiet:
-                    click.echo(f"Wrote {_count(number, 'finding')} to {self._shown}.", err=True)
+            if self._writes and self._written(self._baseline, report, options, quiet=quiet):
                 return
-            if options.shard is None and not options.named_only:
-                report.warnings += _gone(self._baseline, report, options)
+            if not self._writes and options.shard is None and not options.named_only:
+                self._check(self._baseline, report, options)
         if report.left_out and not quiet:
             number = len(report.left_out)
             reasons = [f"in {self._shown}"] if self._baseline is not None else []
@@ -83,17 +100,57 @@ class Narrowed:
 
         return "" if self._baseline is None else display(self._baseline.path)
 
-    def _write(self, baseline: Baseline, report: Report, options: Options) -> int:
-        """Write the findings, which are reported no more; how many the file has then."""
+    def _written(self, baseline: Baseline, report: Report, options: Options, *, quiet: bool) -> bool:
+        """Write the baseline, whose findings are then not reported; False if new findings are not accepted."""
         from torch_doctor.cli.streams import write_file  # noqa: PLC0415 - as the option is rare
         from torch_doctor.rule import Verdict  # noqa: PLC0415
 
         kept = [finding for finding in report.findings if finding.verdict is not Verdict.REFUTED]
         written = baseline.written(baseline.counted(kept, report.sources), options.paths, _asked(options))
+        new, removed = written.entries - baseline.entries, baseline.entries - written.entries
+        exists = baseline.path.exists()
+        if exists and new and not self._accepts and not self._accepted(new, removed, report):
+            report.narrow([baseline])
+            return False
         write_file(Path(self._shown), written.text())
         report.findings[:] = [finding for finding in report.findings if finding not in kept]
         report.left_out += kept
-        return written.entries.total()
+        if not quiet:
+            changes = f" ({new.total()} new, {removed.total()} removed)" if exists and (new or removed) else ""
+            click.echo(f"Wrote {_count(written.entries.total(), 'finding')} to {self._shown}{changes}.", err=True)
+        return True
+
+    def _accepted(self, new: Counter[Entry], removed: Counter[Entry], report: Report) -> bool:
+        """Ask whether to add new findings to the baseline; without a terminal, that is an error of the report."""
+        if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+            one = new.total() == 1
+            what = f"{_count(new.total(), 'finding')} {'is' if one else 'are'} not in {self._shown} ({_named(new)})"
+            them = "it" if one else "them"
+            report.errors.append(f"{what}; fix {them}, or accept {them} with --accept-new")
+            return False
+        click.echo(f"{self._shown}: {_count(new.total(), 'new finding')}, {removed.total()} removed.", err=True)
+        for each in sorted(new)[:LISTED]:
+            click.echo(f"  new: {each.in_words()}", err=True)
+        if len(new) > LISTED:
+            click.echo(f"  and {len(new) - LISTED} more", err=True)
+        return click.confirm("Add the new findings to the baseline?", err=True)
+
+    def _check(self, baseline: Baseline, report: Report, options: Options) -> None:
+        """Report stale entries: one warning, or with `--baseline-strict` all of them."""
+        found = baseline.counted([*report.findings, *report.left_out], report.sources)
+        gone = baseline.gone(found, options.paths, _asked(options))
+        if not gone:
+            return
+        what = f"{_count(gone.total(), 'entry')} in {self._shown} no longer {'match' if gone.total() > 1 else 'matches'} a finding"
+        if not self._strict:
+            report.warnings.append(
+                f"{what} ({_named(gone)}): --write-baseline removes {'them' if gone.total() > 1 else 'it'}"
+            )
+            return
+        self.stale = True
+        click.echo(f"{what}; --write-baseline removes {'them' if gone.total() > 1 else 'it'}:", err=True)
+        for each in sorted(gone):
+            click.echo(f"  {each.in_words()}", err=True)
 
 
 def narrowing(given: dict[str, Any], options: Options, loaded: LoadedConfig) -> tuple[Options, Narrowed | None]:
@@ -104,6 +161,7 @@ def narrowing(given: dict[str, Any], options: Options, loaded: LoadedConfig) -> 
     """
     options = replace(options, named_only=given["named_only"])
     path = _path(given, loaded)
+    _check_baseline(given, path)
     if given["write_baseline"]:
         _check_writing(given, options, path)
     if path is None and given["since"] is None:
@@ -125,8 +183,7 @@ def narrowing(given: dict[str, Any], options: Options, loaded: LoadedConfig) -> 
             narrowing.append(_Asking(Since(options, given["since"], scanning.scan)))
         except GitError as error:
             raise click.UsageError(_of_git(error)) from None
-    narrowed = Narrowed(given["since"] or "", baseline, writes=given["write_baseline"])
-    return replace(options, narrowing=tuple(narrowing)), narrowed
+    return replace(options, narrowing=tuple(narrowing)), Narrowed(given, baseline)
 
 
 class _Asking:
@@ -156,6 +213,26 @@ def _path(given: dict[str, Any], loaded: LoadedConfig) -> Path | None:
     return loaded.saying("baseline").base / loaded.config.baseline if loaded.config.baseline else None
 
 
+def _check_baseline(given: dict[str, Any], path: Path | None) -> None:
+    """Make sure that the options of the baseline go together.
+
+    Raises:
+        UsageError: they do not.
+    """
+    if given["accept_new"] and not given["write_baseline"]:
+        message = "--accept-new requires --write-baseline"
+        raise click.UsageError(message)
+    if not given["baseline_strict"]:
+        return
+    if path is None:
+        message = "--baseline-strict needs a baseline: name it with --baseline, or as `baseline` in the configuration"
+        raise click.UsageError(message)
+    for name in ("write_baseline", "shard", "named_only"):
+        if given[name]:
+            message = f"--baseline-strict does not work with --{name.replace('_', '-')}"
+            raise click.UsageError(message)
+
+
 def _check_writing(given: dict[str, Any], options: Options, path: Path | None) -> None:
     if path is None:
         message = "--write-baseline needs a file: name it with --baseline, or as `baseline` in the configuration"
@@ -163,10 +240,10 @@ def _check_writing(given: dict[str, Any], options: Options, path: Path | None) -
     partial = ("since", "shard", "named_only", "fix", "diff", "fix_only")
     for name in partial:
         if given[name]:
-            message = f"--write-baseline writes all findings: leave out --{name.replace('_', '-')}"
+            message = f"--write-baseline needs all findings: remove --{name.replace('_', '-')}"
             raise click.UsageError(message)
     if options.overlay:
-        message = "--write-baseline writes findings in files, and stdin is none: name the file"
+        message = "--write-baseline does not work with stdin: name the file"
         raise click.UsageError(message)
 
 
@@ -175,18 +252,13 @@ def _asked(options: Options) -> list[Rule]:
     return [rule for rule in options.rules if options.probe is not None or "S" in rule.witness]
 
 
-def _gone(baseline: Baseline, report: Report, options: Options) -> Iterator[str]:
-    """What there is to say about entries that no longer occur."""
-    found = baseline.counted([*report.findings, *report.left_out], report.sources)
-    gone = baseline.gone(found, options.paths, _asked(options))
-    if not gone:
-        return
-    from torch_doctor.sources.discovery import display  # noqa: PLC0415 - as the option is rare
-
-    named = [f"{each.code} in {each.path}" for each in sorted(gone)]
-    listed = ", ".join(dict.fromkeys(named[:NAMED])) + ", ..." * (len(named) > NAMED)
-    yield f"{_count(gone.total(), 'finding')} in {display(baseline.path)} no longer found ({listed}): --write-baseline removes them"
+def _named(entries: Counter[Entry]) -> str:
+    """Return the first entries in one line."""
+    named = [f"{each.code} in {each.path}" for each in sorted(entries)]
+    return ", ".join(dict.fromkeys(named[:NAMED])) + ", ..." * (len(named) > NAMED)
 
 
 def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"

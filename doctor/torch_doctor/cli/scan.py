@@ -102,8 +102,9 @@ def _once(ctx: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> 
     if narrowed is not None:
         narrowed.finish(report, options, quiet=given["quiet"])
     instead = _instead(report, options, mended, wanted, given)
+    stale = narrowed is not None and narrowed.stale
     if instead is not None:
-        return instead
+        return instead or int(stale)
     report.warnings[:0] = loaded.warnings
     start = time.perf_counter()
     printing.last(report)
@@ -123,9 +124,9 @@ def _once(ctx: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> 
         for stage, seconds in report.seconds.items():
             click.echo(f"{stage:10} {seconds:8.3f} s", err=True)
     fails = bool(wanted and wanted.fails)
-    return _status(
-        report, mended, fails=fails, exit_zero=given["exit_zero"], least=fail_level(given["fail_level"], loaded)
-    )
+    least = fail_level(given["fail_level"], loaded)
+    status = _status(report, mended, fails=fails, exit_zero=given["exit_zero"], least=least)
+    return status or int(stale and not given["exit_zero"])
 
 
 def _hints(report: Report, options: scanning.Options, paths: tuple[str, ...], given: dict[str, Any]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A baseline: the findings that a project knows of, kept without line numbers so that they are found again when lines move."""
+"""A baseline: the known findings of a project, stored without line numbers so that they still match when lines move."""
 
 from __future__ import annotations
 
@@ -25,24 +25,27 @@ Sources: TypeAlias = "Mapping[str, SourceFile]"
 
 
 class BaselineError(Exception):
-    """The baseline cannot be used; the message is one line that names the file, and says why."""
+    """An unusable baseline; the message is one line that names the file and the reason."""
 
 
 class Entry(Struct, frozen=True, order=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Findings that a baseline does not tell apart.
-
-    `path` is that of the file from the baseline's folder, with slashes; `function` the qualified name of the function or
-    class around, "" at the top; `line` the text of the row, each run of white space as one space.
-    """
+    """What identifies a finding in a baseline. Findings with equal entries are counted."""
 
     path: str
+    """The file, relative to the baseline's folder, with slashes."""
     code: str
     function: str = ""
+    """The qualified name of the enclosing function or class; "" at module level."""
     line: str = ""
+    """The text of the line, with each run of white space as one space."""
+
+    def in_words(self) -> str:
+        """Return the entry as it is listed: the rule, the file and the line."""
+        return f"{self.code} in {self.path}{f': `{self.line}`' if self.line else ''}"
 
 
 class Counted(Entry, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An entry as it is stored, with how often it occurs."""
+    """An entry as stored, with the number of findings that it stands for."""
 
     count: int = 1
 
@@ -53,7 +56,7 @@ class _File(Struct, forbid_unknown_fields=True):
 
 
 class Baseline:
-    """Reports the findings that are not in the baseline; of equal ones, those beyond the number that is."""
+    """Known findings with their numbers, which filters a report: of equal findings, only those beyond that number are new."""
 
     def __init__(self, path: Path, entries: Mapping[Entry, int]) -> None:
         self.path = path
@@ -63,15 +66,15 @@ class Baseline:
 
     @classmethod
     def read(cls, path: Path) -> Baseline:
-        """The baseline in a file.
+        """Return the baseline in a file.
 
         Raises:
-            BaselineError: it cannot be read, or is none.
+            BaselineError: the file cannot be read, or is not a baseline.
         """
         try:
             raw = path.read_bytes()
         except FileNotFoundError:
-            message = f"the baseline {display(path)} does not exist: write it with --write-baseline"
+            message = f"the baseline {display(path)} does not exist: create it with --write-baseline"
             raise BaselineError(message) from None
         except OSError as error:
             message = f"the baseline {display(path)} cannot be read: {error.strerror}"
@@ -79,10 +82,13 @@ class Baseline:
         try:
             file = msgspec.json.decode(raw, type=_File)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            message = f"{display(path)} is no baseline: {error}; write it anew with --write-baseline"
+            message = f"{display(path)} is not a baseline: {error}; delete it and create one with --write-baseline"
             raise BaselineError(message) from None
         if file.version != VERSION:
-            message = f"{display(path)} is a baseline of version {file.version}, not {VERSION}: write it anew with --write-baseline"
+            message = (
+                f"{display(path)} has version {file.version} of the baseline format, not {VERSION}; delete it and create one "
+                "with --write-baseline"
+            )
             raise BaselineError(message)
         entries: Counter[Entry] = Counter()
         for each in file.findings:
@@ -90,7 +96,7 @@ class Baseline:
         return cls(path, entries)
 
     def reported(self, findings: Sequence[Finding], sources: Sources) -> list[tuple[Finding, bool]]:
-        """The findings, each with whether it is reported; one that stands for several may be taken apart."""
+        """Return the findings, each with whether it is reported; a finding that stands for several may be split."""
         left = Counter(self.entries)
         told: list[tuple[Finding, bool]] = []
         for finding in findings:
@@ -107,7 +113,7 @@ class Baseline:
         return told
 
     def entry(self, finding: Finding, sources: Sources) -> Entry:
-        """What stands for a finding."""
+        """Return the entry of a finding."""
         source = sources.get(finding.site.path)
         if source is None:
             return Entry(self._name(Path.cwd() / finding.site.path), finding.code)
@@ -119,11 +125,11 @@ class Baseline:
         return Entry(self._name(source.path), finding.code, known[1].around(row), _text(" ".join(line.split())))
 
     def counted(self, findings: Iterable[Finding], sources: Sources) -> Counter[Entry]:
-        """What stands for findings, and for all that they stand for."""
+        """Return the entries of findings with their numbers; a finding that stands for several has one for each."""
         return Counter(self.entry(member, sources) for each in findings for member in each.members or (each,))
 
     def gone(self, found: Counter[Entry], paths: Sequence[Path], rules: Iterable[Rule]) -> Counter[Entry]:
-        """The entries that a scan of these paths with these rules would have found again, and has not."""
+        """Return the stale entries: those that a scan of these paths with these rules covers, but did not find."""
         codes = {rule.code for rule in rules}
         missing = self.entries - found
         return Counter(
@@ -131,14 +137,14 @@ class Baseline:
         )
 
     def written(self, found: Counter[Entry], paths: Sequence[Path], rules: Iterable[Rule]) -> Baseline:
-        """The baseline with what a scan has found; what it did not look for stays, if its file is still there."""
+        """Return the baseline after a scan: entries that the scan did not cover stay if their file exists."""
         gone = self.gone(found, paths, rules)
         kept = (self.entries - gone) | found
         there = {entry: count for entry, count in kept.items() if entry in found or self._path(entry).is_file()}
         return Baseline(self.path, there)
 
     def text(self) -> str:
-        """What is stored: JSON with a line for each entry, in order, so that versions of it can be compared and merged."""
+        """Return the content of the file: JSON with one line for each entry, sorted, which git can compare and merge."""
         stored = (
             Counted(entry.path, entry.code, entry.function, entry.line, count)
             for entry, count in sorted(self.entries.items())
@@ -162,5 +168,5 @@ class Baseline:
 
 
 def _text(text: str) -> str:
-    """What can be written as UTF-8: names of files, and notebooks, may hold halves of characters."""
+    """Return a text that can be written as UTF-8: names of files and notebooks may contain lone surrogates."""
     return text.encode("utf-8", "replace").decode()

@@ -70,7 +70,7 @@ def index(rules: Sequence[Rule]) -> str:
         "|---|---|",
         *(f"| {badge(name_of(level))} | {meaning.partition(': ')[2]} |" for level, meaning in LEVELS.items()),
         *(f"| {badge(text)} | {meaning} |" for text, meaning in FIXES.values()),
-        *(f"| {witness_badges(witness)} | {meaning} |" for witness, meaning in WITNESSES.items()),
+        *(f"| {witness_badges(witness)} | {meaning.partition(': ')[2]} |" for witness, meaning in WITNESSES.items()),
     ]
     for digit, title in FAMILIES.items():
         lines += [f"\n## {title}\n", "| Rule | What goes wrong |", "|---|---|"]

@@ -16,8 +16,8 @@ def test_a_page_begins_with_what_the_rule_is(rules: tuple[Rule, ...]) -> None:
     assert page(rules[1]).startswith(
         "# missing-zero-grad (TDR101)\n\n"
         "Level: error: training or evaluation is wrong  \n"
-        "Witness: the source suspects it, a smoke step confirms or refutes it  \n"
-        "Fix: unsafe; the rule does not say which figures it may change\n\n"
+        "Witness: static and runtime: found in the source code, confirmed or refuted with `--probe`  \n"
+        "Fix: unsafe; may change any figure\n\n"
         "Stand-in that dislikes every `backward()`.\n\n"
         "## Why is this bad?\n"
     )

@@ -1,4 +1,4 @@
-"""What is known of rules: the page of one, and tables of all."""
+"""Rules as text: the page of one rule, and tables of all."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 LEVELS = {
     Level.ERROR: "error: training or evaluation is wrong",
-    Level.WARNING: "warning: slow, fragile or unsafe, the numbers are right",
+    Level.WARNING: "warning: slow, fragile or unsafe, but the numbers are right",
     Level.ADVICE: "advice: off by default",
 }
 WITNESSES = {
-    "S": "the source alone shows it",
-    "P": "a smoke step of the script shows it",
-    "SP": "the source suspects it, a smoke step confirms or refutes it",
+    "S": "static: found in the source code",
+    "P": "runtime: found by running the script with `--probe`",
+    "SP": "static and runtime: found in the source code, confirmed or refuted with `--probe`",
 }
 LEAST_SUMMARY = 30
 
@@ -40,7 +40,7 @@ def fix_words(rule: Rule) -> str:
     if rule.fix is Fix.NONE:
         return ""
     if rule.fix_changes == frozenset(Figure):
-        return f"{rule.fix.value}; the rule does not say which figures it may change"
+        return f"{rule.fix.value}; may change any figure"
     changes = [each.value for each in Figure if each in rule.fix_changes]
     if not changes:
         return f"{rule.fix.value}; no figure that the script reports changes"

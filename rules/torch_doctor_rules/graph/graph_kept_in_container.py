@@ -66,8 +66,8 @@ class GraphKeptInContainer(Rule):
     ```
 
     ## How the probe confirms it
-    The probe puts a sentinel into the graph of an early value. With the bug, it is still alive several steps later;
-    after `.item()` or `.detach()` it is freed.
+    The probe puts a sentinel into the graph of an early value. If the sentinel is still alive several steps later, the
+    finding is confirmed. `.item()` and `.detach()` would have freed it.
 
     ## When it is not reported
     - The collected values are used in a backward pass (returns of an episode, losses of a window).

@@ -67,8 +67,8 @@ class LossAccumulatedWithGraph(Rule):
     ```
 
     ## How the probe confirms it
-    The probe puts a sentinel into the graph of an early loss. With the bug, it is still alive several steps later;
-    after `.item()` or `.detach()` it is freed.
+    The probe puts a sentinel into the graph of an early loss. If the sentinel is still alive several steps later, the
+    finding is confirmed. `.item()` and `.detach()` would have freed it.
 
     ## When it is not reported
     - `backward()` is called on the sum itself.

@@ -78,7 +78,7 @@ class AccumulationTailDropped(Rule):
     - The batches come from several loaders at once, or from loops nested in the batch loop.
 
     A loader that an unknown caller passes in may have any length, so its loop is reported unless the loop may end
-    early. `drop_last=True` is no excuse: it drops the samples that do not fill a batch, not the batches that do not
+    early. `drop_last=True` does not help: it drops the samples that do not fill a batch, not the batches that do not
     fill a window.
 
     ## References

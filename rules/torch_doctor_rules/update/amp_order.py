@@ -99,7 +99,7 @@ class AmpOrder(Rule):
     should. A missing `update()` shows when torch refuses the next step. Calls in the right order refute the finding.
 
     ## When it is not reported
-    - The scaler is disabled, or an undecided branch may be the one without a scaler.
+    - The scaler is disabled, or a branch with an unknown condition may be the one without a scaler.
     - A framework unscales before it clips, or runs the backward pass itself.
     - The gradients are changed by hand, the scaler is passed to unresolved code, or something else cannot be resolved.
     - The step and the backward pass concern different parameters, or different iterations of a loop.

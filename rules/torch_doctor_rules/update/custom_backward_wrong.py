@@ -71,7 +71,7 @@ class CustomBackwardWrong(Rule):
     ## How the probe confirms it
     The probe calls the function with float64 copies of the script's inputs, and compares the gradients of `backward`
     with finite differences of `forward`. It does so separately for eight parts of the values, of which at least seven
-    must disagree. torch itself counts the gradients.
+    must disagree. torch itself checks the number of gradients.
 
     ## When it is not reported
     - `backward` is intentionally not the derivative: `forward` passes its input on (gradient reversal, scaling and

@@ -22,10 +22,10 @@ class LossCutFromGraph(Rule):
 
     ## Why is this bad?
     `torch.tensor(loss.item(), requires_grad=True)` is a new tensor without any connection to the model: `backward()`
-    gives it a gradient, but no parameter. The same holds for a loss computed from predicted labels, NumPy arrays or
-    detached outputs. Without `requires_grad=True`, torch raises an error; with it, the error is silenced and nothing
-    is learned. A parameter that enters the loss as a number, as in `scale = self.log_scale.item()`, keeps its value,
-    whatever else learns.
+    gives a gradient to this tensor alone and to no parameter. The same holds for a loss computed from predicted
+    labels, NumPy arrays or detached outputs. Without `requires_grad=True`, torch raises an error; with it, the error
+    is silenced and nothing is learned. A parameter that enters the loss as a number, as in
+    `scale = self.log_scale.item()`, keeps its value, whatever else learns.
 
     ## Example
     ```python
@@ -61,9 +61,8 @@ class LossCutFromGraph(Rule):
     ```
 
     ## How the probe confirms it
-    The loss that `backward()` is called on is a tensor without a history, and no backward pass uses the model's
-    output; or `backward()` raises an error because the loss has no graph. For a parameter, no backward pass gave it a
-    gradient.
+    The loss has no history when `backward()` is called, and no backward pass uses the model's output; or `backward()`
+    raises an error because the loss has no graph. For a parameter, no backward pass gave it a gradient.
 
     ## When it is not reported
     - Another forward pass is still behind the loss (detached advantages, targets and discriminator inputs).

@@ -82,8 +82,8 @@ class NonFiniteValue(Rule):
     ## How the probe confirms it
     The probe checks batches, outputs, losses, gradients and parameters until one is not finite. If the output of a
     model is not finite but its input is, the probe runs a copy of the model again, operation by operation, and reports
-    the line of the first such result. If only the gradients are not finite, it uses the nodes of the copy's graph to
-    find the operation whose derivative is not.
+    the line of the first operation whose result is not finite. If only the gradients are not finite, it uses the nodes
+    of the copy's graph to find the operation whose derivative is not.
 
     ## When it is not reported
     - Infinities serve as a mask (`masked_fill` before a softmax), and the model's output is finite.

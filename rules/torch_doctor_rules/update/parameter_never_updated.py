@@ -31,9 +31,9 @@ class ParameterNeverUpdated(Rule):
     """An optimizer steps, but its parameters never change.
 
     ## Why is this bad?
-    Nothing is learned. Usually the optimizer holds the parameters of another model than the one that trains: the model
-    was created again, copied or loaded after the optimizer. Or all parameters are frozen, or the learning rate is
-    zero, or so small that low precision rounds every update away.
+    Nothing is learned. Usually the optimizer holds the parameters of another model than the one that is trained: the
+    model was created again, copied or loaded after the optimizer. Or all parameters are frozen, or the learning rate
+    is zero, or so small that low precision rounds every update away.
 
     ## Example
     ```python

@@ -72,7 +72,7 @@ class SchedulerBeforeOptimizer(Rule):
 
     ## When it is not reported
     - The call passes an epoch or a metric, or the scheduler is `ReduceLROnPlateau`.
-    - The scheduler is created anew in each pass and receives the current position of training.
+    - The scheduler is created again in each pass and receives the current position of training.
     - The call is behind a condition that the optimizer's step does not share. (`if epoch > 0: scheduler.step()` at the
       start of an epoch is correct.)
     - The loop has no optimizer step: it replays or plots a schedule.

@@ -28,8 +28,8 @@ class SchedulerInterval(Rule):
     ## Why is this bad?
     A scheduler counts its `step()` calls and does not know what they stand for. A cosine schedule with `T_max=epochs`
     that steps every batch falls and rises again before the first epoch is over, and oscillates for the rest of
-    training. `StepLR(optimizer, 10)` divides the learning rate by ten until nothing is left of it. A cycle of `epochs
-    * len(loader)` batches that steps once per epoch never leaves its warm-up.
+    training. `StepLR(optimizer, 10)` divides the learning rate by ten until nothing is left of it. A cycle of
+    `epochs * len(loader)` batches that steps once per epoch never leaves its warm-up.
 
     ## Example
     ```python
@@ -78,12 +78,12 @@ class SchedulerInterval(Rule):
     ## How the probe confirms it
     The scheduler steps with every update, and the schedule is over before the first epoch is; or it steps once per
     epoch, and the length of the schedule is a multiple of the batches per epoch. For `ReduceLROnPlateau`, successive
-    batches pass it the same score. An epoch of one batch, a score that changes, or once per epoch any other length
-    refutes the finding.
+    batches pass it the same score. The finding is refuted by an epoch of one batch, by a score that changes, or, for a
+    scheduler that steps once per epoch, by any other length.
 
     ## When it is not reported
-    - The numbers do not show what is counted: a bare `T_max=100`, an `ExponentialLR`, a `LambdaLR`, `StepLR(optimizer,
-      3000)` in the batch loop, or steps that are far apart within a long loop or a small epoch.
+    - The numbers do not show what is counted: a bare `T_max=100`, an `ExponentialLR`, a `LambdaLR`,
+      `StepLR(optimizer, 3000)` in the batch loop, or steps that are far apart within a long loop or a small epoch.
     - The call passes an epoch (`step(epoch + i / len(loader))`), or is behind a condition on the batch number or a
       setting.
     - The scheduler steps in several places, or correctly in one of them.

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from torch_doctor.trace import claims
+from torch_doctor_rules.judging.evidence import number
 from torch_doctor_rules.judging.loss_inputs import (
     BCE,
     CROSS_ENTROPY,
@@ -63,18 +65,28 @@ OUT_OF_RANGE = Misfit(
     "`{loss}` gets a label outside of its classes: it raises an error",
     "number the classes from 0, and give the model one output for each class",
 )
+SEVERAL = Misfit(
+    "the targets of `{loss}` mark several classes of a sample, which cross-entropy makes compete",
+    "use `nn.BCEWithLogitsLoss`, which decides each class by itself",
+)
 
 
 def misfit(trace: Trace, loss: LossCalled) -> Misfit | None:
-    """Why the loss refuses its targets; None where it takes them, or nobody knows."""
+    """Why the loss refuses its targets, or takes them for something else; None where they fit, or nobody knows."""
     if swapped(trace, loss) or one_class(loss):
         return None
     if loss.raised.startswith("IndexError: Target"):
-        made_up = trace.run is not None and trace.run.voids("values") is not None  # so are the labels
-        return None if made_up else OUT_OF_RANGE
+        return None if _are_synthetic(trace) else OUT_OF_RANGE
+    if loss.loss in CROSS_ENTROPY and number(trace, claims.SEVERAL_CLASSES, loss):
+        return None if _are_synthetic(trace) else SEVERAL
     if loss.loss in FLOATING:
         return INTEGERS if are_integers(loss.target) and _scores(loss.input) else None
     return _of_indices(loss) if loss.loss in INDEXED else None
+
+
+def _are_synthetic(trace: Trace) -> bool:
+    """Whether the probe made the labels."""
+    return trace.run is not None and trace.run.voids("values") is not None
 
 
 def _of_indices(loss: LossCalled) -> Misfit | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule
-from torch_doctor.trace import LossCalled, Trace
+from torch_doctor.trace import LossCalled, Trace, claims
 from torch_doctor_rules.judging.causes import one_loss
-from torch_doctor_rules.judging.evidence import at, fact
+from torch_doctor_rules.judging.evidence import at, count, fact, numbers
 from torch_doctor_rules.judging.loss_shapes import shown
 from torch_doctor_rules.judging.sites import first_per_site
-from torch_doctor_rules.judging.target_forms import misfit
+from torch_doctor_rules.judging.target_forms import SEVERAL, misfit
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class TargetDtype(Rule):
     def _found(self, trace: Trace) -> Iterator[Finding]:
         for loss in trace.of(LossCalled):
             wrong = misfit(trace, loss)
-            if wrong is not None and (loss.raised or not (trace.observed or trace.asked(loss))):
+            if wrong is not None and (wrong is SEVERAL or loss.raised or not (trace.observed or trace.asked(loss))):
                 cause = one_loss(trace, loss)
                 yield self.finding(
                     loss.site,
@@ -110,6 +110,12 @@ class TargetDtype(Rule):
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What torch said, and what it was given."""
         losses = at(trace, finding.site, LossCalled)
+        for loss, several in numbers(trace, claims.SEVERAL_CLASSES, *losses):
+            if several:
+                yield fact(
+                    f"{count(int(several), 'sample')} of a batch have several classes", int(several), "samples", loss
+                )
+                return
         for loss in [each for each in losses if each.raised][:1] or losses[:1]:
             text = f"the loss is given {loss.target.dtype} targets {shown(loss.target)} for {shown(loss.input)}"
             yield fact(text, loss.target.dtype, "", loss)

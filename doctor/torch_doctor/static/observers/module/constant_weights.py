@@ -41,11 +41,15 @@ _EVEN = _THROUGH_ZERO - {"dropout"} | frozenset(words("sigmoid softplus hardsigm
 
 
 class Constant:
-    """All weights of a layer were set to one number (None: not known which) at a place."""
+    """All weights of a layer were set to one number (None: not known which) at a place.
 
-    def __init__(self, site: Site, value: float | None) -> None:
+    `whole`: so was its bias, in the same statement and at last.
+    """
+
+    def __init__(self, site: Site, value: float | None, *, whole: bool = False) -> None:
         self.site = site
         self.value = value
+        self.whole = whole
 
 
 class Units(NamedTuple):
@@ -104,25 +108,28 @@ class ConstantLayers(Observer):
             self._touch(given)
             of = constants.parameter_of(given)
             given = of if of is not None else given
-        if not isinstance(given, (Params, ParameterValue)) or (isinstance(given, Params) and given.bias):
+        if not isinstance(given, (Params, ParameterValue)):
             return
         while isinstance(shown, p.Attribute) and shown.name == "data":
             shown = shown.value
-        of_layers = (
-            not isinstance(shown, p.Attribute) or shown.name == "weight"
-        )  # else of a bias, which may be constant
+        part = shown.name if isinstance(shown, p.Attribute) else ""
+        of_layers = part in ("", "weight") and not (isinstance(given, Params) and given.bias)
         number = constants.FILLED.get(how)
         if how == "__set__":
             number = constants.constant(value, self._is_touched)
         elif number is None and isinstance(value, Const):
             number = constants.as_float(value.value)
         fills = how in _CONSTANTS or (how == "__set__" and number is not None)
-        made = Constant(run.site(node), number) if fills else None
+        made = Constant(run.site(node), number, whole=not part) if fills else None
         self._any = self._any or made is not None
         for each in given.modules if isinstance(given, Params) else (given.id,):
             thing = run.objects.get(each)
-            if self._any and (isinstance(thing, ParameterValue) or (isinstance(thing, Module) and of_layers)):
+            if not self._any or not isinstance(thing, (ParameterValue, Module)):
+                continue
+            if of_layers or isinstance(thing, ParameterValue):
                 run.heap.set(thing.facts, Fact.CONSTANT, made)
+            elif isinstance(before := thing.fact(Fact.CONSTANT), Constant):  # its bias is another from here on
+                run.heap.set(thing.facts, Fact.CONSTANT, Constant(before.site, before.value))
 
     def _touch(self, value: Value) -> None:
         if isinstance(value, Tensor) and isinstance(value.meta, Making):
@@ -151,7 +158,8 @@ class ConstantLayers(Observer):
             return
         if isinstance(constant, Constant):
             self._meets(run, before, module)
-            self._units[id(output)] = (output, Units(module, constant, alike=True, zero=False))
+            zero = constant.whole and constant.value == 0
+            self._units[id(output)] = (output, Units(module, constant, alike=True, zero=zero))
 
     def made(self, run: Run, name: str, call: Call, result: Value) -> None:
         """A function of torch was called: it multiplies with weights, or what it gets was computed with them."""

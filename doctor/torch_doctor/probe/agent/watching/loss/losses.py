@@ -44,6 +44,7 @@ TARGETS = {"cosine_embedding_loss": 2, "margin_ranking_loss": 2, "linear_cross_e
 """The position of the target, where it is not 1."""
 DISTANCES = frozenset(("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"))
 LARGEST = 4096  # numbers of a target that are looked at
+MOST_NUMBERS = 4_000_000  # of a target whose samples are looked at
 WITHOUT_TARGET = frozenset({"triplet_margin_loss", "triplet_margin_with_distance_loss"})
 
 
@@ -133,7 +134,9 @@ class Watcher:
             raised=raised.partition("\n")[0],
             reduction=_reduction(arguments, keywords),
         )
-        self._measure(name, given[0] if given else None, event, site)
+        self._measure(name, scores, event, site)
+        if name == "cross_entropy" and all(isinstance(each, self._watch.torch.Tensor) for each in (scores, target)):
+            self._several(scores, target, event, site)
         if name in DISTANCES:
             self._whole(scores, target, event, site)
         if raised:
@@ -155,6 +158,20 @@ class Watcher:
                 recorder.measured(claims.LARGEST_WHOLE_TARGET, float(few.max()), site=site, about=[event])
             else:
                 recorder.measured(claims.TARGETS_NO_LABELS, int((~whole | (few < 0)).sum()), site=site, about=[event])
+
+    def _several(self, scores: Any, target: Any, event: int, site: int) -> None:
+        """How many samples have several classes: their target is 1 for each, and 0 for the others.
+
+        Pairs of a batch with itself (`[B, B]`) are compared like that on purpose.
+        """
+        if target.shape != scores.shape or not target.is_floating_point() or target.requires_grad or target.dim() < 2:  # noqa: PLR2004
+            return
+        if target.shape == (len(target), len(target)) or target.numel() > MOST_NUMBERS:
+            return
+        with self._watch.torch.no_grad():
+            if bool(((target == 0) | (target == 1)).all()):
+                several = int((target.sum(1) > 1).sum())
+                self._recorder.measured(claims.SEVERAL_CLASSES, several, "samples", site=site, about=[event])
 
     def _measure(self, name: str, given: Any, event: int, site: int) -> None:
         """Between what the input of a loss lies that takes only some numbers, for the first calls at a place."""

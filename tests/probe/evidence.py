@@ -210,7 +210,10 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("the targets are whole numbers up to {}", always, always),
     ],
     "TDR207": [
-        Claim("{} samples? of a batch have several classes", some, never),Claim("the loss is given {…} targets {…} for {…}", always, always), *RAISED],
+        Claim("{} samples? of a batch have several classes", some, never),
+        Claim("the loss is given {…} targets {…} for {…}", always, always),
+        *RAISED,
+    ],
     "TDR208": [Claim("{} of {} losses got data first", some, none), *RAISED],
     "TDR209": [Claim("its constructor gets {} tensors? in the place of settings", some, always)],
     "TDR210": [Claim("the smallest value that the logarithm got is {}", always, always)],

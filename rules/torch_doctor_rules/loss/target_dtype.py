@@ -25,7 +25,8 @@ class TargetDtype(Rule):
     some machines, is refused); cross-entropy takes floating probabilities of the scores' shape as well. A binary loss
     takes floats. Anything else raises an error that names dtypes and no remedy,
     at the first batch at best; a label out of range raises it in the middle of an epoch, or on a GPU as an assertion
-    that kills the process.
+    that kills the process. Rows that are 1 for several classes raise no error: cross-entropy takes a row as one distribution,
+    so that a score that rises for one class has to fall for the others.
 
     ## Example
     ```python

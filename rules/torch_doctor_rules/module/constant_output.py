@@ -69,7 +69,8 @@ class ConstantOutput(Rule):
     ```
 
     ## How the probe confirms it
-    After two updates it compares the rows of every answer whose inputs differ: all are the same, up to rounding.
+    After two updates the probe compares the outputs for all samples of a batch whose inputs differ: all are the same, up to
+    rounding. Where dropout changes the outputs of training, those of evaluation decide.
 
     ## When it is not reported
     Before the second update (a head that begins at zero answers alike at first), for answers of one row, for inputs that

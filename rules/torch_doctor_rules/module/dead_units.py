@@ -56,11 +56,12 @@ class DeadUnits(Rule):
     ```
 
     ## How the probe confirms it
-    It counts, for every `nn.ReLU` that runs in training, the units that were not zero in any row of any batch.
+    For each ReLU that runs in training, as a module or as a function after a layer, the probe counts the units that were
+    zero in every sample of every batch.
 
     ## When it is not reported
-    For fewer than 8 units, 32 rows or 3 batches, for functional activations, where data or weights are made up, and where
-    another finding explains it.
+    For fewer than 8 units, 32 samples or 3 batches, for a function that is no activation of a layer (a penalty, a
+    threshold), where data or weights are synthetic, and where another finding explains it.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.ReLU.html

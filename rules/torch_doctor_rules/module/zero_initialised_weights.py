@@ -70,7 +70,8 @@ class ZeroInitialisedWeights(Rule):
     For biases, norms and embeddings, for layers of one unit and frozen ones, and where only one of two layers in a row is
     constant: last layers, residual branches, LoRA and zero convolutions that start at zero come apart with the first update.
     In a row are linear and convolutional layers, and products with parameters, with nothing but functions, norms and layers
-    without weights between them; dropout tells units apart. Also for a parameter at zero to whose product something else is
+    without weights between them; dropout makes units differ, unless all of a layer,
+    with its bias, is 0 before a ReLU. Also for a parameter at zero to whose product something else is
     added before the ReLU, where weights are loaded or changed after it, where it is not known which layers a loop sets, and in
     scripts and tests that never train the layer.
 

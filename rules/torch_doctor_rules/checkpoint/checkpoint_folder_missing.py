@@ -59,8 +59,9 @@ class CheckpointFolderMissing(Rule):
     The probe then creates the folder in its scratch directory, so that the run continues.
 
     ## When it is not reported
-    For folders outside the project, which may exist on the machine that the script is meant for, for folders that the
-    script or a library creates, and where the path comes from arguments that the probe substituted.
+    - For folders outside the project, which may exist on the machine that the script is meant for.
+    - For folders that the script or a library creates.
+    - If the path comes from arguments that the probe substituted.
 
     ## References
     - https://docs.python.org/3/library/os.html#os.makedirs

@@ -68,7 +68,8 @@ class RawPixels(Rule):
     - If anything is computed with the values before the first layer, including in `forward`.
     - If the first layer is a normalization or an embedding.
     - If it is unknown what is read, or what a transform does with it.
-    - For models that are not trained in the script: they may have been trained on such values.
+    - For models that are not trained in the script and may have been trained on such values. Models of libraries that
+      document another range are reported.
     - For all calls in a file except the first with the images that are read at one place.
 
     ## References

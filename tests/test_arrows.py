@@ -42,7 +42,7 @@ ARROWS = {
     "processes": set(),
     "static": {"environments", "packages", "pattern", "trace", TYPES},
     "selection": {"nearness", "rule"},
-    "config": {"rule", "selection"},
+    "config": {"report", "rule", "selection"},
     "probe": {"environments", "rule", "trace"},
     "probing": {"probe", "processes", "rule", "sources", "trace"},
     "scan": {"cache", "nearness", "packages", "probe", "probing", "processes", "rule", "sources", "static", "trace"},

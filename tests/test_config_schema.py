@@ -15,6 +15,7 @@ import pytest
 from torch_doctor import cli
 from torch_doctor.config import KEYS, Config, load
 from torch_doctor.config.schema import SELECTOR, SHIPPED, documented, properties, schema
+from torch_doctor.report.formats import FORMATS
 from torch_doctor.rule import all_rules
 
 if TYPE_CHECKING:
@@ -54,6 +55,10 @@ def test_each_key_is_described_and_its_examples_are_right(key: str) -> None:
         assert msgspec.convert(setting(example), Config) != Config()
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(setting([1.5]), schema())
+
+
+def test_output_formats_are_listed() -> None:
+    assert schema()["properties"]["output-format"]["anyOf"][0] == {"enum": list(FORMATS)}
 
 
 def test_codes_names_and_prefixes_are_listed_so_that_editors_complete_them() -> None:
@@ -98,6 +103,8 @@ def test_codes_names_and_prefixes_are_listed_so_that_editors_complete_them() -> 
         ("[probe]\ntime = 0", "$.probe.time"),
         ("[probe]\ndevise = 'cpu'", "'devise' was unexpected"),
         ("[probe.arguments]\n'a.py' = '--epochs 1'", "$.probe.arguments"),
+        ("output-format = 'sarif:out.sarif'", ""),
+        ("output-format = 'sraif'", "$['output-format']"),
         ("slect = []", "'slect' was unexpected"),
     ],
 )

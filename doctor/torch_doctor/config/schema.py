@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from torch_doctor.config.keys import PROBE_KEYS, Config
+from torch_doctor.report.formats import FORMATS
 from torch_doctor.rule import all_rules
 from torch_doctor.selection import ALL
 
@@ -27,7 +28,7 @@ OTHER_PACKS = "^(?!TDR)[A-Z]+[0-9]+$"
 def schema() -> dict[str, Any]:
     """Return the schema of a torch-doctor.toml, which is also that of the table [tool.torch-doctor].
 
-    It lists the codes, names and prefixes of all installed rules, so that editors complete them.
+    It lists the codes, names and prefixes of all installed rules, and the output formats, so that editors complete them.
     """
     known = selectors()
     keys = properties()
@@ -36,6 +37,7 @@ def schema() -> dict[str, Any]:
             about["items"] = SELECTOR
         elif key.endswith("per-file-ignores"):
             about["additionalProperties"]["items"] = SELECTOR
+    keys["output-format"]["anyOf"] = [{"enum": list(FORMATS)}, {"pattern": f"^({'|'.join(FORMATS)}):."}]
     level = keys["levels"].pop("additionalProperties")
     keys["levels"] |= {"properties": dict.fromkeys(known, LEVEL), "patternProperties": {OTHER_PACKS: LEVEL}}
     keys["levels"]["additionalProperties"] = False

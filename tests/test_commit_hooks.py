@@ -128,8 +128,7 @@ def test_a_finding_elsewhere_that_the_commit_causes_stops_it(checked: Hooked) ->
     checked.write("train.py", TRAIN)
     done = checked.commit()
     assert not accepted(done)
-    assert "nets.py:11:16" in done.stderr
-    assert "TDR201" in done.stderr
+    assert "nets.py:11:16: error[TDR201] " in done.stderr
 
 
 def test_a_finding_in_a_file_that_is_only_imported_does_not_stop_it(checked: Hooked) -> None:

@@ -115,6 +115,7 @@ def test_an_error_costs_what_it_hits_and_nothing_else(
 
 FORMATS = {
     "full": "torch_doctor.report.full.frame",
+    "short": "torch_doctor.report.short.level_and_code",
     "concise": "torch_doctor.report.concise.headline",
     "json": "torch_doctor.report.records.record",
     "json-lines": "torch_doctor.report.records.record",

@@ -63,8 +63,8 @@ def test_the_hook_stops_a_commit_with_findings(tmp_path: Path, hook: tuple[Path,
     stopped = subprocess.run(run, cwd=project, capture_output=True, text=True, check=False, env=environment)
     assert stopped.returncode == 1, stopped.stdout + stopped.stderr
     assert "- exit code: 1" in stopped.stdout
-    assert "--> train.py:3:5" in stopped.stdout
-    assert "--> train.ipynb:cell 1:3:5" in stopped.stdout
+    assert "train.py:3:5: " in stopped.stdout
+    assert "train.ipynb:cell 1:3:5: " in stopped.stdout
     assert "in 2 of 3 files" in stopped.stdout
 
     (project / "train.py").write_text("import torch\n", encoding="utf-8")

@@ -98,7 +98,7 @@ def test_an_error_of_ours_is_one_line_and_the_rest_is_reported(run: Run, write: 
         (["scan", "--ignore", "TDR777"], "--ignore: unknown rule `TDR777`"),
         (["scan", "--extend-select", "TDR1,,softmx"], "--extend-select: unknown rule `softmx`"),
         (["scan", "--output-format", "jsn"], "unknown output format `jsn`; did you mean `json`?"),
-        (["scan", "--output-format", "xml"], "unknown output format `xml`; use one of full, concise, json"),
+        (["scan", "--output-format", "xml"], "unknown output format `xml`; use one of full, short, concise, json"),
         (
             ["scan", "--output-format", "json", "--output-format", "full"],
             "only one output format can be written to stdout",

@@ -24,7 +24,7 @@ class Watching:
     """A scan that watches, line by line."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
-        command = [sys.executable, "-m", "torch_doctor", "scan", "--watch", "--output-format", "concise", *arguments]
+        command = [sys.executable, "-m", "torch_doctor", "scan", "--watch", *arguments]
         self.process = subprocess.Popen(
             command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
@@ -65,7 +65,9 @@ def test_a_change_is_followed_by_a_scan(write: Callable[..., Path], watching: Ca
     assert watched.until_ready() == ["No findings in 1 file."]
     write("notes.md", "no source")
     write("train.py", SAVES)
-    assert "TDR601" in watched.until_ready()[0]
+    finding, line, *_ = watched.until_ready()
+    assert finding.startswith("train.py:5:1: warning[TDR601] ")
+    assert line == "  5 | torch.save(model, 'model.pt')"
     write("torch-doctor.toml", "ignroe = []\n")
     assert any("unknown key `ignroe`; did you mean `ignore`?" in line for line in watched.until_ready())
     write("torch-doctor.toml", "ignore = ['TDR601']\n")

@@ -1,4 +1,4 @@
-"""The formats for people: full and concise, and the frames of source in them."""
+"""The formats for people: full, short and concise, and the frames of source in them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from rich.cells import cell_len
 
-from torch_doctor.report import concise, full, statistics
+from torch_doctor.edits import Change, Proposal
+from torch_doctor.report import concise, full, short, statistics
 from torch_doctor.report.formats import FORMATS, renderer
 from torch_doctor.report.frame import Mark, frame
 from torch_doctor.report.paint import Paint
 from torch_doctor.report.reported import Look, Reported
+from torch_doctor.rule import Evidence, Verdict
 from torch_doctor.sources.source import SourceFile
 from torch_doctor.trace import Site
 
@@ -63,8 +65,48 @@ error[TDR101] missing-zero-grad: nothing clears the gradients of `model` before 
     )
 
 
+def test_short_shows_the_marked_line_and_the_help(reported: Reported) -> None:
+    assert short.render(reported, PLAIN) == (
+        """\
+train.ipynb:cell 3:1:1: warning[TDR601] `torch.save` pickles, 100% of `model`
+  1 | torch.save(
+    | ^^^^^^^^^^^
+train.py:5:5: error[TDR101] nothing clears the gradients of `model` before `loss.backward()`
+  5 |     loss.backward()
+    |     ^^^^^^^^^^^^^^^
+    = help: call `optimizer.zero_grad()` before the forward pass of every batch
+"""
+    )
+
+
+def test_short_gives_the_carets_up_for_the_verdict_with_its_number(reported: Reported, backward: Finding) -> None:
+    evidence = (Evidence("it was seen"), Evidence("the gradient is 1.92 × its own", 1.92), Evidence("and 3 ×", 3))
+    fix = Proposal((Change(Site("train.py", 5, 5, 5, 5), "optimizer.zero_grad()\n"),), safe=True)
+    judged = replace(backward.with_verdict(Verdict.CONFIRMED, evidence), fix=fix)
+    assert short.render(replace(reported, findings=[judged]), PLAIN) == (
+        """\
+train.py:5:5: error[TDR101] nothing clears the gradients of `model` before `loss.backward()`
+  5 |     loss.backward()
+    = probe: confirmed: the gradient is 1.92 × its own
+    = help: call `optimizer.zero_grad()` before the forward pass of every batch (--fix)
+"""
+    )
+
+
+@pytest.mark.parametrize("verdict", [None, *Verdict])
+@pytest.mark.parametrize("width", [None, 40])
+def test_short_takes_at_most_four_lines_a_finding(
+    reported: Reported, verdict: Verdict | None, width: int | None
+) -> None:
+    for finding in reported.findings:
+        judged = finding if verdict is None else finding.with_verdict(verdict, (Evidence("a", 1), Evidence("b", 2)))
+        text = short.render(replace(reported, findings=[judged]), replace(PLAIN, width=width))
+        assert 3 <= text.count("\n") <= 4
+        assert all(line.startswith(" ") for line in text.splitlines()[1:])
+
+
 def test_colours_change_nothing_but_colours(reported: Reported) -> None:
-    for module in (full, concise, statistics):
+    for module in (full, short, concise, statistics):
         coloured = module.render(reported, COLOURED)
         assert coloured != module.render(reported, PLAIN)
         assert ESCAPES.sub("", coloured) == module.render(reported, PLAIN)

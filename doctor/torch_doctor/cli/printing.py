@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """Where a step of GitHub Actions writes what the page of the job shows."""
-FOR_PEOPLE = ("full", "concise")
+FOR_PEOPLE = ("full", "short", "concise")
 
 
 class Printing:

@@ -81,7 +81,8 @@ def _once(ctx: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> 
     options = replace(
         options, probe=run, environment=libraries, jobs=given["jobs"] or 0, cache=cache, shard=_shard(given["shard"])
     )
-    outputs = formats(given["output_format"], loaded, given["output_file"])
+    default = "short" if given["watch"] else "full"
+    outputs = formats(given["output_format"], loaded, given["output_file"], default=default)
     options = replace(options, executor=_executor(given["executor"], options))
     options, narrowed = narrowing(given, options, loaded)
     echoes = _fixes_stdin(wanted, options)

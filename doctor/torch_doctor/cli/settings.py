@@ -112,7 +112,9 @@ def _torch(text: str | None, source: str) -> Versions | None:
         raise click.UsageError(message) from None
 
 
-def formats(asked: Sequence[str], loaded: LoadedConfig, instead: str | None = None) -> list[tuple[str, Path | None]]:
+def formats(
+    asked: Sequence[str], loaded: LoadedConfig, instead: str | None = None, *, default: str = "full"
+) -> list[tuple[str, Path | None]]:
     """The output formats with their files; None is stdout, and `instead` the file that gets what would go there.
 
     Raises:
@@ -120,7 +122,7 @@ def formats(asked: Sequence[str], loaded: LoadedConfig, instead: str | None = No
     """
     chosen: list[tuple[str, Path | None]] = []
     where = "" if asked else f"{loaded.saying('output-format').source}: output-format: "
-    for text in asked or (loaded.config.output_format or "full",):
+    for text in asked or (loaded.config.output_format or default,):
         name, _, file = text.partition(":")
         if name not in FORMATS:
             hint = did_you_mean(name, FORMATS) or f"; use one of {', '.join(FORMATS)}"

@@ -202,7 +202,7 @@ class Config(Struct, frozen=True, rename="kebab"):
         str | None,
         Meta(
             description="The output format, as for `--output-format`. `FORMAT:FILE` writes to a file. The default is "
-            "`full`.",
+            "`full`, or `short` with `--watch`.",
             examples=["concise"],
         ),
     ] = None

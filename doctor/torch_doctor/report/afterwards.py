@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from torch_doctor.report import concise, full
+from torch_doctor.report import concise, full, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from torch_doctor.report.reported import Look, Reported
     from torch_doctor.rule import Finding
     from torch_doctor.trace import Site
+
+FOR_PEOPLE = {"full": full, "short": short, "concise": concise}
+"""The formats that are printed before the scripts run, and completed afterwards."""
 
 Shown = tuple[str, "Site"]
 """What tells findings apart."""
@@ -25,8 +28,9 @@ def shown(finding: Finding) -> Shown:
 
 
 def render(name: str, before: Collection[Shown]) -> Callable[[Reported, Look], str]:
-    """The function that renders what a format for people, "full" or "concise", adds to the findings shown before."""
-    whole, again = (full.render, full.render_verdict) if name == "full" else (concise.render, concise.render_verdict)
+    """Return the function that renders what a format of `FOR_PEOPLE` adds to the findings shown before."""
+    module = FOR_PEOPLE[name]
+    whole, again = module.render, module.render_verdict
 
     def rendered(reported: Reported, look: Look) -> str:
         return "".join(

@@ -11,6 +11,7 @@ from torch_doctor.report.verdict_words import COLOURS
 if TYPE_CHECKING:
     from torch_doctor.report.reported import Look, Reported
     from torch_doctor.rule import Finding
+    from torch_doctor.trace import Site
 
 
 def render(reported: Reported, look: Look) -> str:
@@ -35,8 +36,11 @@ def headline(finding: Finding, look: Look) -> str:
 
 def which(finding: Finding, look: Look) -> str:
     """Where and which rule."""
-    paint, site = look.paint, finding.site
+    code = look.paint.linked(finding.code, url_of(finding.code), "bold", LEVEL_COLOURS[finding.level])
+    return f"{place(finding.site, look)} {code} {finding.name}"
+
+
+def place(site: Site, look: Look) -> str:
+    """Return the path, the cell of a notebook, row and column, with a colon behind each."""
     cell = "" if site.cell is None else f"cell {site.cell}:"
-    where = f"{paint(site.path, 'bold')}{paint(f':{cell}{site.row}:{site.column}:', 'dim')}"
-    code = paint.linked(finding.code, url_of(finding.code), "bold", LEVEL_COLOURS[finding.level])
-    return f"{where} {code} {finding.name}"
+    return f"{look.paint(site.path, 'bold')}{look.paint(f':{cell}{site.row}:{site.column}:', 'dim')}"

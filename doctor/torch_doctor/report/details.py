@@ -25,6 +25,14 @@ def message(finding: Finding) -> str:
     return f"{where}: {finding.message}" if where else finding.message
 
 
+def help_text(finding: Finding) -> str:
+    """Return the help with the options that apply the fix; empty if there is neither."""
+    if finding.fix is None:
+        return finding.help
+    options = "--fix" if finding.fix.safe else "--fix --unsafe-fixes"
+    return f"{finding.help} ({options})" if finding.help else options
+
+
 def explanation(finding: Finding) -> list[str]:
     """The trail, the remedy and the verdict, a line each."""
     lines = [f"{number}. {step.site}: {step.note}" for number, step in enumerate(finding.trail, start=1)]

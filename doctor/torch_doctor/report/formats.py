@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 FORMATS = {
     "full": "full:render",
+    "short": "short:render",
     "concise": "concise:render",
     "json": "records:render",
     "json-lines": "records:render_lines",
@@ -28,7 +29,12 @@ FORMATS = {
     "sarif": "sarif:render",
     "markdown": "markdown:render",
 }
-STATISTICS = {"full": "statistics:render", "concise": "statistics:render", "json": "statistics:render_json"}
+STATISTICS = {
+    "full": "statistics:render",
+    "short": "statistics:render",
+    "concise": "statistics:render",
+    "json": "statistics:render_json",
+}
 
 
 def renderer(name: str, *, statistics: bool = False) -> Render:

@@ -62,6 +62,22 @@ def frame(marks: Sequence[Mark], source: Source, look: Look, gutter: int) -> lis
     return result
 
 
+def note(label: str, text: str, look: Look, gutter: int) -> list[str]:
+    """Return a labelled text below a frame, wrapped to the width of the look."""
+    indent = " " * gutter + " = "
+    shown = indent + label + text
+    if look.width is not None:
+        shown = textwrap.fill(
+            shown,
+            look.width,
+            subsequent_indent=" " * (gutter + 3 + len(label)),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    head, tail = shown[: gutter + 3], shown[gutter + 3 :]
+    return (look.paint(head, "blue") + look.paint(tail[: len(label)], "bold") + tail[len(label) :]).split("\n")
+
+
 def _joined(marks: Sequence[Mark]) -> list[Mark]:
     """The marks of a row, one for each place, from the left; the first at a place gives it its look."""
     found: dict[Site, Mark] = {}

@@ -6,8 +6,9 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from torch_doctor.report.concise import which
+from torch_doctor.report.details import help_text
 from torch_doctor.report.differences import Difference, differences
-from torch_doctor.report.frame import Mark, frame
+from torch_doctor.report.frame import Mark, frame, note
 from torch_doctor.report.links import url_of
 from torch_doctor.report.paint import LEVEL_COLOURS
 from torch_doctor.report.verdict_words import COLOURS, claims
@@ -24,11 +25,11 @@ LEAST_GUTTER = 3
 
 def render(reported: Reported, look: Look) -> str:
     """All findings by file, errors before warnings and these before advice, with an empty line after each."""
-    return "".join(f"{_finding(finding, reported, look)}\n\n" for finding in _ordered(reported.findings))
+    return "".join(f"{_finding(finding, reported, look)}\n\n" for finding in ordered(reported.findings))
 
 
-def _ordered(findings: Sequence[Finding]) -> list[Finding]:
-    """Findings file by file, the worst first, else as they are."""
+def ordered(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings file by file, errors first, and otherwise in the given order."""
     files = {path: number for number, path in enumerate(dict.fromkeys(finding.site.path for finding in findings))}
     levels = list(Level)
     return sorted(findings, key=lambda finding: (files[finding.site.path], levels.index(finding.level)))
@@ -55,7 +56,7 @@ def _finding(finding: Finding, reported: Reported, look: Look) -> str:
         if source is not None:
             lines += frame(marks, source, look, gutter)
         elif number:
-            lines += [line for mark in marks for line in _note("", f"{mark.site}: {mark.label}", look, gutter)]
+            lines += [line for mark in marks for line in note("", f"{mark.site}: {mark.label}", look, gutter)]
     lines += _verdict(finding, look, gutter)
     lines += _remedy(finding, reported, look, gutter)
     return "\n".join(lines)
@@ -63,15 +64,18 @@ def _finding(finding: Finding, reported: Reported, look: Look) -> str:
 
 def _head(finding: Finding, look: Look) -> list[str]:
     """Level, rule and message, in as many lines as they need."""
-    level = finding.level.name.lower()
-    opening = f"{level}[{finding.code}]"
+    opening = f"{finding.level.name.lower()}[{finding.code}]"
     text = f"{opening} {finding.name}: {finding.message}"
     if look.width is not None:
         text = textwrap.fill(text, look.width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return text.replace(opening, level_and_code(finding, look), 1).split("\n")
+
+
+def level_and_code(finding: Finding, look: Look) -> str:
+    """Return level and code in colour, such as `error[TDR101]`."""
     colour = LEVEL_COLOURS[finding.level]
     code = look.paint.linked(finding.code, url_of(finding.code), "bold", colour)
-    painted = f"{look.paint(level, 'bold', colour)}[{code}]"
-    return text.replace(opening, painted, 1).split("\n")
+    return f"{look.paint(finding.level.name.lower(), 'bold', colour)}[{code}]"
 
 
 def _places(finding: Finding) -> Iterator[list[Mark]]:
@@ -91,21 +95,17 @@ def _verdict(finding: Finding, look: Look, gutter: int) -> Iterator[str]:
     first, *others = list(claims(finding)) or [""]
     verdict = finding.verdict.value
     painted = look.paint(verdict, "bold", COLOURS[finding.verdict])
-    shown = _note("probe: ", f"{verdict}{f': {first}' if first else ''}", look, gutter)
+    shown = note("probe: ", f"{verdict}{f': {first}' if first else ''}", look, gutter)
     yield shown[0].replace(verdict, painted, 1)
     yield from shown[1:]
     for claim in others:
-        yield from _note("       ", claim, look, gutter)
+        yield from note("       ", claim, look, gutter)
 
 
 def _remedy(finding: Finding, reported: Reported, look: Look, gutter: int) -> Iterator[str]:
-    """What would mend the finding, the options that write it, and what they would write, as a small diff."""
-    said = finding.help
-    if finding.fix is not None:
-        options = "--fix" if finding.fix.safe else "--fix --unsafe-fixes"
-        said = f"{said} ({options})" if said else options
-    if said:
-        yield from _note("help: ", said, look, gutter)
+    """Yield the help, the options that apply the fix, and a small diff of it."""
+    if text := help_text(finding):
+        yield from note("help: ", text, look, gutter)
     if finding.fix is None:
         return
     changes = list(differences(finding.fix, reported))
@@ -128,8 +128,8 @@ def _rows(changes: Sequence[Difference], look: Look, gutter: int, *, brief: bool
             for number, text in enumerate(rows[: len(rows) - kept], start=row):
                 yield look.paint(f"{number:>{gutter}} {sign} {text}".rstrip(), colour)
     if indented:
-        where = f"row {indented[0]}" if len(indented) == 1 else f"rows {indented[0]} to {indented[-1]}"
-        yield from _note("", f"{where}: only the indentation changes", look, gutter)
+        where = f"line {indented[0]}" if len(indented) == 1 else f"lines {indented[0]}-{indented[-1]}"
+        yield from note("", f"{where}: only the indentation changes", look, gutter)
 
 
 def _indented(before: list[str], after: list[str]) -> int:
@@ -137,18 +137,3 @@ def _indented(before: list[str], after: list[str]) -> int:
     last = after[len(after) - len(before) :] if 0 < len(before) <= len(after) else []
     same = [row.lstrip() for row in before] == [row.lstrip() for row in last] and before != last
     return len(before) if same else 0
-
-
-def _note(label: str, text: str, look: Look, gutter: int) -> list[str]:
-    indent = " " * gutter + " = "
-    shown = indent + label + text
-    if look.width is not None:
-        shown = textwrap.fill(
-            shown,
-            look.width,
-            subsequent_indent=" " * (gutter + 3 + len(label)),
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    head, tail = shown[: gutter + 3], shown[gutter + 3 :]
-    return (look.paint(head, "blue") + look.paint(tail[: len(label)], "bold") + tail[len(label) :]).split("\n")

@@ -27,6 +27,12 @@ def claims(finding: Finding) -> Iterator[str]:
         yield NOT_REACHED
 
 
+def main_claim(finding: Finding) -> str:
+    """Return the first claim with a number, or the first of all; empty if there is none."""
+    numbered = (evidence.claim for evidence in finding.evidence if evidence.value is not None)
+    return next(numbered, None) or next(claims(finding), "")
+
+
 def sentence(finding: Finding) -> str:
     """Verdict and evidence on one line; empty where the probe did not run."""
     if finding.verdict is None:

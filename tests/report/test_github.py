@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from torch_doctor.report import github
 from torch_doctor.report.paint import Paint
 from torch_doctor.report.reported import Look, Reported
-from torch_doctor.rule import Level
+from torch_doctor.rule import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,3 +72,12 @@ def test_a_finding_in_a_notebook_points_at_the_line_of_the_file_that_the_cell_ha
     line = written.read_text(encoding="utf-8").splitlines().index('    "model.eval\\n",') + 1
     assert told.startswith(f"::error file=train.ipynb,line={line},endLine={line},title=TDR")
     assert "(cell 2%2C line 4)::train.ipynb:cell 2:4:1: " in told
+
+
+def test_errors_come_before_warnings_and_these_before_notices(backward: Finding, saved: Finding, folder: Path) -> None:  # noqa: ARG001
+    refuted = backward.with_verdict(Verdict.REFUTED, ())
+    advice = replace(saved, level=Level.ADVICE)
+    findings = [advice, refuted, saved, backward, replace(backward, code="TDR102")]
+    said = github.render(Reported(findings), PLAIN).splitlines()
+    assert [line.split()[0] for line in said] == ["::error", "::error", "::warning", "::notice", "::notice"]
+    assert "TDR101" in said[0]  # findings of one level keep their order

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 
 from torch_doctor.edits import Change, Proposal
-from torch_doctor.report import concise, full, short, statistics
+from torch_doctor.report import concise, full, grouped, short, statistics
 from torch_doctor.report.formats import FORMATS, renderer
 from torch_doctor.report.frame import Mark, frame
 from torch_doctor.report.paint import Paint
@@ -35,6 +35,14 @@ def test_concise_is_a_line_per_finding(reported: Reported) -> None:
         "train.ipynb:cell 3:1:1: TDR601 whole-model-saved: `torch.save` pickles, 100% of `model`",
         "train.py:5:5: TDR101 missing-zero-grad: nothing clears the gradients of `model` before `loss.backward()`",
     ]
+
+
+@pytest.mark.parametrize(("safe", "sign"), [(True, "[*]"), (False, "[*unsafe]")])
+def test_concise_and_grouped_mark_what_can_be_fixed(backward: Finding, safe: bool, sign: str) -> None:
+    fixed = Reported([replace(backward, fix=Proposal((Change(backward.site, ""),), safe=safe))])
+    for module in (concise, grouped):
+        assert f"TDR101 missing-zero-grad {sign}: nothing clears" in module.render(fixed, PLAIN)
+        assert "*" not in module.render(Reported([backward]), PLAIN)
 
 
 def test_full_shows_source_trail_and_help(reported: Reported) -> None:

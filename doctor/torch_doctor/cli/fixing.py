@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from torch_doctor.scan import Options, Report
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
-WITH_FIXES = frozenset({"full", "short", "json", "json-lines", "rdjson", "sarif"})
+WITH_FIXES = frozenset({"full", "short", "concise", "grouped", "json", "json-lines", "rdjson", "sarif"})
 """The formats that show the fix of a finding."""
 
 _OPTIONS = (

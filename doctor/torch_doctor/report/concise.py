@@ -30,8 +30,15 @@ def render_verdict(finding: Finding, look: Look) -> str:
 
 
 def headline(finding: Finding, look: Look) -> str:
-    """Where, which rule, what."""
-    return f"{which(finding, look)}: {finding.message}"
+    """Return place, rule, fix and message."""
+    return f"{which(finding, look)}{fix_sign(finding, look)}: {finding.message}"
+
+
+def fix_sign(finding: Finding, look: Look) -> str:
+    """Return ` [*]` for a safe fix, ` [*unsafe]` for an unsafe one, and nothing without a fix."""
+    if finding.fix is None:
+        return ""
+    return look.paint(f" [{'*' if finding.fix.safe else '*unsafe'}]", "cyan")
 
 
 def which(finding: Finding, look: Look) -> str:

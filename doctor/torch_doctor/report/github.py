@@ -16,8 +16,14 @@ COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.ADVICE: "notic
 
 
 def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every format is called alike
-    """One workflow command per finding."""
-    return "".join(f"{_command(finding, reported)}\n" for finding in reported.findings)
+    """Return one workflow command per finding, errors first: GitHub shows at most ten annotations of each kind."""
+    findings = sorted(reported.findings, key=lambda finding: list(COMMANDS).index(_level(finding)))
+    return "".join(f"{_command(finding, reported)}\n" for finding in findings)
+
+
+def _level(finding: Finding) -> Level:
+    """Return the level of the annotation, which is lower for a refuted finding."""
+    return Level.ADVICE if finding.verdict is Verdict.REFUTED else finding.level
 
 
 def _command(finding: Finding, reported: Reported) -> str:
@@ -32,8 +38,7 @@ def _command(finding: Finding, reported: Reported) -> str:
     properties["title"] = f"{finding.code} {finding.name}{f' ({where})' if where else ''}"
     shown = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
     lines = [f"{site}: {finding.message}", *explanation(finding)]
-    command = COMMANDS[Level.ADVICE if finding.verdict is Verdict.REFUTED else finding.level]
-    return f"::{command} {shown}::{_data(chr(10).join(lines))}"
+    return f"::{COMMANDS[_level(finding)]} {shown}::{_data(chr(10).join(lines))}"
 
 
 def _data(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from torch_doctor.report.concise import fix_sign
 from torch_doctor.report.links import url_of
 from torch_doctor.report.paint import LEVEL_COLOURS
 from torch_doctor.report.verdict_words import COLOURS
@@ -33,7 +34,7 @@ def _line(finding: Finding, width: int, look: Look) -> str:
     where = paint(_place(finding.site).ljust(width), "dim")
     code = paint.linked(finding.code, url_of(finding.code), "bold", LEVEL_COLOURS[finding.level])
     said = "" if verdict is None else paint(f" [{verdict.value}]", "bold", COLOURS[verdict])
-    return f"{where} {code} {finding.name}: {finding.message}{said}"
+    return f"{where} {code} {finding.name}{fix_sign(finding, look)}: {finding.message}{said}"
 
 
 def _place(site: Site) -> str:

@@ -101,7 +101,7 @@ async def test_the_page_of_a_rule_is_shown_over_a_finding_and_over_a_comment_tha
     assert found
     assert isinstance(found.contents, types.MarkupContent)
     assert found.contents.kind is types.MarkupKind.Markdown
-    assert "which nobody clears" in found.contents.value
+    assert "are never cleared" in found.contents.value
     assert "## Why is this bad?" in found.contents.value
     row = text.splitlines()[-1]
     named = await pulling.text_document_hover_async(

@@ -75,7 +75,7 @@ async def test_what_is_open_is_told_and_what_is_typed_mends_it(
     assert (finding.code, finding.code_description.href) == ("TDR101", url_of("TDR101"))
     assert finding.severity is types.DiagnosticSeverity.Error
     assert finding.source == "torch-doctor"
-    assert "`loss`" in finding.message
+    assert "`loss.backward()`" in finding.message
     assert "\nhelp: call `optimizer.zero_grad()`" in finding.message
     typed(client, uri, GOOD)
     assert not await sent(client, uri)

@@ -8,6 +8,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from torch_doctor.probe.protocol import printable
+from torch_doctor.probe.torch_errors import advice
 from torch_doctor.rule import Verdict, same_place
 from torch_doctor.trace import Run, Stepped
 
@@ -144,7 +145,7 @@ def explained(ending: str, findings: Sequence[Finding], trace: Trace) -> str:
         return ending
     place = trace.run.end.frames[-1].site
     words = " ".join(trace.run.end.exception.split())
-    lines = [ending]
+    lines = [ending, *filter(None, [advice(trace)])]
     for each in findings:
         called = f"{each.site}: {each.code} {each.name}"
         if each.verdict is not Verdict.CONFIRMED:

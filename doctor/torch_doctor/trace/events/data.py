@@ -172,11 +172,15 @@ class RowsDrawn(Event, frozen=True, kw_only=True):
 
 
 class BatchTaken(Event, frozen=True, kw_only=True):
-    """A loop got its next batch from `loader` (0 when it is not known which); `handed_in`: callers out of sight gave it."""
+    """A loop got its next batch from `loader` (0 when it is not known which); `handed_in`: callers out of sight gave it.
+
+    `dtypes` are those of the tensors in it, in order; only the probe knows them.
+    """
 
     loader: int
     name: str
     handed_in: bool = False
+    dtypes: tuple[str, ...] = ()
 
     def words(self, _: Names, /) -> str:
         return f"take a batch from {quoted(self.name)}"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 PARAMETERS = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory")
 """The first parameters of `DataLoader`, in order."""
 ROWS = 256  # of a pass over a sampler that are told
+MOST_TENSORS = 8  # of a batch whose dtypes are told
 PASSES = 8  # over one sampler that are told of
 DEVICES = frozenset({"to", "cuda", "device"})
 """Names in code that moves tensors, or makes them on a device."""
@@ -190,12 +191,14 @@ class Watcher:
         number = getattr(iterator, "_torch_doctor_loader", 0)
         self._watch.gradients.look(here)
         marks = self._watch.marks
+        dtypes = []
         for tensor in marks.tensors(batch):
             marks.put(tensor, Mark(source="loader", loader=number))
+            dtypes.append(str(tensor.dtype).rpartition(".")[2])
         site, name = here.site, ""
         if loop is not None and loop.node.over is not None:
             site, name = recorder.sites.number(loop.node.over), loop.node.text
-        event = recorder.event("BatchTaken", here, site=site, loader=number, name=name)
+        event = recorder.event("BatchTaken", here, site=site, loader=number, name=name, dtypes=dtypes[:MOST_TENSORS])
         self._watch.tell("on_batch", batch, here, event)
 
     # --- Variables ---

@@ -60,6 +60,7 @@ def test_a_key_of_the_probe_is_explained_in_its_table(run: Run) -> None:
         "[tool.torch-doctor.probe]",
         "time = 30",
     ]
+    assert run("config", "probe").out.split() == [f"probe.{key}" for key in PROBE_KEYS]
     assert run("config", "levels").out.splitlines()[2] == "Type: table of levels"
     outcome = run("config", "probe.tme")
     assert (outcome.status, "did you mean `probe.time`?" in outcome.err) == (2, True)

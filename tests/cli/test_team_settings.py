@@ -67,7 +67,7 @@ def test_a_named_file_is_scanned_although_no_pattern_includes_it_unless_exclusio
     other = write("b.py", BAD)
     write("torch-doctor.toml", "include = ['src']\noutput-format = 'json'\n")
     assert places(run("scan", "b.py")) == [("b.py", "TDR101")]
-    assert places(run("scan", "--force-exclude", "b.py", "src/a.py")) == [("src/a.py", "TDR101")]
+    assert places(run("scan", "--force-exclude", "--named-only", "b.py", "src/a.py")) == [("src/a.py", "TDR101")]
     assert in_editor(other, folder) == []
     assert in_editor(folder / "src/a.py", folder) == ["TDR101"]
 

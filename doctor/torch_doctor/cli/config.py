@@ -15,6 +15,9 @@ from torch_doctor.selection import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+PROBE = "probe"
+"""The key that is a table of keys, which are listed with its name in front."""
+
 
 @click.command("config", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("key", required=False, type=Completed(keys))
@@ -28,6 +31,8 @@ def command(key: str | None, output_format: str, *, as_schema: bool) -> None:
         write(json.dumps(schema(), indent=2, ensure_ascii=False) + "\n")
         return
     properties = documented()
+    if key == PROBE:
+        properties, key = {name: each for name, each in properties.items() if name.startswith(f"{PROBE}.")}, None
     if key is not None and key not in properties:
         message = f"unknown configuration key `{key}`{did_you_mean(key, properties)}"
         raise click.UsageError(message)

@@ -22,8 +22,8 @@ class Probe(Struct, frozen=True):
     scripts: Annotated[
         tuple[str, ...],
         Meta(
-            description="The scripts to run, as .gitignore patterns. `--probe` runs these if no path is given, and those in a "
-            "folder if a folder is given. By default, the probe runs all scripts in a folder that train a model.",
+            description="The scripts to run, as .gitignore patterns. If no path is given, `--probe` runs all of these; if a "
+            "folder is given, those in it. By default, it runs the scripts in a folder that train a model.",
             examples=[["train.py", "experiments/*.py"]],
         ),
     ] = ()
@@ -105,8 +105,8 @@ class Config(Struct, frozen=True, rename="kebab"):
         dict[str, LevelName],
         Meta(
             description="A level for each rule: a table from codes, prefixes, names or `ALL` to `error`, `warning` or "
-            "`advice`. The level is shown in all output formats and decides `fail-level`. As by default, rules of level error "
-            "and warning are enabled, and advice is only reported if it is selected.",
+            "`advice`. All output formats show this level, and `fail-level` compares it. Rules of level error or warning are "
+            "enabled by default; advice is reported only if it is selected.",
             examples=[{"TDR305": "advice", "no-seed": "warning"}],
         ),
     ] = field(default_factory=dict)
@@ -171,8 +171,8 @@ class Config(Struct, frozen=True, rename="kebab"):
     force_exclude: Annotated[
         bool,
         Meta(
-            description="Apply `include`, `exclude` and `extend-exclude` to files named on the command line, too, as "
-            "pre-commit names them.",
+            description="Also apply `include`, `exclude` and `extend-exclude` to files named on the command line. The "
+            "pre-commit hooks always do.",
             examples=[True],
         ),
     ] = False
@@ -194,7 +194,7 @@ class Config(Struct, frozen=True, rename="kebab"):
     probe: Annotated[
         Probe,
         Meta(
-            description="A table: how `--probe` runs scripts. Command-line options take precedence.",
+            description="A table with settings of `--probe`. Command-line options take precedence.",
             examples=[{"device": "cpu", "time": 30}],
         ),
     ] = Probe()
@@ -231,7 +231,8 @@ class Config(Struct, frozen=True, rename="kebab"):
     baseline: Annotated[
         str | None,
         Meta(
-            description="The baseline: a file of known findings, which are not reported. `--write-baseline` writes it.",
+            description="The baseline: a file of known findings, which are not reported. `--write-baseline` creates and "
+            "updates it.",
             examples=["torch-doctor-baseline.json"],
         ),
     ] = None

@@ -85,7 +85,7 @@ class CheckpointRoundTrip(Rule):
     explained_by = frozenset({"TDR301", "TDR302", "TDR308"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """The first save of each model that does not come back."""
+        """Yield a finding for the first save of each model whose state does not restore it."""
         seen = set()
         for trip in trace.of(RoundTripped):
             if trip.lost and trip.difference and trip.module not in seen:
@@ -98,7 +98,7 @@ class CheckpointRoundTrip(Rule):
                 )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How far the answers are apart."""
+        """Yield the largest difference between the outputs."""
         saves = {saved.index: saved for saved in trace.of(Saved)}
         for trip in trace.of(RoundTripped):
             if trip.site == finding.site and trip.difference:

@@ -101,7 +101,7 @@ class LoadRefusesObjects(Rule):
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every file that is read with the limits on, and was written with objects in it."""
+        """Yield a finding for every load with `weights_only=True` of a file that contains objects."""
         yield from first_per_site(self._refused(trace) if trace.observed else self._found(trace))
 
     def _refused(self, trace: Trace) -> Iterator[Finding]:
@@ -131,14 +131,14 @@ class LoadRefusesObjects(Rule):
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the file was read, and held none."""
+        """Return whether the file was loaded and contained no object."""
         reads = [loaded for loaded in at(trace, finding.site, Loaded) if not loaded.module]
         if any(loaded.refused is None for loaded in reads):
             return "loading the file failed for another reason"
         return bool(reads)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """What torch says, or what is in the file."""
+        """Yield torch's error, or that the file contains no object."""
         reads = [loaded for loaded in at(trace, finding.site, Loaded) if loaded.refused is not None]
         refused = [loaded for loaded in reads if loaded.refused]
         for loaded in [*refused, *reads][:1]:
@@ -151,19 +151,19 @@ class LoadRefusesObjects(Rule):
 
 
 def _limited(trace: Trace, loaded: Loaded) -> bool:
-    """Whether a read has limits in every torch, or in one that the project allows."""
+    """Return whether a load uses `weights_only=True` explicitly, or by default in a torch that the project allows."""
     return loaded.weights_only is True or (loaded.by_default and trace.torch().newest >= LIMITED_BY_DEFAULT)
 
 
 def _same_file(saved: Saved, loaded: Loaded) -> bool:
-    """Whether both surely speak of one file, or of one buffer in memory."""
+    """Return whether both certainly use the same file or the same buffer in memory."""
     if saved.buffer or loaded.buffer:
         return saved.buffer == loaded.buffer
     return bool(saved.file) and saved.file == loaded.file
 
 
 def _short(said: str) -> str:
-    """The sentence of torch's message that names the class; the message itself where none does."""
+    """Return the line of torch's message that names the class, or its first line."""
     rows = [row.strip() for row in said.splitlines()]
     return next((row for row in rows if "not an allowed global" in row or "GLOBAL" in row), rows[0] if rows else "")[
         :120

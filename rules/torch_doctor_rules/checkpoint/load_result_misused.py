@@ -84,7 +84,7 @@ class LoadResultMisused(Rule):
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the load ran, and there was nothing wrong with it."""
+        """Return whether the load ran correctly."""
         if not at(trace, finding.site, Loaded) and not at(trace, finding.site, OptimizerRestored):
             return False
         return (
@@ -92,7 +92,7 @@ class LoadResultMisused(Rule):
         ) or "the run was stopped before the result was used"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """What the load was given, or what was made of its result."""
+        """Yield what `load_state_dict` got or returned."""
         for event in at(trace, finding.site, LoadMisused)[:1]:
             if event.keys:
                 yield fact(f"the model has none of the {count(event.keys, 'key')}", event.keys, "keys", event)

@@ -97,7 +97,7 @@ class ModeUnsetAfterLoad(Rule):
         )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether what was loaded answered, and in evaluation mode."""
+        """Return whether the loaded model was called, always in evaluation mode."""
         passes = trace.view(Passes)
         for load in at(trace, finding.site, Loaded):
             if forwards := _forwards(passes, load):
@@ -105,7 +105,7 @@ class ModeUnsetAfterLoad(Rule):
         return False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """What the same input gave twice, and how many forwards ran in which mode."""
+        """Yield both outputs for the same input, and how many forwards ran in training mode."""
         passes = trace.view(Passes)
         for load in at(trace, finding.site, Loaded):
             if forwards := _forwards(passes, load):

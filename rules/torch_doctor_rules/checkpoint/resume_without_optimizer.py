@@ -96,7 +96,7 @@ class ResumeWithoutOptimizer(Rule):
     needs_end = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every save of a trained model with its epoch, where no file gets what else training needs to go on."""
+        """Yield a finding for saves of a trained model and its epoch if no file contains the remaining state."""
         found = (
             (saved, trainer_of(trace, saved)) for saved in trace.of(Saved) if _progress(saved) and trace.went_on(saved)
         )
@@ -119,7 +119,7 @@ class ResumeWithoutOptimizer(Rule):
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the save ran, and the state that is left out was written after all, or none is needed."""
+        """Return whether the save ran, and the missing state was saved after all or is not needed."""
         saved = at(trace, finding.site, Saved)
         if any(self._has(each, finding) for each in trace.of(Saved)):
             return True
@@ -139,7 +139,7 @@ class ResumeWithoutOptimizer(Rule):
         )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """What the file holds."""
+        """Yield the keys that the file contains."""
         having = [saved for saved in trace.of(Saved) if self._has(saved, finding)]
         for saved in having[:1] or at(trace, finding.site, Saved)[:1]:
             left = [part for part in self._left(finding) if part not in self._has(saved, finding)]
@@ -150,11 +150,11 @@ class ResumeWithoutOptimizer(Rule):
             )
 
     def _left(self, finding: Finding) -> list[str]:
-        """What the finding says is left out."""
+        """Return the parts whose state the finding reports as missing."""
         return [part for part in PARTS if any(f"the {part} " in step.note for step in finding.trail)]
 
     def _has(self, saved: Saved, finding: Finding) -> list[str]:
-        """What of that a file has."""
+        """Return those of the missing parts whose state is in a file."""
         return [part for part in self._left(finding) if getattr(saved, part)]
 
 

@@ -88,13 +88,13 @@ class StateDictAlias(Rule):
     fix_changes = frozenset({Figure.STATE})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every state that is used after its module was trained further."""
+        """Yield a finding for every stored state that is used after further training."""
         yield from first_per_site(
             self._report(taken, step, use) for taken in trace.of(StateTaken) for step, use in _overwritten(trace, taken)
         )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the state was taken, the module trained further, and what it got back later was something else."""
+        """Return whether the module was trained after its state was stored, and then loaded a different state."""
         for taken in at(trace, finding.site, StateTaken):
             steps = _steps_after(trace, taken)
             later = [
@@ -108,7 +108,7 @@ class StateDictAlias(Rule):
         return False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How many steps overwrote it."""
+        """Yield the number of optimizer steps that overwrote the state."""
         for taken in at(trace, finding.site, StateTaken):
             for _, use in _overwritten(trace, taken):
                 steps = [step for step in _steps_after(trace, taken) if use is None or step.index < use.index]

@@ -102,7 +102,7 @@ class UnsafeLoad(Rule):
     fix_changes = frozenset[Figure]()
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every file from outside that is read without limits."""
+        """Yield a finding for every load of a file of unknown origin without `weights_only=True`."""
         tried = [
             load for load in trace.of(Loaded) if not (load.module or load.by_default or load.weights_only is False)
         ]
@@ -143,12 +143,12 @@ class UnsafeLoad(Rule):
 
 
 def _refused(trace: Trace) -> Saved | None:
-    """A checkpoint of the script's own that holds what `weights_only=True` refuses to read."""
+    """Return a save of the script that contains objects which `weights_only=True` rejects."""
     return next((saved for saved in trace.of(Saved) if saved.objects or saved.numbers or saved.modules), None)
 
 
 def _after_safe_one(loaded: Loaded, tried: list[Loaded]) -> bool:
-    """Whether the file is unpickled on purpose: only after a load with limits has failed."""
+    """Return whether this load is a fallback after one with `weights_only=True` failed."""
     return any(
         safe.file == loaded.file
         and safe.name == loaded.name
@@ -160,5 +160,5 @@ def _after_safe_one(loaded: Loaded, tried: list[Loaded]) -> bool:
 
 
 def _unlimited(allowed: Versions) -> bool:
-    """Whether a project allows a torch that knows the argument, and whose default is not the safe one."""
+    """Return whether the project allows a torch that has `weights_only`, but not as its default."""
     return allowed != ANY and allowed.oldest < SAFE_BY_DEFAULT and allowed.newest >= LIMITED

@@ -78,7 +78,7 @@ class WholeModelSaved(Rule):
     fix_changes = frozenset({Figure.STATE})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every save of something that is or holds a module."""
+        """Yield a finding for every save of a module, or of an object that contains one."""
         built = {event.module: event for event in trace.of(ModuleBuilt)}
         copied = {event.buffer for event in trace.of(Loaded) if event.buffer}
         whole = (event for event in trace.of(Saved) if event.modules and event.buffer not in copied)
@@ -108,11 +108,11 @@ class WholeModelSaved(Rule):
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the save ran, and there was no module in what it wrote."""
+        """Return whether the save ran; without a finding, it contained no module."""
         return bool(at(trace, finding.site, Saved))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """What was written."""
+        """Yield how many modules the file contains."""
         built = {event.module: event for event in trace.of(ModuleBuilt)}
         for saved in at(trace, finding.site, Saved)[:1]:
             classes = {built[module].class_name.rpartition(".")[2] for module in saved.modules if module in built}

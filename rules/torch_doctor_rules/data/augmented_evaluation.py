@@ -129,21 +129,21 @@ class AugmentedEvaluation(Rule):
                 yield self._report(loaders, affected[first:], shared.get(cause, ""), place(cause))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether rows of the dataset were read several times, and stayed as they are."""
+        """Return whether samples of the dataset were read several times without a change."""
         changes = [number(trace, claims.ROWS_CHANGE, dataset) for dataset in self._meant(trace, finding)]
         if any(changes):
             return "its samples change, but nothing shows that they are used for evaluation"
         return any(rows is not None for rows in changes)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How many rows changed."""
+        """Yield how many samples changed."""
         for dataset in self._meant(trace, finding):
             if (changed := number(trace, claims.ROWS_CHANGE, dataset)) is not None:
                 yield fact(f"{count(changed, 'sample')} of the first few changed when reread", changed, "rows", dataset)
                 return
 
     def same(self, finding: Finding, seen: Finding) -> bool:
-        """Whether the run speaks of the dataset of the finding."""
+        """Return whether the probe reports the same dataset."""
         return any(same_place(site, seen.site) for site in _sites(finding))
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
@@ -177,7 +177,7 @@ class AugmentedEvaluation(Rule):
 
 
 def _augments(loaders: Loaders, dataset: DatasetBuilt) -> tuple[tuple[Site, str], ...]:
-    """The random transforms of a dataset: a part has those of the whole."""
+    """Return the random transforms of a dataset; a subset has those of the complete one."""
     return next((each.augments for each in loaders.whole(dataset) if each.augments), ())
 
 
@@ -186,7 +186,7 @@ def _sites(finding: Finding) -> list[Site]:
 
 
 def _repeats(loaders: Loaders, forward: Forward, dataset: DatasetBuilt) -> bool:
-    """Whether the rows are evaluated several times, as for an average over augmentations."""
+    """Return whether samples are evaluated several times, as in test-time augmentation."""
     readers = {loader.site for loader in loaders.built.values() if loader.dataset == dataset.dataset}
     around = [scope for scope in forward.scope.iterations() if scope.loop_kind is LoopKind.PLAIN]
     trained = {scope.loop for event in loaders.trace.of(Backward) for scope in event.scope.iterations()}

@@ -93,7 +93,7 @@ class DatasetOnDevice(Rule):
     subject = WORKERS
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every move of a dataset's rows that worker processes load."""
+        """Yield a finding for every move of samples to the GPU in worker processes."""
         for moved in trace.of(RowMoved):
             if moved.workers:
                 text = "`{name}` moves samples to the GPU in worker processes, where CUDA fails or is slow"
@@ -107,14 +107,14 @@ class DatasetOnDevice(Rule):
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the rows were moved without workers, or loaded without being moved."""
+        """Return whether samples were moved without workers."""
         if at(trace, finding.site, RowMoved):
             return True
         built = any(at(trace, step.site, LoaderBuilt) for step in finding.trail)
         return "the script did not request a GPU in this run" if built else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How many moves there were, and for how many workers."""
+        """Yield the number of moves, and of workers."""
         for moved in at(trace, finding.site, RowMoved):
             text = f"{count(moved.times, 'tensor')} moved to the GPU for a loader with {count(moved.workers or 0, 'worker')}"
             yield fact(text, moved.times, "tensors", moved)

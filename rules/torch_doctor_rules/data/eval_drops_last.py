@@ -91,7 +91,7 @@ class EvalDropsLast(Rule):
     fix_changes = frozenset({Figure.BATCHES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every loader that only evaluates and surely drops its last batch, each place once."""
+        """Yield a finding for every loader that is only evaluated and drops its last batch."""
         loaders = trace.view(Loaders)
         only_evaluated = {loader.loader for loader, _ in loaders.never_training()}
         yield from first_per_site(
@@ -113,7 +113,7 @@ class EvalDropsLast(Rule):
         )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the loader was built and evaluated, and kept its last batch."""
+        """Return whether the loader was evaluated with its last batch."""
         loaders = trace.view(Loaders)
         evaluated = [event for event in at(trace, finding.site, LoaderBuilt) if loaders.evaluates(event.loader)]
         if any(event.drop_last for event in evaluated):
@@ -126,7 +126,7 @@ class EvalDropsLast(Rule):
         return bool(evaluated)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How many batches were evaluated, and what became of the last."""
+        """Yield how many samples or batches were evaluated, and whether the last batch was dropped."""
         loaders = trace.view(Loaders)
         for loader in at(trace, finding.site, LoaderBuilt):
             batches = sum(event.loader == loader.loader for event in trace.of(BatchTaken))
@@ -147,7 +147,7 @@ class EvalDropsLast(Rule):
 
 
 def _fits(loader: LoaderBuilt) -> bool:
-    """Whether the rows are known to fill their batches, so that none is left out."""
+    """Return whether the samples are known to fill all batches."""
     several = loader.batch is not None and loader.batch > 1 and not loader.chosen
     return several and bool(loader.rows) and loader.rows % loader.batch == 0  # type: ignore[operator]
 

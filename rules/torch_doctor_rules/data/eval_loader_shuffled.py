@@ -81,7 +81,7 @@ class EvalLoaderShuffled(Rule):
     fix_changes = frozenset({Figure.BATCHES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every loader that only evaluates and is surely shuffled."""
+        """Yield a finding for every loader that is only evaluated and is shuffled."""
         loaders = trace.view(Loaders)
         for loader, forward in loaders.evaluating():
             if loader.shuffle is True and loader.explicit and loader.sampled is False:

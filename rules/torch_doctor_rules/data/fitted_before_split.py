@@ -81,7 +81,7 @@ class FittedBeforeSplit(Rule):
     witness = "S"
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every fit whose rows are split later, in the same pass of whatever loops are around it."""
+        """Yield a finding for every fit on samples that are split later in the same loop iteration."""
         fits = {event.index: event for event in trace.of(Fitted)}
         found = sorted(
             (number, split.index)

@@ -120,7 +120,7 @@ class LoaderStarvesDevice(Rule):
     fix_changes = frozenset({Figure.BATCHES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every loader that feeds a GPU and is built so."""
+        """Yield a finding for every loader that feeds a GPU with such settings."""
         feeding = Feeding(trace)
         for loader, how, use in feeding.starving():
             text, remedy = SAID[how]
@@ -133,7 +133,7 @@ class LoaderStarvesDevice(Rule):
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether a loader was built there with other settings."""
+        """Return whether the loader has settings that do not make the GPU wait."""
         built = at(trace, finding.site, LoaderBuilt)
         if not built or not on_gpu(trace):
             return "no model is on a GPU in this run" if built else False
@@ -141,7 +141,7 @@ class LoaderStarvesDevice(Rule):
         return good or "the run does not show that its batches go from the dataset to a GPU"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """What the loader is built with."""
+        """Yield the settings of the loader."""
         for loader in at(trace, finding.site, LoaderBuilt)[:1]:
             workers, pinned = loader.workers or 0, "" if loader.pinned else "not "
             cores = "" if loader.cores is None else f" for {count(loader.cores, 'core')}"

@@ -89,7 +89,7 @@ class PaddingUnmasked(Rule):
     shown_by = "padded sequences in the input of this model"
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """The first call of a model at each place that reads what was filled in."""
+        """Yield a finding for the first call at each place of a model that reads padding."""
         for event in first_per_site([event for event in trace.of(PaddingRead) if event.reads]):
             padded, read = event.padded_at, event.read_at
             attends = bool(event.by) and event.by not in ("LSTM", "GRU", "RNN")
@@ -110,7 +110,7 @@ class PaddingUnmasked(Rule):
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool:
-        """Whether the model got padded sequences there, and answered as with another padding."""
+        """Return whether the model got padded sequences; without a finding, padding did not change its outputs."""
         return bool(at(trace, finding.site, PaddingRead))
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
@@ -118,7 +118,7 @@ class PaddingUnmasked(Rule):
         return any(event.alone for event in at(trace, finding.site, PaddingRead))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """What another padding changes."""
+        """Yield how other padding changes the output."""
         events = at(trace, finding.site, PaddingRead)
         for event in [each for each in events if each.reads][:1] or events[:1]:
             padding = f"other values in {count(event.positions, 'position')} of padding"

@@ -103,7 +103,7 @@ class RawPixels(Rule):
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the model was called there, and its first layer got other numbers."""
+        """Return whether the model was called and its first layer got other values."""
         return bool(counted(trace, finding.site, SCALED))
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
@@ -112,7 +112,7 @@ class RawPixels(Rule):
         return real and any(event.shown for event in at(trace, finding.site, PixelsGiven))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How large the inputs are."""
+        """Yield the largest input value."""
         for event in at(trace, finding.site, PixelsGiven)[:1]:
             text = f"the first layer gets whole numbers up to {short(event.largest)}"
             yield fact(text, event.largest, "", event)

@@ -92,7 +92,7 @@ class SamplerEpochNotSet(Rule):
     compares_ranks = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every loop that goes through a training loader again and again, whose sampler never gets its epoch."""
+        """Yield a finding for every loop over epochs whose sampler never gets the epoch."""
         given_epoch = {event.sampler for event in trace.of(EpochSet)}
         sampled = [event for event in trace.of(LoaderBuilt) if event.sampler and not given_epoch & {event.sampler, 0}]
         if not sampled or any(isinstance(event, (Owned, GaveUp)) for event in trace.events):
@@ -121,7 +121,7 @@ class SamplerEpochNotSet(Rule):
         return any(event.sampler in given_epoch or self._reordered(trace, event) for event in again)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:  # noqa: ARG002 - as above
-        """How often its sampler got an epoch, and which rows it gave."""
+        """Yield how often `set_epoch` was called, and the order of the samples."""
         for loader in trace.of(LoaderBuilt):
             if loader.sampler and self._epochs(trace, loader) is not None:
                 times = len({event.scope.iterations()[-1].loop for event in self._taken(trace, loader)})
@@ -132,7 +132,7 @@ class SamplerEpochNotSet(Rule):
                 return
 
     def _reordered(self, trace: Trace, loader: LoaderBuilt) -> bool:
-        """Whether a run saw two orders of one sampler: something else than `set_epoch` changes it."""
+        """Return whether a run had two orders of one sampler: something other than `set_epoch` changes it."""
         return len({event.rows for event in passes(trace, loader.sampler)}) > 1
 
     def _taken(self, trace: Trace, loader: LoaderBuilt) -> list[BatchTaken]:
@@ -140,7 +140,7 @@ class SamplerEpochNotSet(Rule):
         return [event for event in taken if event.scope.iterations()]
 
     def _epochs(self, trace: Trace, loader: LoaderBuilt) -> Scope | None:
-        """The loop that a second pass over the loader lies in, with the first."""
+        """Return the loop that contains the first and the second pass over the loader."""
         taken = self._taken(trace, loader)
         for first in taken[:1]:
             for second in taken:

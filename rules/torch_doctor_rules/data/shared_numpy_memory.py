@@ -86,7 +86,7 @@ class SharedNumpyMemory(Rule):
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every change of an array that a tensor which is used later should not have seen."""
+        """Yield a finding for every change of an array that shares memory with a tensor used later."""
         for event in first_per_site(trace.of(MemoryChanged)):
             yield self.finding(
                 event.site,
@@ -101,11 +101,11 @@ class SharedNumpyMemory(Rule):
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the tensor was used and had its numbers still."""
+        """Return whether the tensor was used with its original values."""
         return any(counted(trace, step.site, UNCHANGED) for step in finding.trail[:1])
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How many of its numbers changed."""
+        """Yield how many values of the tensor changed."""
         for event in trace.of(MemoryChanged):
             if any(same_place(step.site, event.shared_at) for step in finding.trail[:1]):
                 text = f"{event.changed} of {count(event.elements, 'value')} of the tensor had changed when it was used"
@@ -113,5 +113,5 @@ class SharedNumpyMemory(Rule):
                 return
 
     def same(self, finding: Finding, seen: Finding) -> bool:
-        """Whether the run speaks of the tensor of the finding."""
+        """Return whether the probe reports the same tensor."""
         return any(same_place(step.site, seen.site) for step in finding.trail[:1])

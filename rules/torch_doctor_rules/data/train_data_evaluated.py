@@ -107,7 +107,7 @@ class TrainDataEvaluated(Rule):
     needs_end = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Where all that is evaluated are rows that are trained on."""
+        """Yield a finding where only training samples are evaluated."""
         overlaps = Overlaps(trace)
         for loader, forward, site, other in overlaps.found():
             yield self._report(overlaps.loaders, loader, forward, site, other)
@@ -117,7 +117,7 @@ class TrainDataEvaluated(Rule):
             yield self._redrawn(overlaps.loaders, found)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether some loader evaluated."""
+        """Return whether the loader was used for evaluation."""
         loaders = trace.view(Loaders)
         sites = [loader.site for loader, _ in loaders.evaluating()]
         evaluated = any(same_place(step.site, site) for step in finding.trail for site in sites)
@@ -136,7 +136,7 @@ class TrainDataEvaluated(Rule):
         )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How many batches of the same rows were trained on and evaluated."""
+        """Yield how many batches of training samples were evaluated."""
         loaders = trace.view(Loaders)
         for forward in loaders.evaluations():
             rows = [each for each in finding.trail if same_place(each.site, forward.site)]

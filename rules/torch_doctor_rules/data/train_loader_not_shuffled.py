@@ -91,7 +91,7 @@ class TrainLoaderNotShuffled(Rule):
     only_confirms = True  # a run shows the order on this machine alone
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every loader that surely keeps the stored order and whose batches are trained on."""
+        """Yield a finding for every training loader that keeps the stored order."""
         loaders = trace.view(Loaders)
         recurrent = any(event.recurrent for event in trace.of(ModuleBuilt))
         for loader, backward in loaders.training():
@@ -112,7 +112,7 @@ class TrainLoaderNotShuffled(Rule):
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the loader was built and trained on, and gave another order."""
+        """Return whether the loader was used for training in another order."""
         loaders = trace.view(Loaders)
         built = at(trace, finding.site, LoaderBuilt)
         trained = [event for event in built if loaders.trains(event.loader)]
@@ -121,7 +121,7 @@ class TrainLoaderNotShuffled(Rule):
         return "the loader does not shuffle, but its samples may have been shuffled before" if trained else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How many batches were trained on, and in which order."""
+        """Yield how many batches were used for training, and in which order."""
         loaders = trace.view(Loaders)
         for loader in at(trace, finding.site, LoaderBuilt):
             batches = sum(event.loader == loader.loader for event in trace.of(BatchTaken))
@@ -132,7 +132,7 @@ class TrainLoaderNotShuffled(Rule):
 
 
 def _may_be_recurrent(trace: Trace, backward: Backward) -> bool:
-    """Whether parts of what is trained are out of sight."""
+    """Return whether parts of the trained model are unknown."""
     forwards = (event for event in trace.at(*backward.forwards) if isinstance(event, Forward))
     return not backward.whole or any(event.sensitive is None or event.unseen for event in forwards)
 
@@ -152,7 +152,7 @@ def _keeps_order(loaders: Loaders, loader: LoaderBuilt) -> bool:
 
 
 def _may_be_shuffled(loaders: Loaders, loader: LoaderBuilt) -> bool:
-    """Whether something may have put the rows in random order before."""
+    """Return whether the samples may have been shuffled before."""
     return loader.unseen or bool(loaders.trace.of(Reordered))
 
 

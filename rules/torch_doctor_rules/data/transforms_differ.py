@@ -129,7 +129,7 @@ class TransformsDiffer(Rule):
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every dataset that is evaluated by a model whose training prepares its inputs otherwise."""
+        """Yield a finding for every evaluation dataset that is preprocessed differently from training."""
         if trace.observed:
             yield from self._measured(trace)
             return
@@ -184,7 +184,7 @@ class TransformsDiffer(Rule):
         )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the batches of both loaders were measured, and are alike."""
+        """Return whether the batches of both loaders were measured and agree."""
         theirs, ours = both(trace, finding)
         if finding.help in UNSEEN:
             return UNSEEN[finding.help]
@@ -198,7 +198,7 @@ class TransformsDiffer(Rule):
         return True if not differs(numbers, its, NEAR) else "the first batches do not show whether the data differs"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """The mean and the deviation of both, or the means of their channels."""
+        """Yield the mean and the standard deviation of both, or their channel means."""
         theirs, ours = both(trace, finding)
         if theirs is None or ours is None or finding.help in UNSEEN:
             return

@@ -104,7 +104,7 @@ class WorkerSeedsIdentical(Rule):
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every generator or seed that the workers of a training loader share."""
+        """Yield a finding for every generator or seed that training workers share."""
         loaders = trace.view(Loaders)
         for event in first_per_site(trace.of(WorkersAlike)):
             old = event.cause != "numpy" or (trace.torch() != ANY and trace.torch().oldest < SEEDED_APART)
@@ -120,7 +120,7 @@ class WorkerSeedsIdentical(Rule):
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the rows were read as by two workers, and differed."""
+        """Return whether samples were read as by two workers, and differed."""
         apart = any(counted(trace, step.site, APART) for step in finding.trail[:1])
         return (
             "this version of torch seeds NumPy differently in each worker"
@@ -129,12 +129,12 @@ class WorkerSeedsIdentical(Rule):
         )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How many workers drew what."""
+        """Yield that two workers drew the same sample."""
         for event in trace.of(WorkersAlike):
             if any(same_place(step.site, event.loader_site) for step in finding.trail[:1]):
                 yield fact("a random sample is identical in two workers with different seeds", 2, "workers", event)
                 return
 
     def same(self, finding: Finding, seen: Finding) -> bool:
-        """Whether the run speaks of the loader of the finding."""
+        """Return whether the probe reports the same loader."""
         return any(same_place(step.site, seen.site) for step in finding.trail[:1])

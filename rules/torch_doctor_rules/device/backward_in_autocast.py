@@ -84,7 +84,7 @@ class BackwardInAutocast(Rule):
     fix_changes = frozenset({Figure.GRADIENTS, Figure.UPDATES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """The first backward pass within each autocast that is on, in each arm of a branch that has one."""
+        """Yield a finding for the first backward pass in each enabled autocast block, for each branch."""
         blocks: dict[Site, list[Backward]] = {}
         found: list[Finding] = []
         for backward in trace.of(Backward):
@@ -98,17 +98,17 @@ class BackwardInAutocast(Rule):
         yield from first_per_site(found)
 
     def same(self, finding: Finding, seen: Finding) -> bool:
-        """Whether both speak of one pass, or of passes within one block."""
+        """Return whether both report the same pass, or passes in the same block."""
         return same_place(finding.site, seen.site) or same_place(finding.trail[0].site, seen.trail[0].site)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether this backward pass ran outside of any autocast."""
+        """Return whether this backward pass ran outside autocast."""
         passes = at(trace, finding.site, Backward)
         off = any(self._entered(trace, each) is not None for each in passes)
         return "autocast is disabled in this run" if off else bool(passes)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How many of these passes ran with autocast on."""
+        """Yield how many of these passes ran with autocast enabled."""
         passes = at(trace, finding.site, Backward)
         within = sum(self._around(trace, each) is not None for each in passes)
         yield fact(f"{within} of {count(len(passes), 'call')} run with autocast enabled", within, "calls")

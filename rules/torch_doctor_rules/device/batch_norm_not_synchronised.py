@@ -100,7 +100,7 @@ class BatchNormNotSynchronised(Rule):
     fix_changes = frozenset({Figure.OUTPUTS, Figure.UPDATES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every wrapping of batch norm through which few rows go."""
+        """Yield a finding for every wrapped model with batch norm and few samples per process."""
         parts_rest = any(event.training is not True and not event.whole for event in trace.of(ModeSet))
         alone = any(group.size == 1 for group in trace.of(GroupBegun))
         unseen = bool(escaped(trace)) or any(trace.of(kind) for kind in (Owned, GaveUp))

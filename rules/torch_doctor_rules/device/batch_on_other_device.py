@@ -71,7 +71,7 @@ class BatchOnOtherDevice(Rule):
     explained_by = frozenset({"TDR301", "TDR302", "TDR308"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Each forward or loss that gets tensors of two devices, once."""
+        """Yield a finding for every forward or loss that gets tensors on two devices."""
         seen: set[Site] = set()
         for met in _met(trace):
             site = _call(met)
@@ -92,13 +92,13 @@ class BatchOnOtherDevice(Rule):
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether all that the call got was on the GPU."""
+        """Return whether all tensors of the call were on the GPU."""
         if at(trace, finding.site, DevicesAgreed):
             return True
         return "in this run, the script requested no GPU, or did not reach this line with one"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """What torch says, or that nothing has to move."""
+        """Yield torch's error, or that all tensors were on the GPU."""
         for met in _met(trace):
             if same_place(finding.site, _call(met)):
                 text = f"{count(met.elements, 'value')} on the CPU, the others on `cuda:0`: {met.proof}"
@@ -110,7 +110,7 @@ class BatchOnOtherDevice(Rule):
 
 
 def _trail(met: DevicesMet, site: Site) -> Iterator[Step]:
-    """Where what stayed on the CPU comes from, and where the other went to the GPU."""
+    """Yield where the tensor on the CPU comes from, and where the other was moved to the GPU."""
     texts = {"batch": "this loader returns batches on the CPU", "moved": "this is moved to the CPU"}
     text = texts.get(met.how, "this is on the CPU")
     for place, words in ((met.since, text), (met.moved_at, "this is moved to the GPU")):
@@ -119,7 +119,7 @@ def _trail(met: DevicesMet, site: Site) -> Iterator[Step]:
 
 
 def _met(trace: Trace) -> list[DevicesMet]:
-    """Where something of the script's own, and not of a module, is on the wrong device."""
+    """Return where a tensor of the script, not of a module, is on the wrong device."""
     return [
         met
         for met in trace.of(DevicesMet)
@@ -130,7 +130,7 @@ def _met(trace: Trace) -> list[DevicesMet]:
 
 
 def _made_inside(met: DevicesMet) -> bool:
-    """Whether a module made the tensor, which is TDR801."""
+    """Return whether a module created the tensor, which TDR801 reports."""
     return met.how == "made" and met.inside and not met.given
 
 

@@ -90,7 +90,7 @@ class CpuTensorInForward(Rule):
     needs = frozenset({"device"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every place that makes tensors during a forward which then meet others on the GPU."""
+        """Yield a finding where a forward creates a CPU tensor that is combined with one on the GPU."""
         for met in _met(trace):
             if met.since is not None and met.loss:
                 text = "the weights of `{name}` are on the CPU: it fails when the model is on a GPU"
@@ -112,13 +112,13 @@ class CpuTensorInForward(Rule):
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the tensor was made, not where it was: a run tells of meetings only."""
+        """Return whether the tensor was created; its device is only known if it was combined with another."""
         if trace.run is not None and trace.run.came_to(finding.site) is False:
             return False
         return "in this run, the script requested no GPU, or combined the tensor with none on the GPU"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """What torch says."""
+        """Yield torch's error."""
         for met in _met(trace):
             if met.since is not None and same_place(finding.site, met.since):
                 text = f"{count(met.elements, 'value')} on the CPU, the others on `cuda:0`: {met.proof}"

@@ -85,7 +85,7 @@ class CudaTensorToNumpy(Rule):
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every read of a tensor that is refused."""
+        """Yield a finding for every tensor that cannot be converted."""
         yield from first_per_site(self._found(trace))
 
     def _found(self, trace: Trace) -> Iterator[Finding]:
@@ -106,14 +106,14 @@ class CudaTensorToNumpy(Rule):
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether an array was made there of a tensor on the CPU, without a graph."""
+        """Return whether a tensor on the CPU, without a graph, was converted there."""
         reads = at(trace, finding.site, ArrayRead)
         if reads and (not finding.trail or any(read.gpu is False for read in reads)):
             return True
         return "in this run, the script requested no GPU, or did not reach this line with one"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """What torch says, or that it says nothing."""
+        """Yield torch's error, or how many tensors were converted."""
         reads = at(trace, finding.site, ArrayRead)
         refused = [read for read in reads if read.raised]
         if refused:
@@ -124,6 +124,6 @@ class CudaTensorToNumpy(Rule):
 
 
 def _mended(read: ArrayRead) -> str:
-    """What an array can be made of: the tensor without what keeps it from that."""
+    """Return a template for the tensor on the CPU and without a graph."""
     detached = "{}" if read.value.graph is False else "{}.detach()"
     return f"{detached}.cpu()" if read.gpu else detached

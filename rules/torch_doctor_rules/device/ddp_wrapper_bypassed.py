@@ -98,14 +98,14 @@ class DdpWrapperBypassed(Rule):
     only_confirms = True  # gradients that are averaged out of sight leave no event in the run of one process
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every training forward around a wrapper that is there."""
+        """Yield a finding for every training forward that bypasses an existing wrapper."""
         wraps = [wrapped for wrapped in trace.of(Wrapped) if wrapped.wrapper == WRAPPER]
         by_hand = any(clip.manual for clip in trace.of(Clipped))
         if wraps and not by_hand and not any(trace.of(kind) for kind in (Owned, GaveUp)):
             yield from first_per_site(self._reports(trace, wraps))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether this forward goes through the wrapper."""
+        """Return whether this forward uses the wrapper."""
         forwards = at(trace, finding.site, Forward)
         averaged = trace.view(Ranks).averaged
         if all(forward.wrapped or averaged(forward.module) for forward in forwards):
@@ -115,7 +115,7 @@ class DdpWrapperBypassed(Rule):
         return "this call was not trained, or the script exchanges gradients itself (see `--probe-processes`)"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How many of these forwards go around the wrapper, and what that does to the gradients."""
+        """Yield how many of these forwards bypass the wrapper, and how gradients differ."""
         forwards = at(trace, finding.site, Forward)
         around = sum(not forward.wrapped for forward in forwards)
         yield fact(f"{around} of {count(len(forwards), 'forward')} bypassed the wrapper", around, "forwards")

@@ -90,7 +90,7 @@ class DeviceParity(Rule):
     voided_by = frozenset({"device"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Each forward whose model answers otherwise elsewhere."""
+        """Yield a finding for every forward whose outputs differ between devices."""
         seen: set[Site] = set()
         for differ in trace.of(DevicesDiffer):
             if differ.site not in seen:
@@ -102,7 +102,7 @@ class DeviceParity(Rule):
                 )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How far the answers are apart."""
+        """Yield the largest difference between the outputs."""
         for differ in at(trace, finding.site, DevicesDiffer):
             text = (
                 f"{count(differ.elements, 'value differs', 'values differ')} between CPU and GPU, by up to "

@@ -101,7 +101,7 @@ class EveryRankWrites(Rule):
     compares_ranks = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every save and every writer that no test keeps from any process."""
+        """Yield a finding for every save and log writer that all processes run."""
         if any(trace.of(kind) for kind in (Owned, GaveUp)):
             return
         wraps = [wrapped for wrapped in trace.of(Wrapped) if wrapped.wrapper == WRAPPER]
@@ -110,19 +110,19 @@ class EveryRankWrites(Rule):
             yield from first_per_site(self._report(trace, event, wrapped) for event in written)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether files were saved there, by processes that have each its own."""
+        """Return whether every process wrote to its own file there."""
         if len(trace.ranks) <= 1:
             return "the run has only one process (see `--probe-processes`)"
         return bool(_writers(trace.view(Ranks), finding.site))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How many processes write one file, of those that are written there."""
+        """Yield how many processes write the same file."""
         for file, number in list(_writers(trace.view(Ranks), finding.site).items())[:1]:
             does = "write" if number > 1 else "writes"
             yield fact(f"{count(number, 'process', 'processes')} {does} {PurePath(file).name}", number, "processes")
 
     def _shared(self, trace: Trace, wrapped: Wrapped) -> Iterator[Saved | WriterBuilt]:
-        """What is written by every process, to a path that is the same in each."""
+        """Return the writes that every process makes to the same path."""
         written: list[Saved | WriterBuilt] = [
             *(saved for saved in trace.of(Saved) if not saved.buffer),
             *trace.of(WriterBuilt),
@@ -130,7 +130,7 @@ class EveryRankWrites(Rule):
         return (event for event in written if event.shared and self._of_all(trace, event, wrapped))
 
     def _of_all(self, trace: Trace, event: Saved | WriterBuilt, wrapped: Wrapped) -> bool:
-        """Whether every process whose model is wrapped comes there."""
+        """Return whether every process with a wrapped model reaches it."""
         others = event.guards - wrapped.guards
         kinds = ((trace.branches[branch].kind, arm) for branch, arm in others)
         alike = all(kind in OF_ALL or (kind is BranchKind.RAISED and not arm) for kind, arm in kinds)
@@ -154,13 +154,13 @@ class EveryRankWrites(Rule):
 
 
 def _collided(ranks: Ranks) -> list[Saved | WriterBuilt]:
-    """What the first process saved to a file, or logs to a directory, that another writes to as well."""
+    """Return the writes of the first process to a file or directory that another process writes to."""
     others = {event.file for other in ranks.traces[1:] for event in _written(other)}
     return [event for trace in ranks.traces[:1] for event in _written(trace) if event.file in others]
 
 
 def _writers(ranks: Ranks, site: Site) -> dict[str, int]:
-    """How many of them wrote to each file or directory that is written to at a place, the most first."""
+    """Return how many processes wrote to each file or directory at a place, largest number first."""
     files = [{event.file for event in _written(trace) if same_place(site, event.site)} for trace in ranks.traces]
     return dict(Counter(file for each in files for file in sorted(each)).most_common())
 

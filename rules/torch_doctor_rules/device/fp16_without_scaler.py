@@ -85,11 +85,11 @@ class Fp16WithoutScaler(Rule):
     witness = "SP"
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every autocast or conversion to float16 that is trained through without scaling."""
+        """Yield a finding for every float16 autocast or conversion that is trained without scaling."""
         yield from first_per_site(self._report(*found) for found in trace.view(Precision).unscaled())
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether a loss went backward from there, in another precision or scaled."""
+        """Return whether a backward pass used another precision, or a scaled loss."""
         halved = (move for move in at(trace, finding.site, Moved) if move.dtype)
         begun: list[AutocastEntered | Moved] = [*at(trace, finding.site, AutocastEntered), *halved]
         if not begun:
@@ -103,7 +103,7 @@ class Fp16WithoutScaler(Rule):
         return trace.view(Precision).scaled or "no optimizer step applied gradients that were computed this way"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How many backward passes were scaled."""
+        """Yield how many backward passes were scaled."""
         passes = at(trace, finding.trail[0].site, Backward)
         scaled = sum(bool(each.scaled) for each in passes)
         yield fact(f"{scaled} of {count(len(passes), 'backward pass', 'backward passes')} are scaled", scaled, "passes")

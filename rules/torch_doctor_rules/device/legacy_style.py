@@ -73,7 +73,7 @@ class LegacyStyle(Rule):
     fix_changes = frozenset[Figure]()
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every use that no torch of the project warns of, where its oldest can do it in the new way."""
+        """Yield a finding for every use without a warning whose replacement exists in the oldest torch."""
         for used in uses(trace):
             if not is_heard(trace, used):
                 text = "`{name}` is legacy style: `{instead}` replaces it"

@@ -80,7 +80,7 @@ class MoveResultDiscarded(Rule):
     only_confirms = True  # a run does not show whether a notebook displays what is moved
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Each statement that drops what it moved."""
+        """Yield a finding for every statement that discards the moved tensor."""
         seen: set[Site] = set()
         for lost in trace.of(MoveLost):
             if lost.site not in seen:
@@ -95,7 +95,7 @@ class MoveResultDiscarded(Rule):
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether what the statement moved was a module, was no tensor, or was there already."""
+        """Return whether the moved object was a module, not a tensor, or already on the device."""
         moves = at(trace, finding.site, Moved)
         there = at(trace, finding.site, DevicesAgreed) or counted(trace, finding.site, NO_TENSOR)
         if there or any(move.module for move in moves):
@@ -103,7 +103,7 @@ class MoveResultDiscarded(Rule):
         return "the script did not request a GPU in this run" if moves else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How much stays where it is, and what becomes of it; or that nothing has to move."""
+        """Yield how many values stay on the CPU and how that fails, or that no move was needed."""
         if often := counted(trace, finding.site, NO_TENSOR):
             yield fact(f"the moved object was not a tensor in {count(often, 'call')}", often, "times")
         for agreed in at(trace, finding.site, DevicesAgreed):

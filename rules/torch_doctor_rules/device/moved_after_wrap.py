@@ -95,7 +95,7 @@ class MovedAfterWrap(Rule):
     compares_ranks = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every move of a wrapped module before it is trained."""
+        """Yield a finding for every move of a wrapped module before it is trained."""
         moves = Moves(trace)
         yield from first_per_site(
             self._report(move, wrapped, moves.left(move))
@@ -105,7 +105,7 @@ class MovedAfterWrap(Rule):
         )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the move happened before the module was wrapped."""
+        """Return whether the move happened before the module was wrapped."""
         moves = at(trace, finding.site, Moved)
         wraps = [wrapped.index for wrapped in trace.of(Wrapped) if wrapped.wrapper == WRAPPER]
         if not moves or not wraps:
@@ -116,7 +116,7 @@ class MovedAfterWrap(Rule):
         )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How many moves came after the wrapping, and whether gradients differ."""
+        """Yield how many moves came after the wrapping, and whether gradients differ."""
         wraps = [wrapped.index for wrapped in trace.of(Wrapped) if wrapped.wrapper == WRAPPER]
         moves = at(trace, finding.site, Moved)
         late = sum(bool(wraps) and move.index > min(wraps) for move in moves)

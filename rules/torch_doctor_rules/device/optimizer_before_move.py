@@ -86,13 +86,13 @@ class OptimizerBeforeMove(Rule):
     fix_changes = frozenset({Figure.UPDATES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every move between an optimizer's construction and its first step."""
+        """Yield a finding for every move between an optimizer's creation and its first step."""
         yield from first_per_site(
             self._report(event, built) for built in trace.of(OptimizerBuilt) for event in self._late(trace, built)
         )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the move happened, with every optimizer built after it."""
+        """Return whether the move happened before every optimizer was created."""
         moves = [*at(trace, finding.site, Moved), *at(trace, finding.site, Wrapped)]
         if not moves or not trace.of(Stepped):
             return False
@@ -101,7 +101,7 @@ class OptimizerBeforeMove(Rule):
         return True
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How many optimizers were there before."""
+        """Yield how many optimizers were created before the move."""
         first = next(iter([*at(trace, finding.site, Moved), *at(trace, finding.site, Wrapped)]), None)
         older = sum(first is not None and built.index < first.index for built in trace.of(OptimizerBuilt))
         yield fact(f"{count(older, 'optimizer')} created before the move", older, "optimizers")

@@ -77,7 +77,7 @@ class OutdatedApi(Rule):
     fix_changes = frozenset[Figure]()
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every use that a torch of the project warns of or refuses, where its oldest can do it in the new way."""
+        """Yield a finding for every deprecated or removed use whose replacement exists in the oldest torch."""
         for used in uses(trace):
             if not is_heard(trace, used):
                 continue
@@ -101,7 +101,7 @@ RENAMES = {"torch.nn.utils.parametrizations.weight_norm": "`weight_g` or `weight
 
 
 def _help(used: OutdatedUsed) -> str:
-    """What to write instead."""
+    """Return what to write instead."""
     if used.idle:
         return f"use `{used.instead}` instead: otherwise, autograd records a graph"
     if used.dropped:

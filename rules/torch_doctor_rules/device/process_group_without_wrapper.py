@@ -101,12 +101,12 @@ class ProcessGroupWithoutWrapper(Rule):
     compares_ranks = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """The training forward of every model that no process shares with the others."""
+        """Yield a finding for the training forward of every model whose gradients are not exchanged."""
         if not any(trace.of(kind) for kind in (Owned, GaveUp)):
             yield from first_per_site(self._differing(trace) if trace.observed else self._found(trace))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the processes stepped with the same gradients, of different losses."""
+        """Return whether the processes stepped with the same gradients although their losses differ."""
         forwards, ranks = at(trace, finding.site, Forward), trace.view(Ranks)
         if not forwards:
             return False
@@ -116,7 +116,7 @@ class ProcessGroupWithoutWrapper(Rule):
         return exchanged or "in no optimizer step could gradients be compared between processes"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """By how much gradients differ, or that they do not."""
+        """Yield by how much gradients differ, or that they are equal."""
         ranks = trace.view(Ranks)
         for module in list(dict.fromkeys(forward.module for forward in at(trace, finding.site, Forward)))[:1]:
             yield from ranks.difference(module)

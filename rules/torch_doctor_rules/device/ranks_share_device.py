@@ -102,7 +102,7 @@ class RanksShareDevice(Rule):
     fix_changes = frozenset[Figure]()
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """The first move of a model that trains to a GPU that is the same in all processes."""
+        """Yield a finding for the first move of a trained model to the same GPU in all processes."""
         if trace.observed or any(trace.of(kind) for kind in (Owned, GaveUp, GpuChosen)):
             return
         for group in trace.of(GroupBegun)[:1]:
@@ -132,7 +132,7 @@ class RanksShareDevice(Rule):
 
 
 def _trained(trace: Trace, family: Family, move: Moved) -> bool:
-    """Whether the module is trained where it was put."""
+    """Return whether the module is trained on the device it was moved to."""
     return any(
         backward.index > move.index
         and family.related((move.module,), backward.modules)

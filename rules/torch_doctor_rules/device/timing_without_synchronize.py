@@ -86,7 +86,7 @@ class TimingWithoutSynchronize(Rule):
     fix_changes = frozenset({Figure.TIMES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every second reading of a clock after work on the GPU for which nothing waits."""
+        """Yield a finding for every second clock read after GPU work that nothing waits for."""
         if any(trace.of(Timed)) and not trace.of(Owned):
             yield from first_per_site(self._reports(trace))
 

@@ -104,18 +104,18 @@ class UnusedParameterUnderDdp(Rule):
     subject = WRAPPERS
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every wrapping that waits for a gradient that never comes."""
+        """Yield a finding for every wrapper that waits for a gradient that never arrives."""
         yield from first_per_site(self._report(trace, wrapped, layers) for wrapped, layers in waiting(trace))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the wrapper came to its second step, where torch would have said it."""
+        """Return whether the wrapper reached its second step, where torch would have raised the error."""
         wraps = [event for event in at(trace, finding.site, Wrapped) if event.wrapper == WAITS]
         if any(len(through(trace, wrapped)) >= ENOUGH for wrapped in wraps):
             return True
         return "fewer than two training steps used the wrapper" if wraps else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """What torch said, and how many parameters got no gradient."""
+        """Yield torch's error, and how many parameters got no gradient."""
         for wrapped in at(trace, finding.site, Wrapped)[:1]:
             steps = len(through(trace, wrapped))
             if trace.run is None or STUCK not in trace.run.end.exception:
@@ -145,6 +145,6 @@ class UnusedParameterUnderDdp(Rule):
 
 
 def _without_gradient(trace: Trace, wrapped: Wrapped) -> list[ParameterSeen]:
-    """The parameters of a wrapped module that a run saw without a gradient."""
+    """Return the parameters of a wrapped module that had no gradient in the run."""
     inside = trace.view(Family).within((wrapped.module,))
     return [each for each in trace.of(ParameterSeen) if each.module in inside and not each.gradients]

@@ -88,7 +88,7 @@ def lies_in_unit(low: float, high: float) -> bool:
 HAD_GRADIENTS = "{} of {} parameter tensors? have a gradient at the {…}step{…}"
 TWICE = Claim("the same batch gave {} and {}", differ, never)
 BETWEEN = "the values lay between {} and {}"
-RAISED = [Claim("torch said: {…}", always, never), Claim("torch refused: {…}", always, never)]
+RAISED = [Claim("torch raised: {…}", always, never)]
 GRAPHS = [
     Claim("{} graphs? alive after {} steps?{…}", several, never),
     Claim("of {} graphs? stored, {} (?:is|are) alive one iteration later", lambda kept, alive: 0 < alive < kept, never),
@@ -200,54 +200,54 @@ CLAIMS: dict[str, list[Claim]] = {
         ),
         Claim("`backward\\(\\)` raises an error: the loss depends on no weight of the model", always, never),
     ],
-    "TDR201": [Claim("{} of {} losses got {…}", some, none), Claim(BETWEEN, lies_in_unit, always)],
-    "TDR202": [Claim("{} of {} losses got {…}", some, none), Claim(BETWEEN, lambda _, high: high <= 0, always)],
-    "TDR203": [Claim("{} of {} losses got {…}", some, none), Claim(BETWEEN, always, lambda _, high: high <= 0)],
-    "TDR204": [Claim("{} of {} losses got {…}", some, none), Claim(BETWEEN, lies_in_unit, always)],
-    "TDR205": [Claim("{} of {} losses got {…}", some, none), Claim(BETWEEN, always, lies_in_unit)],
+    "TDR201": [Claim("{} of {} loss calls got {…}", some, none), Claim(BETWEEN, lies_in_unit, always)],
+    "TDR202": [Claim("{} of {} loss calls got {…}", some, none), Claim(BETWEEN, lambda _, high: high <= 0, always)],
+    "TDR203": [Claim("{} of {} loss calls got {…}", some, none), Claim(BETWEEN, always, lambda _, high: high <= 0)],
+    "TDR204": [Claim("{} of {} loss calls got {…}", some, none), Claim(BETWEEN, lies_in_unit, always)],
+    "TDR205": [Claim("{} of {} loss calls got {…}", some, none), Claim(BETWEEN, always, lies_in_unit)],
     "TDR206": [
-        Claim("{…} is compared with {…} in {} of {} losses", some, none),
+        Claim("the input {…} is compared with a {…} target {…} in {} of {} loss calls", some, none),
         Claim("the targets are whole numbers up to {}", always, always),
     ],
     "TDR207": [
         Claim("{} samples? of a batch have several classes", some, never),
-        Claim("the loss is given {…} targets {…} for {…}", always, always),
+        Claim("the loss gets {…} targets {…} for predictions {…}", always, always),
         *RAISED,
     ],
-    "TDR208": [Claim("{} of {} losses got data first", some, none), *RAISED],
-    "TDR209": [Claim("its constructor gets {} tensors? in the place of settings", some, always)],
-    "TDR210": [Claim("the smallest value that the logarithm got is {}", always, always)],
+    "TDR208": [Claim("{} of {} loss calls got data in place of the prediction", some, none), *RAISED],
+    "TDR209": [Claim("its constructor gets {} tensors? in place of settings", some, always)],
+    "TDR210": [Claim("the smallest argument of the logarithm is {}", always, always)],
     "TDR211": [
-        Claim("{} of {} divergences got no log-probabilities, or were averaged over all numbers", some, none),
+        Claim("{} of {} calls got no log-probabilities, or averaged over all elements", some, none),
     ],
     "TDR213": [
-        Claim("the loss is given {…}", always, always),
-        Claim("the softmax goes over {} of {…}", lambda size: size == 1, lambda size: size != 1),
+        Claim("the loss gets {…}", always, always),
+        Claim("softmax over a dimension of size {} of {…}", lambda size: size == 1, lambda size: size != 1),
     ],
     "TDR214": [
-        Claim("{} times it was given {…}, which match", never, some),
-        Claim("{} times it was given {…} and {…}", some, never),
-        Claim("{} differences were of tensors of one rank", never, some),
+        Claim("{…} and {…}, which match, were compared {} times?", never, some),
+        Claim("{…} and {…} were compared {} times?", some, never),
+        Claim("{} differences? of tensors with the same number of dimensions", never, some),
     ],
-    "TDR215": [Claim("it raises {…}", always, never), Claim("its loss is computed {} times?", never, some)],
+    "TDR215": [Claim("the statement raises {…}", always, never), Claim("the loss was computed {} times?", never, some)],
     "TDR216": [
-        Claim("it goes over the {} numbers in dimension {} of {…}", always, always),
+        Claim("it reduces {} elements in dimension {} of {…}", always, always),
         Claim(
-            "the probabilities of a sample sum to {} to {}",
+            "the probabilities of a sample sum to between {} and {}",
             lambda low, high: max(abs(low - 1), abs(high - 1)) > NEAR_ONE,
             lambda low, high: max(abs(low - 1), abs(high - 1)) < NEAR_ONE,
         ),
     ],
     "TDR217": [
         Claim("{} of {} targets are padding", some, some),
-        Claim("the loss is {} with them, {} without", lambda before, after: before != after, never),
-        Claim("without them the loss is {}, as with them", never, always),
+        Claim("the loss is {} with them, {} without them", lambda before, after: before != after, never),
+        Claim("the loss is {} with and without them", never, always),
     ],
     "TDR218": [
-        Claim("{} of {} targets are the tokens given in their own places", all_of, never),
-        Claim("{} of {} targets are the tokens given two places later", all_of, never),
-        Claim("{} of {} targets are the tokens given one place later", never, all_of),
-        Claim("the loss is {}, and {} for the next tokens", always, never),
+        Claim("{} of {} targets are the input tokens at the same positions", all_of, never),
+        Claim("{} of {} targets are the input tokens two positions later", all_of, never),
+        Claim("{} of {} targets are the input tokens one position later", never, all_of),
+        Claim("the loss is {}; for the next tokens it is {}", always, never),
     ],
     "TDR301": CONTAINED,
     "TDR302": [

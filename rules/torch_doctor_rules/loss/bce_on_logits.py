@@ -1,4 +1,4 @@
-"""TDR205: the binary cross-entropy of values that no sigmoid has bounded."""
+"""TDR205: `BCELoss` gets values that are not probabilities."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 WRONG = {
-    Kind.LOGITS: "raw scores",
+    Kind.LOGITS: "logits",
     Kind.HIDDEN: "raw activations",
     Kind.LOG_PROBABILITIES: "log-probabilities",
     Kind.LOG_BOUNDED: "log-probabilities",
 }
-"""Kinds of values that do not lie between 0 and 1, in the words of a message."""
+"""Kinds of values that do not lie between 0 and 1, as a message names them."""
 
 
-HELP = "use `BCEWithLogitsLoss`, or give the loss the sigmoid of the scores"
+HELP = "use `BCEWithLogitsLoss`, or apply sigmoid before the loss"
 
 
 class BceOnLogits(Rule):
-    """The binary cross-entropy is taken of values that no sigmoid has bounded.
+    """`BCELoss` gets values that are not probabilities.
 
     ## Why is this bad?
-    `BCELoss` takes the logarithm of its input and of 1 minus it: it expects probabilities. Raw scores leave the range
-    between 0 and 1 sooner or later, and then torch raises an error; until then the loss means nothing.
+    `BCELoss` takes the logarithm of its input and of 1 minus its input, so it expects probabilities. Sooner or later
+    logits leave the range from 0 to 1, and torch raises an error. Until then the loss is meaningless.
 
     ## Example
     ```python
@@ -76,16 +76,17 @@ class BceOnLogits(Rule):
     ```
 
     ## Fix safety
-    The fix takes the loss that has the sigmoid in it, where each call of the loss gets raw scores. It is not offered where
-    raw scores are taken for probabilities, as by a threshold of 0.5; the help names the line. Apply the sigmoid there.
+    The fix uses the loss with a built-in sigmoid, if every call of the loss gets logits. It is not offered if the
+    logits are also treated as probabilities, for example by a threshold of 0.5. The help names that line: apply sigmoid
+    there.
 
     ## How the probe confirms it
-    The graph behind the loss ends in a linear layer or an activation without a sigmoid; or torch refuses the values
-    because they leave the range.
+    The graph of the loss ends in a linear layer or an activation without a sigmoid, or torch raises an error because
+    values are outside the range.
 
     ## When it is not reported
-    When a sigmoid, a softmax, a clamp between 0 and 1 or other arithmetic may have bounded the values, and when it is not
-    known what they are.
+    If a sigmoid, a softmax, a clamp to [0, 1] or other arithmetic may have bounded the values, and if it is unknown
+    what the values are.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.BCELoss.html
@@ -106,16 +107,18 @@ class BceOnLogits(Rule):
         for loss in given(trace, WRONG, BCE):
             what = WRONG[loss.input.kind]
             made = (
-                [Step(loss.input.operation_at, f"{what} are made here")] if loss.input.operation_at is not None else []
+                [Step(loss.input.operation_at, f"{what} are computed here")]
+                if loss.input.operation_at is not None
+                else []
             )
             read = threshold(trace, loss)
             yield self.finding(
                 loss.site,
                 message(
-                    "`{loss}` needs values between 0 and 1 and gets " + what + ": no sigmoid bounds them",
+                    "`{loss}` expects probabilities, but gets " + what + ": values outside [0, 1] raise an error",
                     loss=loss.name,
                 ),
-                help=HELP if read is None else f"{HELP}: {line(read, loss.site)} takes them for probabilities",
+                help=HELP if read is None else f"{HELP} ({line(read, loss.site)} treats the logits as probabilities)",
                 trail=[*made, *trail_of_input(trace, loss)],
                 edits=instead(trace, loss, "BCEWithLogitsLoss", "binary_cross_entropy_with_logits")
                 if read is None
@@ -133,4 +136,4 @@ class BceOnLogits(Rule):
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many losses got unbounded values, and between what these lay."""
-        return at_loss(trace, finding.site, "values that no sigmoid bounds", *WRONG)
+        return at_loss(trace, finding.site, "values that are not probabilities", *WRONG)

@@ -1,4 +1,4 @@
-"""TDR211: the Kullback-Leibler divergence of something else than log-probabilities, or averaged over all numbers."""
+"""TDR211: `kl_div` gets values that are not log-probabilities, or averages over all elements."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from torch_doctor.edits import Edit
 
 WRONG = {
-    Kind.LOGITS: "raw scores",
+    Kind.LOGITS: "logits",
     Kind.HIDDEN: "raw activations",
     Kind.PROBABILITIES: "probabilities",
-    Kind.BOUNDED: "what a sigmoid bounded",
+    Kind.BOUNDED: "sigmoid outputs",
 }
-"""Kinds of values that are no log-probabilities, in the words of a message."""
+"""Kinds of values that are not log-probabilities, as a message names them."""
 
 
 class KlDivNotLog(Rule):
-    """The KL divergence gets no log-probabilities, or is averaged over all numbers.
+    """`kl_div` gets values that are not log-probabilities, or averages over all elements.
 
     ## Why is this bad?
-    `kl_div` expects the logarithm of the model's distribution as its input (and the other one without it): of
-    probabilities or scores it computes a number that is no divergence and can be negative. Its default, `reduction="mean"`,
-    divides by the number of all elements where the definition sums over the classes: the loss is too small by the number of
-    classes.
+    `kl_div` expects the logarithm of the model's distribution as its input, and the other distribution without the
+    logarithm. For probabilities or logits the result is not a divergence and can be negative. The default,
+    `reduction="mean"`, divides by the number of all elements, while the definition sums over the classes. The loss is
+    then too small by a factor of the number of classes.
 
     ## Example
     ```python
@@ -81,15 +81,17 @@ class KlDivNotLog(Rule):
     ```
 
     ## Fix safety
-    The loss becomes another number, and so does its gradient: a weight that was found for the old one no longer fits.
+    The loss value changes, and so do its gradients. A loss weight that was tuned for the old value no longer fits.
 
     ## How the probe confirms it
-    The graph behind the input ends in a linear layer, an activation or a softmax with no logarithm between; or the call
-    was made with `reduction="mean"`.
+    The graph of the input ends in a linear layer, an activation or a softmax, with no logarithm in between; or the call
+    uses `reduction="mean"`.
 
     ## When it is not reported
-    When it is not known what the values are, or how they are summed up; for `sum`, `none` and the old
-    `size_average=False`. The first call of one loss for one model stands for the others in its file.
+    - It is unknown what the values are, or which reduction is used.
+    - The reduction is `sum` or `none`, or the old `size_average=False` is used.
+
+    If several calls use the same loss and model, only the first one in a file is reported.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.KLDivLoss.html
@@ -113,16 +115,17 @@ class KlDivNotLog(Rule):
             if loss.site in wrong:
                 what = WRONG[loss.input.kind]
                 made = (
-                    [Step(loss.input.operation_at, f"{what} are made here")]
+                    [Step(loss.input.operation_at, f"{what} are computed here")]
                     if loss.input.operation_at is not None
                     else []
                 )
                 yield self.finding(
                     loss.site,
                     message(
-                        "`{loss}` needs log-probabilities and gets " + what + ": it is no divergence", loss=loss.name
+                        "`{loss}` expects log-probabilities, but gets " + what + ": it is not a divergence",
+                        loss=loss.name,
                     ),
-                    help="give it the log_softmax of raw scores",
+                    help="pass the `log_softmax` of the logits",
                     trail=[*made, *trail_of_input(trace, loss)],
                     cause=one_loss(trace, loss),
                     edits=_edits(trace, loss),
@@ -130,10 +133,8 @@ class KlDivNotLog(Rule):
             else:
                 yield self.finding(
                     loss.site,
-                    message(
-                        "`{loss}` is averaged over all numbers, not over the batch: it is no divergence", loss=loss.name
-                    ),
-                    help='say `reduction="batchmean"`',
+                    message("`{loss}` averages over all elements, not over the batch: it is too small", loss=loss.name),
+                    help='pass `reduction="batchmean"`',
                     cause=one_loss(trace, loss),
                     edits=averaged_as(trace, loss, "batchmean", built_at=2, called_at=4),
                 )
@@ -146,17 +147,15 @@ class KlDivNotLog(Rule):
             and not between(trace, loss, (claims.SMALLEST_SUM, claims.LARGEST_SUM), 0.99, 1.01)
             for loss in losses
         ):
-            return "the run does not tell what kind of values reached the loss"
-        return bool(losses) if all(loss.reduction for loss in losses) else "the run does not tell how it is summed up"
+            return "it is unknown what kind of values reached the loss"
+        return bool(losses) if all(loss.reduction for loss in losses) else "it is unknown which reduction is used"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many of them were wrong."""
         losses = at(trace, finding.site, LossCalled)
         wrong = [loss for loss in losses if loss.input.kind in WRONG or loss.reduction == "mean"]
         if losses:
-            text = (
-                f"{len(wrong)} of {len(losses)} divergences got no log-probabilities, or were averaged over all numbers"
-            )
+            text = f"{len(wrong)} of {len(losses)} calls got no log-probabilities, or averaged over all elements"
             yield fact(text, len(wrong), "losses", losses[0])
 
 

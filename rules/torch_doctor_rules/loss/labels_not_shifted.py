@@ -1,4 +1,4 @@
-"""TDR218: next-token losses that compare each position with itself, or labels that are shifted twice."""
+"""TDR218: the labels of a next-token loss are not shifted, or shifted twice."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class LabelsNotShifted(Rule):
-    """A next-token loss compares each position with itself, or labels are shifted twice.
+    """A next-token loss compares each position with its own input token, or labels are shifted twice.
 
     ## Why is this bad?
-    A language model that is asked in each place for the token it was just given there learns to copy: the loss goes to
-    nothing within minutes, and what the model generates repeats its last token. Where labels are moved by one before they
-    reach a loss that moves them by one itself, the model learns the token after the next, and never the next one.
+    If the target at each position is the token that the model gets at that position, the model learns to copy. The loss
+    drops to zero within minutes, and generation repeats the last token. If labels are shifted before they reach a loss
+    that shifts them itself, the model learns to predict the token after next, but never the next one.
 
     ## Example
     ```python
@@ -72,16 +72,18 @@ class LabelsNotShifted(Rule):
     ```
 
     ## How the probe confirms it
-    All targets that count are the tokens that the model got in their own places, and a copy of the model does not look
-    ahead: another last token changes its score, and none before it. The loss for the next tokens is computed beside it.
-    For labels that are shifted twice, all targets are the tokens two places later; that a model shifts its labels itself shows a
-    copy of it, whose loss does not depend on the first of them. Targets that are the next tokens refute it.
+    All targets, apart from ignored ones, are the input tokens at the same positions. A copy of the model shows that it
+    does not look ahead: changing the last token changes the output at the last position only. The probe also computes
+    the loss for the next tokens. For labels that are shifted twice, all targets are the tokens two positions later, and
+    a copy of the model, whose loss does not depend on the first label, shows that it shifts its labels itself. If the
+    targets are the next tokens, the finding is refuted.
 
     ## When it is not reported
-    Where tokens are masked, replaced or overwritten before the model gets them; for models that see the whole sequence,
-    as encoders, taggers and autoencoders do; where it is not in sight that input and targets are the same tokens; and for
-    targets that are cut once to be several places ahead; and where a model computes a loss of its labels that does not go
-    backward.
+    - Tokens are masked, replaced or overwritten before the model gets them.
+    - The model sees the whole sequence, like encoders, taggers and autoencoders.
+    - The source does not show that input and targets are the same tokens.
+    - The targets are sliced once to predict several positions ahead.
+    - A model computes a loss from its labels, but `backward()` is not called on it.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -93,7 +95,7 @@ class LabelsNotShifted(Rule):
     level = Level.ERROR
     witness = "SP"
     needs = frozenset({"shifting"})
-    shown_by = "targets that are the tokens of its input"
+    shown_by = "targets taken from the input tokens"
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first loss at each place that looks ahead by none, or by too many."""
@@ -101,14 +103,19 @@ class LabelsNotShifted(Rule):
             target = named(event.target, "the targets")
             yield self.finding(
                 event.site,
-                message("`{target}` are the tokens that `{model}` is given there: it learns to copy", **_names(event))
+                message(
+                    "`{target}` are the input tokens of `{model}`, not the next ones: it learns to copy",
+                    **_names(event),
+                )
                 if not event.ahead
-                else message("`{target}` are shifted twice: the model learns the token after the next", target=target),
-                help="compare the scores up to the last place with the tokens from the second one on"
+                else message(
+                    "`{target}` are shifted twice: the model learns to predict the token after next", target=target
+                ),
+                help="compare all outputs except the last with all tokens except the first"
                 if not event.ahead
-                else "give the model labels that are not shifted: it does that itself"
+                else "pass unshifted labels: the model shifts them itself"
                 if event.itself
-                else "shift once: before the model, or in the loss",
+                else "shift only once: before the model, or in the loss",
                 trail=[Step(event.given_at, "the model gets the tokens here")]
                 if event.given_at not in (None, event.site)
                 else [],
@@ -127,11 +134,11 @@ class LabelsNotShifted(Rule):
         """How many targets are the tokens that were given, and what the loss is for the next ones."""
         events = at(trace, finding.site, TokensCompared)
         for event in [each for each in events if each.ahead != 1][:1] or events[:1]:
-            where = ("in their own places", "one place later", "two places later")[min(event.ahead, 2)]
-            text = f"{event.same:,} of {event.of:,} targets are the tokens given {where}"
+            where = ("at the same positions", "one position later", "two positions later")[min(event.ahead, 2)]
+            text = f"{event.same:,} of {event.of:,} targets are the input tokens {where}"
             yield fact(text, event.same, "targets", event)
             if event.shifted is not None and not event.ahead:
-                text = f"the loss is {short(event.loss)}, and {short(event.shifted)} for the next tokens"
+                text = f"the loss is {short(event.loss)}; for the next tokens it is {short(event.shifted)}"
                 yield fact(text, event.shifted, "", event)
 
 

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-HELP = "use `NLLLoss`, or give the loss the raw scores"
+HELP = "pass logits to the loss, or use `NLLLoss`"
 
 
 class LogSoftmaxBeforeCrossEntropy(Rule):
-    """Log-probabilities go into a loss that applies the log-softmax itself.
+    """Log-softmax is applied before a loss that applies it again.
 
     ## Why is this bad?
-    The log-softmax of log-probabilities is the same log-probabilities, so the loss is right and the work is done
-    twice, forward and backward. It also misleads the reader, and turns wrong when someone changes one of the two.
+    The log-softmax of log-probabilities is the same log-probabilities. The loss is correct, but the work is done twice,
+    forward and backward. It also misleads readers, and becomes a bug when somebody changes only one of the two.
 
     ## Example
     ```python
@@ -74,15 +74,15 @@ class LogSoftmaxBeforeCrossEntropy(Rule):
     ```
 
     ## Fix safety
-    The fix removes the log-softmax. It is not offered where anything besides the loss depends on the values: a threshold, a
-    metric, arithmetic, a file, an exported model, unresolved code. The help names such a line: apply the log-softmax there.
-    Choosing the largest along the same dimension gives the same result without the log-softmax.
+    The fix removes the log-softmax. It is not offered if anything other than the loss uses the values: a threshold, a
+    metric, arithmetic, a file, an exported model, or unresolved code. The help names such a line: apply log-softmax
+    there. Taking the argmax over the same dimension gives the same result without the log-softmax.
 
     ## How the probe confirms it
-    The graph behind the loss has two log-softmax nodes, one directly on the other.
+    The graph of the loss has two log-softmax nodes, one directly below the other.
 
     ## When it is not reported
-    When the loss is `NLLLoss`, which expects log-probabilities, and when the log-softmax lies behind a flag.
+    If the loss is `NLLLoss`, which expects log-probabilities, and if a flag decides whether the log-softmax is applied.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -105,11 +105,13 @@ class LogSoftmaxBeforeCrossEntropy(Rule):
             read = reader(trace, operation_at, CROSS_ENTROPY)
             yield self.finding(
                 operation_at,
-                message("log-softmax comes before `{loss}`, which applies it again: wasted work", loss=loss.name),
+                message(
+                    "log-softmax is applied before `{loss}`, which applies it again: redundant work", loss=loss.name
+                ),
                 help=HELP
                 if read is None or read == operation_at
-                else f"{HELP}: {line(read, operation_at)} reads log-probabilities",
-                trail=trail_to_loss(trace, operation_at, loss, "the log-softmax is applied here"),
+                else f"{HELP} ({line(read, operation_at)} uses the log-probabilities)",
+                trail=trail_to_loss(trace, operation_at, loss, "log-softmax is applied here"),
                 edits=[Unwrap(operation_at)] if read is None else [],
             )
 
@@ -123,4 +125,4 @@ class LogSoftmaxBeforeCrossEntropy(Rule):
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many losses got them."""
-        return at_loss(trace, finding.trail[-1].site, "what a log-softmax had made", Kind.LOG_PROBABILITIES)
+        return at_loss(trace, finding.trail[-1].site, "log-softmax outputs", Kind.LOG_PROBABILITIES)

@@ -1,4 +1,4 @@
-"""TDR208: a loss gets the target first."""
+"""TDR208: a loss gets the target as its first argument."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class LossArgumentsSwapped(Rule):
-    """A loss is given the target where the prediction belongs, and the prediction as its target.
+    """A loss gets the target as its first argument and the prediction as its second.
 
     ## Why is this bad?
-    Losses of torch take the prediction first. Swapped, cross-entropy with class indices raises an error, but
-    with soft labels, and in binary losses, everything runs: the loss takes the logarithm of the labels and is linear
-    in the prediction, so that it drives the scores to infinity and learns nothing of use.
+    The losses of torch take the prediction first. If the arguments are swapped, cross-entropy with class indices raises
+    an error. With soft labels, and in binary losses, no error is raised: the loss takes the logarithm of the labels and
+    is linear in the prediction. It drives the scores to infinity, and the model learns nothing useful.
 
     ## Example
     ```python
@@ -63,11 +63,12 @@ class LossArgumentsSwapped(Rule):
     ```
 
     ## How the probe confirms it
-    What the loss gets first has no graph and comes from no model; what it gets as target has one and does.
+    The first argument has no graph and does not come from a model, and the second one does.
 
     ## When it is not reported
-    For losses in which the two may change places (`MSELoss`, `L1Loss` and their like), for functions of the project
-    with an order of their own, and where it is not known that the first argument is data.
+    - For symmetric losses (`MSELoss`, `L1Loss` and similar).
+    - For functions of the project that define their own order of arguments.
+    - If it is unknown whether the first argument is data.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -85,11 +86,11 @@ class LossArgumentsSwapped(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first call at each place with data first and a model's output second."""
         for loss in first_per_site(each for each in trace.of(LossCalled) if swapped(trace, each)):
-            text = "`{loss}` gets its target first: `{first}` is taken for the prediction"
+            text = "`{loss}` gets the target first: `{first}` is treated as the prediction"
             yield self.finding(
                 loss.site,
                 message(text, loss=loss.name, first=named(loss.input.name, "the data")),
-                help="swap the arguments: the prediction comes first, then the target",
+                help="swap the arguments: pass the prediction first, then the target",
                 trail=self._trail(trace, loss),
                 edits=[Swap(loss.site)],
             )
@@ -97,13 +98,13 @@ class LossArgumentsSwapped(Rule):
     def _trail(self, trace: Trace, loss: LossCalled) -> Iterator[Step]:
         for forward in trace.at(*sorted(loss.target.graph_forwards)[-1:]):
             if isinstance(forward, Forward):
-                yield Step(forward.site, f"the prediction comes from `{forward.name}` here")
+                yield Step(forward.site, f"`{forward.name}` computes the prediction here")
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loss was computed with a prediction first."""
         losses = at(trace, finding.site, LossCalled)
         if losses and not any(loss.input.graph or loss.input.forwards for loss in losses):
-            return "the run does not tell which of the two is the prediction"
+            return "the probe run does not show which argument is the prediction"
         return bool(losses)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -111,7 +112,12 @@ class LossArgumentsSwapped(Rule):
         losses = at(trace, finding.site, LossCalled)
         wrong = [loss for loss in losses if swapped(trace, loss)]
         if losses:
-            yield fact(f"{len(wrong)} of {len(losses)} losses got data first", len(wrong), "losses", losses[0])
+            yield fact(
+                f"{len(wrong)} of {len(losses)} loss calls got data in place of the prediction",
+                len(wrong),
+                "losses",
+                losses[0],
+            )
         for loss in wrong[:1]:
             if loss.raised:
-                yield fact(f"torch refused: {loss.raised}", None, "", loss)
+                yield fact(f"torch raised: {loss.raised}", None, "", loss)

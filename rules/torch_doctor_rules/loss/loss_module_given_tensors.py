@@ -18,12 +18,12 @@ GIVEN = claims.TENSOR_SETTINGS
 
 
 class LossModuleGivenTensors(Rule):
-    """The model's output and the targets go into the constructor of a loss instead of into the loss.
+    """The prediction and the targets are passed to the constructor of a loss.
 
     ## Why is this bad?
-    `nn.CrossEntropyLoss` is a class. Its constructor takes settings: class weights, a reduction. With the batch in their
-    place no loss is computed: the constructor raises an error about the truth of a tensor, or it returns a module, which
-    has no value and no `backward()`.
+    `nn.CrossEntropyLoss` is a class. Its constructor takes settings such as class weights and a reduction. If it gets
+    the batch instead, no loss is computed. The constructor raises an error about the truth value of a tensor, or
+    returns a module, which has no value and no `backward()`.
 
     ## Example
     ```python
@@ -61,11 +61,12 @@ class LossModuleGivenTensors(Rule):
     ```
 
     ## How the probe confirms it
-    It counts the tensors that the constructor gets where it takes flags and numbers.
+    It counts the tensors that the constructor gets in place of flags and numbers.
 
     ## When it is not reported
-    When the tensors are weights (`weight`, `pos_weight`, also by position), when it is not known that the arguments are
-    tensors, and for losses of the project or of other libraries.
+    - The tensors are weights (`weight`, `pos_weight`, also as positional arguments).
+    - It is unknown whether the arguments are tensors.
+    - The loss belongs to the project or to another library.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -82,13 +83,13 @@ class LossModuleGivenTensors(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every construction that gets the batch, or whose result is used as the loss's value."""
         for built in first_per_site(e for e in trace.of(LossBuilt) if _wrong(e)):
-            trail = [Step(forward.site, "the model's output") for forward in trace.at(*_behind(built))]
+            trail = [Step(forward.site, "the model computes its output here") for forward in trace.at(*_behind(built))]
             if not built.given and built.used_at is not None:
-                trail.append(Step(built.used_at, "and it is used as a value here"))
+                trail.append(Step(built.used_at, "the loss module is used as a value here"))
             yield self.finding(
                 built.site,
-                message("`{name}` gets the batch in its constructor: no loss is computed", name=built.name),
-                help="construct the loss first, then call it with the output and the targets",
+                message("the constructor of `{name}` gets the batch: no loss is computed", name=built.name),
+                help="construct the loss first, then call it with the predictions and the targets",
                 trail=trail,
                 edits=[Construct(built.site)] if built.given else [],
             )
@@ -102,9 +103,7 @@ class LossModuleGivenTensors(Rule):
         found = at(trace, finding.site, LossBuilt)
         for built in [e for e in found if _wrong(e)][:1] or found[:1]:
             given = int(number(trace, GIVEN, built) or len(built.given))
-            yield fact(
-                f"its constructor gets {count(given, 'tensor')} in the place of settings", given, "tensors", built
-            )
+            yield fact(f"its constructor gets {count(given, 'tensor')} in place of settings", given, "tensors", built)
 
 
 def _wrong(built: LossBuilt) -> bool:

@@ -1,4 +1,4 @@
-"""TDR215: the loss takes the name of the loss function."""
+"""TDR215: the loss function is overwritten with the loss."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ NAMES = ("loss", "loss_value", "value")
 
 
 class LossModuleOverwritten(Rule):
-    """The loss is assigned to the name of the loss function, and the next batch calls a tensor.
+    """The loss function is overwritten with the loss value, and the next call fails.
 
     ## Why is this bad?
-    After `criterion = criterion(output, target)` the name holds the loss of the first batch. The second batch calls that
-    tensor, and the script fails with `TypeError: 'Tensor' object is not callable`. In a function the name is a local one
-    that has no value yet, and a module refuses a tensor in the place of a layer: there the first batch fails.
+    After `criterion = criterion(output, target)`, `criterion` is the loss of the first batch. The second batch calls
+    that tensor, and the script fails with `TypeError: 'Tensor' object is not callable`. Inside a function the name is a
+    local variable without a value yet, and a module rejects a tensor where a layer is registered: in both cases the
+    first batch fails already.
 
     ## Example
     ```python
@@ -61,11 +62,12 @@ class LossModuleOverwritten(Rule):
     ```
 
     ## How the probe confirms it
-    The statement raises: what is called is the tensor that it assigned before.
+    The statement raises, because the object it calls is the tensor that it assigned before.
 
     ## When it is not reported
-    When the loss function is built anew before it is called again, when the name is a parameter of a function that
-    assigns it once a call, and when what is overwritten is no loss.
+    - The loss function is created again before the next call.
+    - The name is a parameter of a function that assigns it once per call.
+    - The overwritten function is not a loss.
 
     ## References
     - https://docs.pytorch.org/tutorials/beginner/basics/optimization_tutorial.html
@@ -86,8 +88,10 @@ class LossModuleOverwritten(Rule):
             later = event.fails_at is not None and event.fails_at.row != event.site.row
             yield self.finding(
                 event.site,
-                message("`{name}` is overwritten with the loss: the next batch calls a tensor", name=event.name),
-                help="give the result a name of its own",
+                message(
+                    "`{name}` is overwritten with the loss: the next batch calls a tensor and fails", name=event.name
+                ),
+                help="assign the loss to another name",
                 edits=[Rename(event.site, NAMES)],
                 trail=[Step(event.fails_at, "the tensor is called here")] if later and event.fails_at else (),
             )
@@ -95,16 +99,16 @@ class LossModuleOverwritten(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loss was called there again and again."""
         times = self._times(trace, finding)
-        return times >= TWICE or ("its loss is computed only once" if times else False)
+        return times >= TWICE or ("the loss was computed only once" if times else False)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What the statement raised, or how often it did not."""
         end = trace.run.end if trace.run is not None else None
         if end is not None and any(same_place(finding.site, frame.site) for frame in end.frames):
             said = end.exception.splitlines()[0]
-            yield fact(f"it raises {said}", said.partition(":")[0])
+            yield fact(f"the statement raises {said}", said.partition(":")[0])
         elif times := self._times(trace, finding):
-            yield fact(f"its loss is computed {count(times, 'time')}", times, "times")
+            yield fact(f"the loss was computed {count(times, 'time')}", times, "times")
 
     def _times(self, trace: Trace, finding: Finding) -> int:
         return sum(same_place(finding.site, called.site) for called in trace.of(LossCalled))

@@ -1,4 +1,4 @@
-"""TDR217: a loss that counts the padding of its targets."""
+"""TDR217: a loss includes the padding of its targets."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Trace
 
 
-_LEARNS = "`{loss}` counts the padding in `{target}`: the model learns to write padding"
-_SCORED = "`{loss}` counts the padding in `{target}`: the figure is that of the padding, too"
-_REPLACE = "put -100 into the labels where they are padding: the model's own loss ignores that"
+_LEARNS = "`{loss}` includes the padding in `{target}`: the model learns to predict padding"
+_SCORED = "`{loss}` includes the padding in `{target}`, which distorts the score"
+_REPLACE = "set the labels to -100 at padding positions: the model's own loss ignores that value"
 
 
 class LossOnPadding(Rule):
-    """A loss counts the padding of its targets: the model learns to write padding.
+    """A loss includes the padding of its targets, so the model learns to predict padding.
 
     ## Why is this bad?
-    Sequences of different lengths are filled up to stand in one tensor. What is filled in is no target, but the loss cannot
-    know: it averages over all positions. Where half of a batch is padding, half of the gradient teaches the model to
-    write it, which is easy, so that the loss falls and says little about the sequences. How much it weighs changes with
-    the lengths that happen to meet in a batch.
+    Sequences of different lengths are padded to fit into one tensor. The padding is not a target, but the loss cannot
+    know that and averages over all positions. If half of a batch is padding, half of the gradient teaches the model to
+    predict padding. That is easy, so the loss falls and says little about the sequences. The weight of the padding
+    changes with the lengths in each batch.
 
     ## Example
     ```python
@@ -79,22 +79,25 @@ class LossOnPadding(Rule):
     ```
 
     ## Fix safety
-    The loss changes: it is the mean over fewer targets. The fix tells the loss to ignore what the targets are filled up with,
-    and does so only where the source gives that number. If the same number is also a real class, it is ignored there as
-    well: fill up with -100, which is ignored by default.
+    The loss changes: it is the mean over fewer targets. The fix sets `ignore_index` to the padding value, and only if
+    the source shows that value. If the same number is also a real class, that class is ignored as well. In that case
+    pad with -100, which is ignored by default.
 
     ## How the probe confirms it
-    It finds in the targets what `pad_sequence` filled in, or what the attention mask of the model leaves out, and computes
-    the loss of that batch again without those positions. A loss that stays the same leaves them out already: by its index, by
-    weights, or otherwise. For labels that a model of a library compares itself, a copy of it does.
+    It finds the positions in the targets that `pad_sequence` filled, or that the model's attention mask excludes, and
+    computes the loss of that batch again without them. If the loss does not change, the padding is already excluded by
+    an index, by weights, or in another way. If a model of a library computes the loss from its labels, the probe runs a
+    copy of that model.
 
     ## When it is not reported
-    Where texts are tokenized one by one and not filled up to a length, and where a collator masks the labels
-    (`DataCollatorForLanguageModeling`); where targets are selected by a mask or by lengths, are the first few, or changed
-    in place after they were padded, or handed out of sight; where the loss ignores what they are filled up with; where a
-    model computes a loss of its labels that does not go backward, because another one is made of its scores; for
-    `reduction="none"`, whose losses may be masked afterwards, and for losses with class weights; and where the source gives
-    neither the number that fills up nor shows that it is an index.
+    - Texts are tokenized one by one without padding.
+    - A collator masks the labels (`DataCollatorForLanguageModeling`).
+    - The targets are selected by a mask or by lengths, are only the first few, are modified in place after padding, or
+      are passed to unresolved code.
+    - The loss ignores the padding value.
+    - A model computes a loss from its labels, but `backward()` is called on another loss of its logits.
+    - The loss has `reduction="none"`, so that it may be masked afterwards, or has class weights.
+    - The source neither gives the padding value nor shows that it is an index.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -108,7 +111,7 @@ class LossOnPadding(Rule):
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES})
     needs = frozenset({"padding"})
-    shown_by = "targets with padding in them"
+    shown_by = "targets with padding"
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first loss at each place that counts what was filled in."""
@@ -119,9 +122,7 @@ class LossOnPadding(Rule):
             if event.counted is not True or not event.used:
                 continue
             padded, settings = event.padded_at, event.settings_at
-            remedy = (
-                _REPLACE if event.within else "let the loss ignore what fills them up{fill}: that is its ignore_index"
-            )
+            remedy = _REPLACE if event.within else "pass the padding value to the loss: `ignore_index={fill}`"
             yield self.finding(
                 event.site,
                 message(
@@ -129,8 +130,8 @@ class LossOnPadding(Rule):
                     loss=event.name,
                     target=named(event.target, "its targets"),
                 ),
-                help=sentence(remedy, fill=f", {event.fill}" if event.fill else ""),
-                trail=[Step(padded, "shorter sequences are filled up here")] if padded is not None else [],
+                help=sentence(remedy, fill=event.fill or "..."),
+                trail=[Step(padded, "shorter sequences are padded here")] if padded is not None else [],
                 cause=place(padded if event.within else settings if settings != event.site else None),
                 edits=[Keyword(settings, "ignore_index", event.fill)] if settings is not None and event.fill else [],
             )
@@ -149,10 +150,6 @@ class LossOnPadding(Rule):
         for event in [each for each in events if each.counted][:1] or events[:1]:
             text = f"{event.positions:,} of {event.of:,} targets are padding"
             yield fact(text, event.positions, "targets", event)
-            same = "as with it" if not event.counted else ""
-            numbers = two(event.before, event.after).split(" and ")
-            yield (
-                fact(f"without them the loss is {numbers[1]}, {same}", event.after, "", event)
-                if same
-                else fact(f"the loss is {numbers[0]} with them, {numbers[1]} without", event.after, "", event)
-            )
+            before, after = two(event.before, event.after).split(" and ")
+            text = f"{before} with them, {after} without them" if event.counted else f"{after} with and without them"
+            yield fact(f"the loss is {text}", event.after, "", event)

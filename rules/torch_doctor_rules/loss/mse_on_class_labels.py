@@ -1,4 +1,4 @@
-"""TDR206: a distance between class scores and the numbers of classes."""
+"""TDR206: a regression loss compares class scores with class indices."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ MEASURED = (claims.LARGEST_WHOLE_TARGET, claims.TARGETS_NO_LABELS)
 
 
 class MseOnClassLabels(Rule):
-    """A squared or absolute error compares the scores of classes with the number of the right class.
+    """A regression loss compares class scores with the index of the correct class.
 
     ## Why is this bad?
-    The number of a class is a name and no quantity: class 9 is not nine times class 1. The error of `C` scores against
-    one number either raises, or stretches the number over all of them, so that every score is drawn to the same
-    value and none of them tells the classes apart.
+    A class index is a name, not a quantity: class 9 is not nine times class 1. The error between `C` scores and one
+    index either raises, or broadcasts the index over all scores. Then every score is pulled to the same value, and none
+    of them separates the classes.
 
     ## Example
     ```python
@@ -70,11 +70,15 @@ class MseOnClassLabels(Rule):
     ```
 
     ## How the probe confirms it
-    The shapes at the loss call, and that the targets are whole numbers that fit the scores' classes.
+    It checks the shapes at the loss call, and that the targets are whole numbers that are valid class indices for the
+    scores.
 
     ## When it is not reported
-    For one-hot targets (the Brier score), for a model with one output, whose target is a quantity, and where the
-    columns or the labels are not known. The first call of one loss for one model stands for the others in its file.
+    - For one-hot targets (the Brier score).
+    - For a model with a single output, whose target is a quantity.
+    - If the number of scores or the labels are unknown.
+
+    If several calls use the same loss and model, only the first one in a file is reported.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.MSELoss.html
@@ -93,11 +97,11 @@ class MseOnClassLabels(Rule):
         wrong = (loss for loss in trace.of(LossCalled) if loss.loss in DISTANCES and _pair(trace, loss) is not None)
         for loss in first_per_site(wrong):
             scores, _ = _pair(trace, loss) or (loss.input, loss.target)
-            text = "`{loss}` compares {count} class scores with the number of the class"
+            text = "`{loss}` compares {count} class scores with a class index as if it were a quantity"
             yield self.finding(
                 loss.site,
                 message(text, loss=loss.name, count=str(classes(scores))),
-                help="use `CrossEntropyLoss` on the scores and the labels as they are, or make the labels one-hot",
+                help="use `CrossEntropyLoss` with the logits and the class indices, or one-hot encode the labels",
                 cause=one_loss(trace, loss),
             )
 
@@ -111,8 +115,8 @@ class MseOnClassLabels(Rule):
         losses = at(trace, finding.site, LossCalled)
         wrong = [loss for loss in losses if _pair(trace, loss) is not None]
         for loss in (wrong or losses)[:1]:
-            text = f"{shown(loss.input)} is compared with {loss.target.dtype} {shown(loss.target)}"
-            yield fact(f"{text} in {len(wrong)} of {len(losses)} losses", len(wrong), "losses", loss)
+            text = f"the input {shown(loss.input)} is compared with a {loss.target.dtype} target {shown(loss.target)}"
+            yield fact(f"{text} in {len(wrong)} of {len(losses)} loss calls", len(wrong), "losses", loss)
             largest = number(trace, claims.LARGEST_WHOLE_TARGET, loss)
             if largest is not None:
                 yield fact(f"the targets are whole numbers up to {largest:.0f}", largest, "", loss)

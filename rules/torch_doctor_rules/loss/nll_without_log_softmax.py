@@ -1,4 +1,4 @@
-"""TDR203: the negative log-likelihood of values that are no log-probabilities."""
+"""TDR203: `NLLLoss` gets values that are not log-probabilities."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Site
 
 WRONG = {
-    Kind.LOGITS: "raw scores",
+    Kind.LOGITS: "logits",
     Kind.HIDDEN: "raw activations",
     Kind.PROBABILITIES: "probabilities",
-    Kind.BOUNDED: "what a sigmoid bounded",
+    Kind.BOUNDED: "sigmoid outputs",
 }
-"""Kinds of values that are no log-probabilities, in the words of a message."""
+"""Kinds of values that are not log-probabilities, as a message names them."""
 
-HELP = "give it the log_softmax of raw scores, or use `CrossEntropyLoss` on them"
+HELP = "apply `log_softmax` to the logits, or pass the logits to `CrossEntropyLoss`"
 CLOSE = 1e-2
 """How far from 1 sums may be, in half precision."""
 
 
 class NllWithoutLogSoftmax(Rule):
-    """The negative log-likelihood is taken of values that are no log-probabilities.
+    """`NLLLoss` gets values that are not log-probabilities.
 
     ## Why is this bad?
-    `NLLLoss` takes no logarithm: it only picks the value at the target and turns its sign. Of raw scores it has no lower
-    bound, so that training pushes them to infinity; of probabilities it is minus the probability, whose gradient
-    vanishes exactly where the model is wrong. Everything runs, and the loss even falls.
+    `NLLLoss` does not take a logarithm. It only picks the value at the target and negates it. For logits this has no
+    lower bound, so training pushes them to infinity. For probabilities the loss is the negated probability, whose
+    gradient vanishes exactly where the model is wrong. No error is raised, and the loss even falls.
 
     ## Example
     ```python
@@ -81,16 +81,17 @@ class NllWithoutLogSoftmax(Rule):
     ```
 
     ## Fix safety
-    The fix makes a log-softmax of the softmax, or a cross-entropy of the loss where it gets raw scores. It is not offered
-    where anything besides the loss depends on the probabilities, or takes raw scores for probabilities; the help names the
+    The fix replaces the softmax with a log-softmax, or the loss with cross-entropy if it gets logits. It is not offered
+    if anything other than the loss uses the probabilities, or treats the logits as probabilities. The help names that
     line.
 
     ## How the probe confirms it
-    The graph behind the loss ends in a linear layer, an activation or a softmax, with no log-softmax between.
+    The graph of the loss ends in a linear layer, an activation or a softmax, with no log-softmax in between.
 
     ## When it is not reported
-    When the values went through a logarithm or through arithmetic that may make log-probabilities of them, when a layer
-    that is called `softmax` is a log-softmax, and when it is not known what they are.
+    - The values went through a logarithm, or through arithmetic that may turn them into log-probabilities.
+    - A layer with the name `softmax` is a log-softmax.
+    - It is unknown what the values are.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.NLLLoss.html
@@ -111,17 +112,20 @@ class NllWithoutLogSoftmax(Rule):
         for loss in given(trace, WRONG, NLL):
             what = WRONG[loss.input.kind]
             made = (
-                [Step(loss.input.operation_at, f"{what} are made here")] if loss.input.operation_at is not None else []
+                [Step(loss.input.operation_at, f"{what} are computed here")]
+                if loss.input.operation_at is not None
+                else []
             )
             read = _reader(trace, loss)
             yield self.finding(
                 loss.site,
                 message(
-                    "`{loss}` needs log-probabilities and gets " + what + ": its minimum means nothing", loss=loss.name
+                    "`{loss}` expects log-probabilities, but gets " + what + ": its minimum is meaningless",
+                    loss=loss.name,
                 ),
                 help=HELP
                 if read is None or read == loss.input.operation_at
-                else f"{HELP}: {line(read, loss.site)} reads probabilities",
+                else f"{HELP} ({line(read, loss.site)} needs probabilities)",
                 trail=[*made, *trail_of_input(trace, loss)],
                 edits=_edits(trace, loss) if read is None else [],
             )
@@ -132,7 +136,7 @@ class NllWithoutLogSoftmax(Rule):
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many losses got something else, and between what it lay."""
-        return at_loss(trace, finding.site, "values that are no log-probabilities", *WRONG)
+        return at_loss(trace, finding.site, "values that are not log-probabilities", *WRONG)
 
 
 def _sums_to_one(trace: Trace, loss: LossCalled) -> bool:

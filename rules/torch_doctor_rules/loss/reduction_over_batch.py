@@ -1,4 +1,4 @@
-"""TDR216: a softmax, an argmax or a top-k goes over the samples of a batch."""
+"""TDR216: softmax, argmax or top-k is taken over the batch dimension."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-HELP = "reduce over the dimension that holds the classes: `dim=1`"
-CHOSEN = "`{function}` goes over the batch: it finds a sample for each class, not a class for each sample"
-SHARED = "`{function}` goes over the batch: a sample's probabilities depend on the other samples"
+HELP = "reduce over the class dimension: `dim=1`"
+CHOSEN = "`{function}` reduces the batch dimension: it picks a sample per class, not a class per sample"
+SHARED = "`{function}` normalizes over the batch: a sample's probabilities depend on the other samples"
 OF_ROWS = CROSS_ENTROPY | NLL | MARGIN
 """Losses whose input has the samples in dimension 0 and the classes in dimension 1."""
 
 
 class ReductionOverBatch(Rule):
-    """A softmax, an argmax or a top-k goes over the batch, where each sample wants its own.
+    """Softmax, argmax or top-k is taken over the batch dimension instead of the class dimension.
 
     ## Why is this bad?
-    Class scores of a batch have the shape `[batch, classes]`: dimension 0 holds the samples. A softmax with `dim=0` shares 1
-    among the samples, class by class, so that the probabilities of one sample do not sum to 1 and change with the
-    samples that happen to be beside it. An argmax, a top-k or a `max` with `dim=0` finds a sample for each class, and
-    not a class for each sample; where the batch has as many samples as there are classes, nothing fails.
+    Class scores of a batch have the shape `[batch, classes]`, so dimension 0 holds the samples. A softmax with `dim=0`
+    distributes 1 among the samples for each class: the probabilities of one sample do not sum to 1, and depend on the
+    other samples in the batch. An argmax, top-k or `max` with `dim=0` picks a sample for each class instead of a class
+    for each sample. If the batch has as many samples as there are classes, no error is raised.
 
     ## Example
     ```python
@@ -76,13 +76,14 @@ class ReductionOverBatch(Rule):
     ```
 
     ## How the probe confirms it
-    The dimension that is reduced, the shape it is in, and what the probabilities of one sample sum to.
+    It checks the reduced dimension and the shape, and the sum of the probabilities of one sample.
 
     ## When it is not reported
-    When nothing shows that each row wants its own: what a softmax gives has to reach a loss over classes, or a class has
-    to be chosen in each of its rows, and what an argmax or a top-k finds has to be compared with labels. So it says nothing
-    of the scores of one sample, attention over steps, stacked models, pairwise similarities, losses of samples, parameters,
-    prototypes, rankings, and the surest samples of each class. It is silent, too, where TDR203, TDR212 or TDR213 says more.
+    - Nothing shows that each row is a sample. The output of the softmax has to reach a classification loss, or a class
+      has to be chosen for each of its rows. The result of an argmax or top-k has to be compared with labels. This
+      excludes scores of a single sample, attention over steps, stacked models, pairwise similarities, per-sample
+      losses, parameters, prototypes, rankings, and the most confident samples of each class.
+    - TDR203, TDR212 or TDR213 reports the same operation.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.softmax.html
@@ -111,7 +112,7 @@ class ReductionOverBatch(Rule):
         for used in trace.of(Compared):
             for choice in trace.at(used.chosen):
                 if isinstance(choice, Ranked) and _over_batch(choice) and mixes_samples(trace, choice, used.target):
-                    yield self._said(choice, CHOSEN, Step(used.site, "what it found is compared with labels here"))
+                    yield self._said(choice, CHOSEN, Step(used.site, "the result is compared with labels here"))
 
     def _said(self, event: Normalised | Ranked, text: str, reason: Step) -> Finding:
         named = message(text, function=event.function.rpartition(".")[2])
@@ -121,7 +122,7 @@ class ReductionOverBatch(Rule):
         """Whether it went over another dimension, or over the only one."""
         found = _events(trace, finding)
         if any(map(_over_batch, found)):
-            return "it went over dimension 0, but the run does not tell whether each row is a sample"
+            return "dimension 0 was reduced, but the probe run does not show whether each row is a sample"
         return bool(found)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -130,11 +131,13 @@ class ReductionOverBatch(Rule):
         for event in [*filter(_over_batch, found), *found][:1]:
             shape, dim = event.input.shape or (), event.dim
             if dim is not None and -len(shape) <= dim < len(shape):
-                text = f"it goes over the {shape[dim]} numbers in dimension {dim} of {shown(event.input)}"
-                yield fact(text, shape[dim], "numbers", event)
+                text = f"it reduces {shape[dim]} elements in dimension {dim} of {shown(event.input)}"
+                yield fact(text, shape[dim], "elements", event)
             low, high = number(trace, claims.SMALLEST_SUM, event), number(trace, claims.LARGEST_SUM, event)
             if low is not None and high is not None:
-                yield fact(f"the probabilities of a sample sum to {short(low)} to {short(high)}", high, "", event)
+                yield fact(
+                    f"the probabilities of a sample sum to between {short(low)} and {short(high)}", high, "", event
+                )
 
 
 def _events(trace: Trace, finding: Finding) -> list[Normalised | Ranked]:
@@ -159,11 +162,11 @@ def _reads_rows(trace: Trace, event: Normalised) -> Iterator[Step]:
             and not likelihood
             and alike(event.input, loss)
         ):
-            yield Step(loss.site, f"{loss.loss.rpartition('.')[2]} takes each row for a sample here")
+            yield Step(loss.site, f"{loss.loss.rpartition('.')[2]} treats each row as a sample here")
     judged = {compared.chosen for compared in trace.of(Compared) if are_labels(compared.target)}
     for choice in trace.of(Ranked) if event.input.kind is Kind.LOGITS or trace.observed else ():
         given = choice.input
         scores = bool(given.forwards | event.input.forwards) or choice.index in judged
         same = given.operation_at == event.site and given.shape == event.input.shape
         if scores and same and rank(given) == PAIR and choice.dim in (1, -1):
-            yield Step(choice.site, f"{choice.function.rpartition('.')[2]} goes over the classes of each row here")
+            yield Step(choice.site, f"{choice.function.rpartition('.')[2]} is taken over the classes of each row here")

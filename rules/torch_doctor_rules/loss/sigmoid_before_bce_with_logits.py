@@ -1,4 +1,4 @@
-"""TDR204: a sigmoid comes before a loss that applies it itself."""
+"""TDR204: sigmoid is applied before a loss that applies it again."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-HELP = "give the loss the raw scores, and apply the sigmoid only where probabilities are read"
+HELP = "pass logits to the loss; apply sigmoid only where you need probabilities"
 
 
 class SigmoidBeforeBceWithLogits(Rule):
-    """A sigmoid comes before a binary loss that applies the sigmoid itself.
+    """Sigmoid is applied before a binary loss that applies it again.
 
     ## Why is this bad?
-    `BCEWithLogitsLoss` expects raw scores. What a sigmoid made of them lies between 0 and 1, and the sigmoid of that
-    between 0.5 and 0.73: the loss of a negative example cannot fall below 0.69, gradients are small, and the model
-    learns little although everything runs.
+    `BCEWithLogitsLoss` expects logits. Sigmoid outputs lie between 0 and 1, and the sigmoid of those lies between 0.5
+    and 0.73. The loss of a negative sample cannot fall below 0.69, gradients are small, and the model hardly learns. No
+    error is raised.
 
     ## Example
     ```python
@@ -75,16 +75,18 @@ class SigmoidBeforeBceWithLogits(Rule):
     ```
 
     ## Fix safety
-    The fix removes the sigmoid. It is not offered where anything besides the loss depends on the values: a threshold, a
-    metric, arithmetic, a file, an exported model, unresolved code. The help names such a line: apply the sigmoid there.
+    The fix removes the sigmoid. It is not offered if anything other than the loss uses the values: a threshold, a
+    metric, arithmetic, a file, an exported model, or unresolved code. The help names such a line: apply sigmoid there.
     The order of the values is the same without the sigmoid.
 
     ## How the probe confirms it
-    The graph behind the loss has a sigmoid under the one of the loss.
+    The graph of the loss has a sigmoid below the loss's own.
 
     ## When it is not reported
-    When the sigmoid is a gate, or serves metrics and predictions only, when it lies behind a flag, when what it gives is
-    centred or multiplied by a large number, and when the loss is another one.
+    - The sigmoid is a gate, or is used for metrics and predictions only.
+    - A flag decides whether the sigmoid is applied.
+    - Its outputs are centered, or multiplied by a large number.
+    - The loss is a different one.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.BCEWithLogitsLoss.html
@@ -106,9 +108,9 @@ class SigmoidBeforeBceWithLogits(Rule):
             read = reader(trace, operation_at, SIGMOID_INSIDE)
             yield self.finding(
                 operation_at,
-                message("a sigmoid comes before `{loss}`, which applies it again: learning stalls", loss=loss.name),
-                help=HELP if read is None or read == operation_at else f"{HELP}: {line(read, operation_at)} reads them",
-                trail=trail_to_loss(trace, operation_at, loss, "the sigmoid is applied here"),
+                message("sigmoid is applied before `{loss}`, which applies it again: learning stalls", loss=loss.name),
+                help=HELP if read is None or read == operation_at else f"{HELP} ({line(read, operation_at)} uses them)",
+                trail=trail_to_loss(trace, operation_at, loss, "sigmoid is applied here"),
                 edits=[Unwrap(operation_at)] if read is None else [],
             )
 
@@ -122,4 +124,4 @@ class SigmoidBeforeBceWithLogits(Rule):
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many losses got what a sigmoid had made, and between what it lay."""
-        return at_loss(trace, finding.trail[-1].site, "what a sigmoid had made", Kind.BOUNDED)
+        return at_loss(trace, finding.trail[-1].site, "sigmoid outputs", Kind.BOUNDED)

@@ -1,4 +1,4 @@
-"""TDR214: a column of predictions meets a row of targets."""
+"""TDR214: predictions `[B, 1]` are broadcast against targets `[B]`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from torch_doctor.edits import Figure, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Broadcast, LossCalled, Trace, claims
 from torch_doctor_rules.judging.causes import models_behind, one_loss
-from torch_doctor_rules.judging.evidence import at, counted, fact
+from torch_doctor_rules.judging.evidence import at, count, counted, fact
 from torch_doctor_rules.judging.loss_inputs import ELEMENTWISE
 from torch_doctor_rules.judging.loss_shapes import column_and_row, crossed, shown
 from torch_doctor_rules.judging.sites import first_per_site
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class SilentBroadcast(Rule):
-    """Predictions of shape `[B, 1]` are compared with targets of shape `[B]`: every one with every other.
+    """Predictions of shape `[B, 1]` are broadcast against targets of shape `[B]`, so all pairs are compared.
 
     ## Why is this bad?
-    Tensors of different shapes are stretched to match. A column and a row become a square of `B * B` differences, so
-    that each prediction is drawn to the mean of all targets. The loss falls at first, and the model learns to answer
-    the mean. Torch only warns, and says nothing at all where the loss is written by hand.
+    Tensors of different shapes are broadcast. A column and a row become a `B × B` matrix of differences, so every
+    prediction is pulled towards the mean of all targets. The loss falls at first, and the model learns to predict the
+    mean. torch only warns, and does not warn at all if the loss is written by hand.
 
     ## Example
     ```python
@@ -68,15 +68,19 @@ class SilentBroadcast(Rule):
     ```
 
     ## Fix safety
-    The fix makes a row of the column where the two meet. Where targets were meant to be a column, shape them instead.
+    The fix squeezes the column where the two are compared. If the targets were meant to be a column, reshape them
+    instead.
 
     ## How the probe confirms it
-    The shapes at the loss call; for a loss written by hand the shapes of the difference that the loss was made of.
+    It checks the shapes at the loss call. For a loss written by hand, it checks the shapes of the difference.
 
     ## When it is not reported
-    When a shape is not known, when the batch has one row, when a loss with `reduction="none"` is reduced by hand, and
-    when the difference of all pairs is asked for with a dimension of its own on both sides. What comes of one model is told
-    once in a file.
+    - A shape is unknown.
+    - The batch has one sample.
+    - A loss with `reduction="none"` is reduced by hand.
+    - The difference of all pairs is explicit: both sides have an additional dimension.
+
+    Findings that concern the same model are reported once in a file.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/broadcasting.html
@@ -100,7 +104,7 @@ class SilentBroadcast(Rule):
         for loss in trace.of(LossCalled):
             reduced = loss.loss in ELEMENTWISE and loss.output.scalar is True
             if reduced and _one_learns(loss.input, loss.target) and crossed(loss.input, loss.target):
-                text = "`{loss}` stretches {one} and {other} to match: it compares all pairs"
+                text = "`{loss}` broadcasts {one} and {other}: it compares every prediction with every target"
                 words = {"loss": loss.name, "one": shown(loss.input), "other": shown(loss.target)}
                 alike = [(each.input, each.target) for each in trace.of(LossCalled) if each.site == loss.site]
                 yield self.finding(
@@ -112,7 +116,7 @@ class SilentBroadcast(Rule):
                 )
         for event in trace.of(Broadcast):
             if _one_learns(event.left, event.right) and crossed(event.left, event.right):
-                text = "the difference of {one} and {other} compares all pairs, and goes into the loss"
+                text = "the difference of {one} and {other} is broadcast: the loss compares all pairs"
                 words = {"one": shown(event.left), "other": shown(event.right)}
                 cause = models_behind(trace, event.left, event.right, event=event)
                 alike = [(each.left, each.right) for each in trace.of(Broadcast) if each.site == event.site]
@@ -134,11 +138,15 @@ class SilentBroadcast(Rule):
         pairs += [(event, event.left, event.right) for event in at(trace, finding.site, Broadcast)]  # type: ignore[misc]
         wrong = [pair for pair in pairs if crossed(*pair[1:])]
         for event, left, right in wrong[:1] or pairs[:1]:
-            often, match = (len(wrong), "") if wrong else (len(pairs), ", which match")
-            yield fact(f"{often} times it was given {shown(left)} and {shown(right)}{match}", often, "times", event)
+            often, match = (len(wrong), "") if wrong else (len(pairs), ", which match,")
+            yield fact(
+                f"{shown(left)} and {shown(right)}{match} were compared {count(often, 'time')}", often, "times", event
+            )
         agree = counted(trace, finding.site, claims.SHAPES_AGREE)
         if agree and not pairs:
-            yield fact(f"{agree} differences were of tensors of one rank", agree, "differences")
+            yield fact(
+                f"{count(agree, 'difference')} of tensors with the same number of dimensions", agree, "differences"
+            )
 
 
 def _one_learns(left: TensorFact, right: TensorFact) -> bool:
@@ -154,4 +162,4 @@ def _edits(site: Site, pairs: list[tuple[TensorFact, TensorFact]]) -> list[Wrap]
 
 def _help(first: TensorFact) -> str:
     column = first.shape is not None and len(first.shape) > 1
-    return f"give both one shape: `.squeeze(1)` on the {'first' if column else 'second'}, makes a row of the column"
+    return f"give both the same shape: apply `.squeeze(1)` to the {'first' if column else 'second'} one"

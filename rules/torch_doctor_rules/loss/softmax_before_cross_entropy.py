@@ -1,4 +1,4 @@
-"""TDR201: probabilities go into cross-entropy."""
+"""TDR201: softmax is applied before cross-entropy."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-HELP = "give the loss the raw scores, and apply the softmax only where probabilities are read"
+HELP = "pass logits to the loss; apply softmax only where you need probabilities"
 
 
 class SoftmaxBeforeCrossEntropy(Rule):
-    """Probabilities go into a loss that applies the softmax itself.
+    """Softmax is applied before a loss that applies it again.
 
     ## Why is this bad?
-    `CrossEntropyLoss` expects raw scores and applies log-softmax to them. Of probabilities, which lie between 0 and 1,
-    it makes an almost flat distribution: the loss cannot fall below about 0.55 for two classes (1.46 for ten), its
-    gradients are small, and training is slow or stalls although everything runs.
+    `CrossEntropyLoss` expects logits and applies log-softmax to them. If it gets probabilities, which lie between 0 and
+    1, the second softmax makes the distribution almost uniform. The loss cannot fall below about 0.55 for two classes
+    (1.46 for ten), the gradients are small, and training is slow or stalls. No error is raised.
 
     ## Example
     ```python
@@ -75,18 +75,20 @@ class SoftmaxBeforeCrossEntropy(Rule):
     ```
 
     ## Fix safety
-    The fix removes the softmax. It is not offered where anything besides the loss depends on the values: a threshold, a
-    metric, arithmetic, a file, an exported model, unresolved code. The help names such a line: apply the softmax there.
-    Choosing the largest along the same dimension gives the same result without the softmax.
+    The fix removes the softmax. It is not offered if anything other than the loss uses the values: a threshold, a
+    metric, arithmetic, a file, an exported model, or unresolved code. The help names such a line: apply softmax there.
+    Taking the argmax over the same dimension gives the same result without the softmax.
 
     ## How the probe confirms it
-    The graph behind the loss has a softmax under the log-softmax; that the values lie in [0, 1] and sum to 1 supports
-    it.
+    The graph of the loss has a softmax below the loss's own log-softmax. Input values that lie in [0, 1] and sum to 1
+    support it.
 
     ## When it is not reported
-    When the softmax serves attention, metrics or predictions only, when it lies behind a flag, when the loss is
-    another one (`NLLLoss`, a binary loss), when a layer that is called `softmax` is a log-softmax, and when the
-    probabilities are centred or multiplied by a large number: they are scores again.
+    - The softmax is used for attention, metrics or predictions only.
+    - A flag decides whether the softmax is applied.
+    - The loss is a different one (`NLLLoss`, a binary loss).
+    - A layer with the name `softmax` is a log-softmax.
+    - The probabilities are centered, or multiplied by a large number, so that they act as logits again.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -109,10 +111,11 @@ class SoftmaxBeforeCrossEntropy(Rule):
             yield self.finding(
                 operation_at,
                 message(
-                    "softmax comes before `{loss}`, which applies it again: gradients nearly vanish", loss=loss.name
+                    "softmax is applied before `{loss}`, which applies it again: gradients nearly vanish",
+                    loss=loss.name,
                 ),
-                help=HELP if read is None or read == operation_at else f"{HELP}: {line(read, operation_at)} reads them",
-                trail=trail_to_loss(trace, operation_at, loss, "the softmax is applied here"),
+                help=HELP if read is None or read == operation_at else f"{HELP} ({line(read, operation_at)} uses them)",
+                trail=trail_to_loss(trace, operation_at, loss, "softmax is applied here"),
                 edits=[Unwrap(operation_at)] if read is None else [],
             )
 
@@ -126,4 +129,4 @@ class SoftmaxBeforeCrossEntropy(Rule):
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many losses got them."""
-        return at_loss(trace, finding.trail[-1].site, "what a softmax had made", Kind.PROBABILITIES)
+        return at_loss(trace, finding.trail[-1].site, "softmax outputs", Kind.PROBABILITIES)

@@ -1,4 +1,4 @@
-"""TDR213: a softmax over one number is always 1."""
+"""TDR213: a softmax over a single output is always 1."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-HELP = "give the model one output per class, or use `BCEWithLogitsLoss` and a sigmoid for a single output"
+HELP = "give the model one output per class, or use `BCEWithLogitsLoss` (and sigmoid) for a single output"
 
 
 class SoftmaxOverOneOutput(Rule):
-    """Cross-entropy or a softmax is applied to a single output, which makes it constant.
+    """Cross-entropy or softmax is applied to a single output, which makes it constant.
 
     ## Why is this bad?
-    A softmax shares 1 among the classes. With one class its result is 1 whatever the score, the cross-entropy is
-    exactly 0, and so is every gradient: the loss looks perfect from the first step on and nothing is learned.
+    Softmax distributes 1 among the classes. With a single class the result is 1 whatever the logit is, the
+    cross-entropy is exactly 0, and so is every gradient. The loss looks perfect from the first step on, and nothing is
+    learned.
 
     ## Example
     ```python
@@ -65,14 +66,17 @@ class SoftmaxOverOneOutput(Rule):
     ```
 
     ## How the probe confirms it
-    The shape of what the loss, or the softmax, is given: its class dimension has size 1.
+    The class dimension of the input of the loss or softmax has size 1.
 
     ## When it is not reported
-    When the number of classes is a setting that the source does not decide, when a setting decides whether the scores
-    reach the loss, when the softmax goes over another dimension (the scores of an attention have one column, and it goes
-    over the steps), when the scores are put together to more columns before, and within a model and its methods, where one
-    head, one expert or one step may be a matter of size. The first call of one loss for one model stands for the others in
-    its file.
+    - The number of classes is a setting that the source does not determine.
+    - A setting decides whether the scores reach the loss.
+    - The softmax is over another dimension. Attention scores, for example, can have one column and are normalized over
+      the steps.
+    - The scores are concatenated to several columns first.
+    - The softmax is inside a model or its methods, where the size decides whether there is one head, expert or step.
+
+    If several calls use the same loss and model, only the first one in a file is reported.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -98,12 +102,12 @@ class SoftmaxOverOneOutput(Rule):
             made = constant.get(loss.input.operation_at) if loss.input.operation_at is not None else None
             if one_class(loss) and _always(trace, loss):
                 reported.add(loss.input.operation_at)
-                text = "`{loss}` compares one class only: the loss is always 0, and so are its gradients"
+                text = "`{loss}` gets a single class: the loss and its gradients are always 0"
                 yield self.finding(loss.site, message(text, loss=loss.name), help=HELP, cause=one_loss(trace, loss))
             elif made is not None:
                 reported.add(made.site)
-                text = "`{loss}` gets a softmax over one output: it is always 1, and its gradient 0"
-                trail = (Step(made.site, f"the softmax goes over one number of {shown(made.input)} here"),)
+                text = "`{loss}` gets a softmax over one output: it is always 1, and its gradient is 0"
+                trail = (Step(made.site, f"softmax over a dimension of size 1 of {shown(made.input)} here"),)
                 yield self.finding(
                     loss.site, message(text, loss=loss.name), help=_help(made), trail=trail, cause=one_loss(trace, loss)
                 )
@@ -111,7 +115,7 @@ class SoftmaxOverOneOutput(Rule):
         for event in constant.values():
             asked = event.site in answers or (event.input.forwards and not event.in_model)
             if event.site not in reported and asked:
-                text = "the softmax goes over one output: it is always 1, and its gradient 0"
+                text = "softmax over a single output: it is always 1, and its gradient is 0"
                 yield self.finding(event.site, text, help=_help(event))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -121,16 +125,18 @@ class SoftmaxOverOneOutput(Rule):
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What they were given."""
         for loss in at(trace, finding.site, LossCalled)[:1]:
-            yield fact(f"the loss is given {shown(loss.input)}", classes(loss.input), "classes", loss)
+            yield fact(f"the loss gets {shown(loss.input)}", classes(loss.input), "classes", loss)
         for event in at(trace, finding.site, Normalised)[:1]:
-            yield fact(f"the softmax goes over {event.size} of {shown(event.input)}", event.size, "numbers", event)
+            yield fact(
+                f"softmax over a dimension of size {event.size} of {shown(event.input)}", event.size, "elements", event
+            )
 
 
 def _help(softmax: Normalised) -> str:
     """What to do about a softmax over one number."""
     shape = softmax.input.shape
     if softmax.dim_given is False and shape and shape[-1] != 1:
-        return "name the dimension that holds the classes: `dim=-1` for the last; here torch chooses another"
+        return "pass the dimension of the classes, `dim=-1` for the last one: here torch picks another one"
     return HELP
 
 

@@ -1,4 +1,4 @@
-"""TDR212: torch is left to guess over which dimension a softmax goes."""
+"""TDR212: softmax is called without `dim`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ TABLE, IMAGES = 2, 4
 
 
 class SoftmaxWithoutDim(Rule):
-    """Nothing says over which dimension a softmax goes, and torch guesses it.
+    """Softmax is called without `dim`, so torch guesses the dimension.
 
     ## Why is this bad?
-    Without `dim`, `softmax`, `log_softmax` and `softmin` go over dimension 0 for tensors of 0, 1 or 3 dimensions, and
-    over dimension 1 for all others. A batch of sequences (3 dimensions) is then normalised over the batch: the rows of one
-    sample depend on the others. torch warns, and calls this deprecated.
+    Without `dim`, `softmax`, `log_softmax` and `softmin` use dimension 0 for tensors with 0, 1 or 3 dimensions, and
+    dimension 1 for all others. A batch of sequences (3 dimensions) is then normalized over the batch, so each sample
+    depends on the others. torch warns that this is deprecated.
 
     ## Example
     ```python
@@ -66,15 +66,16 @@ class SoftmaxWithoutDim(Rule):
     ```
 
     ## Fix safety
-    The fix writes the dimension that torch takes for tables and pictures, and the last one behind a linear layer. For
-    three dimensions that is another one than torch guessed: there its guess was wrong.
+    The fix inserts the dimension that torch uses for inputs with two or four dimensions, and the last dimension after a
+    linear layer. For three dimensions this differs from torch's guess, which is wrong there.
 
     ## How the probe confirms it
-    It does not need to: the source says it.
+    It does not need to: the source alone shows it.
 
     ## When it is not reported
-    When the arguments are not all in sight (`**options`), for functions that have a default of their own
-    (`gumbel_softmax`), and for a softmax that has to go anyway (TDR201, TDR202).
+    - Some arguments are unknown (`**options`).
+    - The function has its own default (`gumbel_softmax`).
+    - The softmax has to be removed anyway (TDR201, TDR202).
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.softmax.html
@@ -96,8 +97,8 @@ class SoftmaxWithoutDim(Rule):
             name = event.function.rpartition(".")[2]
             yield self.finding(
                 event.site,
-                f"`{name}` without `dim`: torch guesses the dimension by the number of dimensions",
-                help="say which dimension holds the classes: `dim=1`, or `dim=-1` for the last",
+                f"`{name}` gets no `dim`: torch guesses it from the number of dimensions, which may be wrong",
+                help="pass the dimension of the classes: `dim=1`, or `dim=-1` for the last one",
                 edits=_edits(event),
             )
 

@@ -1,4 +1,4 @@
-"""TDR207: a loss gets targets of a dtype or shape that it does not take."""
+"""TDR207: a loss gets targets of a dtype or shape that it does not accept."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 class TargetDtype(Rule):
-    """A loss is given targets of a dtype or shape that it does not take.
+    """A loss gets targets of a dtype or shape that it does not accept.
 
     ## Why is this bad?
-    A loss over classes takes the number of each sample's class, or of each pixel's, as int64 (int32, NumPy's default on
-    some machines, is refused); cross-entropy takes floating probabilities of the scores' shape as well. A binary loss
-    takes floats. Anything else raises an error that names dtypes and no remedy,
-    at the first batch at best; a label out of range raises it in the middle of an epoch, or on a GPU as an assertion
-    that kills the process. Rows that are 1 for several classes raise no error: cross-entropy takes a row as one distribution,
-    so that a score that rises for one class has to fall for the others.
+    A classification loss expects the class index of each sample, or of each pixel, as int64. It rejects int32, NumPy's
+    default integer on some machines. Cross-entropy also accepts floating-point probabilities of the same shape as the
+    logits. A binary loss expects floats. Anything else raises an error that names dtypes but not the remedy, at best at
+    the first batch. A label out of range fails in the middle of an epoch, or on a GPU as an assertion that kills the
+    process. Samples with several classes raise no error: cross-entropy treats the multi-hot row as one distribution, so
+    raising the score of one class lowers those of the others.
 
     ## Example
     ```python
@@ -67,12 +67,15 @@ class TargetDtype(Rule):
     ```
 
     ## How the probe confirms it
-    Torch raises the error at this line: the dtypes and shapes are those that the source shows.
+    torch raises the error at this line, and the dtypes and shapes match those found in the source.
 
     ## When it is not reported
-    When dtype or shape are not known, for soft labels of cross-entropy (floating, of the scores' shape), for one int64
-    per pixel or step, and where the arguments are swapped (TDR208) or the scores have one class (TDR213). The first call of
-    one loss for one model stands for the others in its file.
+    - The dtype or the shape is unknown.
+    - Cross-entropy gets soft labels (floating-point, same shape as the logits).
+    - There is one int64 label for each pixel or step.
+    - The arguments are swapped (TDR208), or the scores have a single class (TDR213).
+
+    If several calls use the same loss and model, only the first one in a file is reported.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -105,7 +108,7 @@ class TargetDtype(Rule):
         """Whether the loss took its targets."""
         losses = at(trace, finding.site, LossCalled)
         if losses and all(loss.raised for loss in losses):
-            return f"the loss was refused for another reason: {losses[0].raised}"
+            return f"the loss failed for another reason: {losses[0].raised}"
         return bool(losses)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -118,7 +121,7 @@ class TargetDtype(Rule):
                 )
                 return
         for loss in [each for each in losses if each.raised][:1] or losses[:1]:
-            text = f"the loss is given {loss.target.dtype} targets {shown(loss.target)} for {shown(loss.input)}"
+            text = f"the loss gets {loss.target.dtype} targets {shown(loss.target)} for predictions {shown(loss.input)}"
             yield fact(text, loss.target.dtype, "", loss)
             if loss.raised:
-                yield fact(f"torch said: {loss.raised}", None, "", loss)
+                yield fact(f"torch raised: {loss.raised}", None, "", loss)

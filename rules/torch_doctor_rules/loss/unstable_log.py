@@ -1,4 +1,4 @@
-"""TDR210: a logarithm is taken of values that reach 0."""
+"""TDR210: the argument of a logarithm can be 0."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SOFTMAX = ("a softmax", "use `log_softmax`, or clamp the values first")
-SIGMOID = ("a sigmoid", "use `logsigmoid` of the scores (of their negative for 1 - p), or clamp the values first")
+SIGMOID = ("a sigmoid", "use `logsigmoid(x)` (`logsigmoid(-x)` for `1 - p`), or clamp the values first")
 RELU = ("a ReLU", "add a small constant before the logarithm, or use `softplus`")
 MAKERS = {
     **dict.fromkeys(
@@ -29,16 +29,16 @@ MAKERS = {
     **dict.fromkeys(("torch.nn.functional.hardsigmoid", "torch.nn.Hardsigmoid"), SIGMOID),
     **dict.fromkeys(("torch.relu", "torch.nn.functional.relu", "torch.nn.ReLU", "torch.relu_"), RELU),
 }
-"""What makes values that reach 0, by its torch name: in words, and what to use instead."""
+"""The words for each operation whose output can be 0, and what to use instead, by its torch name."""
 
 
 class UnstableLog(Rule):
-    """A logarithm is taken of values that reach 0.
+    """The argument of a logarithm can be 0.
 
     ## Why is this bad?
-    A softmax or a sigmoid rounds to exactly 0 where scores lie far apart (below about -104 in float32, much earlier in
-    half precision), and 1 minus a sigmoid does so above 17. The logarithm of that is minus infinity, its gradient NaN,
-    and one such value ruins all weights. Long before, most of the precision is gone.
+    Softmax and sigmoid round to exactly 0 if scores lie far apart (below about -104 in float32, much earlier in half
+    precision), and 1 minus a sigmoid does so above 17. The logarithm of 0 is minus infinity, and its gradient is NaN. A
+    single such value turns all weights into NaN. Long before that, most of the precision is lost.
 
     ## Example
     ```python
@@ -81,17 +81,20 @@ class UnstableLog(Rule):
     ```
 
     ## Fix safety
-    The fix makes one function of the logarithm and the softmax or sigmoid that it is directly applied to. The values are
-    the same up to rounding, and finite where they were not. Where the values come from elsewhere they are clamped to 1e-6
-    before: no gradient goes through those that are smaller.
+    The fix merges the logarithm with the softmax or sigmoid that it is directly applied to. The values are the same up
+    to rounding, and finite where they were infinite. If the values come from elsewhere, the fix clamps them to at least
+    1e-6 first. Smaller values then get no gradient.
 
     ## How the probe confirms it
-    The logarithm gets what a softmax, a sigmoid or a ReLU made, unclamped; it tells the smallest value that came.
+    The logarithm gets the output of a softmax, a sigmoid or a ReLU without a clamp. The evidence is the smallest value
+    it gets.
 
     ## When it is not reported
-    When a clamp, a small constant or a mask comes between, for averages and maxima of probabilities, and where no
-    gradients are recorded (a beam search ranks by minus infinity, too). The first logarithm of what one softmax or sigmoid
-    makes stands for the others in its file.
+    - A clamp, a small constant or a mask comes in between.
+    - The values are averages or maxima of probabilities.
+    - No gradients are recorded (a beam search, for example, ranks minus infinity last).
+
+    If several logarithms use the output of one softmax or sigmoid, only the first one in a file is reported.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.LogSoftmax.html
@@ -116,8 +119,8 @@ class UnstableLog(Rule):
             yield self.finding(
                 log.site,
                 message(
-                    "`{name}` comes out of " + maker + " and can be 0: its logarithm is then -inf",
-                    name=named(log.input.name, "it"),
+                    "`{name}` comes from " + maker + " and can be 0: its logarithm is then -inf",
+                    name=named(log.input.name, "the argument"),
                 ),
                 help=remedy,
                 trail=[] if operation_at in (None, log.site) else [Step(operation_at, f"{maker} is applied here")],
@@ -131,7 +134,7 @@ class UnstableLog(Rule):
         if any(log.input.kind is Kind.UNKNOWN for log in logs):
             low = [value for _, value in numbers(trace, claims.SMALLEST_INPUT, *logs)]
             if not low or min(low) <= TINY:
-                return "the run does not tell where the values come from"
+                return "the probe run does not show where the values come from"
         return bool(logs)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -139,7 +142,7 @@ class UnstableLog(Rule):
         logs = at(trace, finding.site, LogTaken)
         low = [value for _, value in numbers(trace, claims.SMALLEST_INPUT, *logs)]
         if low:
-            yield fact(f"the smallest value that the logarithm got is {short(min(low))}", min(low), "", logs[0])
+            yield fact(f"the smallest argument of the logarithm is {short(min(low))}", min(low), "", logs[0])
 
 
 TINY = 1e-12

@@ -60,10 +60,10 @@ def test_labels_that_one_place_pads_have_one_cause_in_training_and_evaluation(sc
     assert len({finding.cause for finding in script.findings(LossOnPadding)}) == 1
 
 
-def test_a_loss_that_nothing_learns_from_is_a_figure(script: Script) -> None:
+def test_a_loss_that_nothing_learns_from_is_a_score(script: Script) -> None:
     script.add(PaddedTargets, "model(words)", name="model", target="labels", counted=True, trains=False)
     [finding] = script.findings(LossOnPadding)
-    assert "figure" in finding.message
+    assert "distorts the score" in finding.message
 
 
 def test_padding_that_is_left_out_or_may_be_is_right(script: Script) -> None:

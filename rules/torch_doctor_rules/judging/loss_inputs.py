@@ -129,7 +129,7 @@ def at_loss(trace: Trace, site: Site, said: str, *wrong: Kind) -> Iterator[Evide
     losses = at(trace, site, LossCalled)
     got = [loss for loss in losses if loss.input.kind in wrong]
     if losses:
-        yield fact(f"{len(got)} of {len(losses)} losses got {said}", len(got), "losses", losses[0])
+        yield fact(f"{len(got)} of {len(losses)} loss calls got {said}", len(got), "losses", losses[0])
     for loss in (got or losses)[:1]:
         low, high = number(trace, claims.SMALLEST_INPUT, loss), number(trace, claims.LARGEST_INPUT, loss)
         if low is not None and high is not None:

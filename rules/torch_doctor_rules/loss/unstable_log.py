@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SOFTMAX = ("a softmax", "use `log_softmax`, or clamp the values first")
-SIGMOID = ("a sigmoid", "use `logsigmoid(x)` (`logsigmoid(-x)` for `1 - p`), or clamp the values first")
+SIGMOID = ("a sigmoid", "use `logsigmoid` of the logits (of their negation for 1 - p), or clamp the values first")
 RELU = ("a ReLU", "add a small constant before the logarithm, or use `softplus`")
 MAKERS = {
     **dict.fromkeys(

@@ -97,7 +97,7 @@ def test_an_error_of_one_shard_is_one_of_all(run: Run, write: Callable[..., Path
 def test_a_shard_that_means_nothing_is_refused(run: Run, text: str) -> None:
     outcome = run("scan", "--shard", text)
     assert outcome.status == 2
-    assert "such as 1/4" in outcome.err
+    assert "such as `1/4`" in outcome.err
 
 
 @pytest.mark.parametrize(

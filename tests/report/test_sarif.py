@@ -11,11 +11,13 @@ import jsonschema
 import pytest
 from msgspec.structs import replace
 
-from tests.report.conftest import WHOLE
+from tests.report.conftest import TRAIN, WHOLE
 from torch_doctor import __version__
 from torch_doctor.report import sarif
+from torch_doctor.report.line_hashes import line_hashes
 from torch_doctor.report.paint import Paint
 from torch_doctor.report.reported import Look, Reported
+from torch_doctor.rule import Level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,12 +50,12 @@ BAG = {"type": "object"}
 LEVEL = {"enum": ["none", "note", "warning", "error"]}
 URI = {"type": "string", "format": "uri"}
 MESSAGE = an_object({"text": TEXT})
+SHOWN = an_object({"text": {**TEXT, "maxLength": 1024}})  # more is not shown by GitHub
 REGION = an_object(dict.fromkeys(("startLine", "startColumn", "endLine", "endColumn"), NUMBER))
-ROWS = an_object(dict.fromkeys(("startLine", "endLine"), NUMBER))  # of what lies in a notebook
 PLACE = an_object(
     {
         "artifactLocation": an_object({"uri": {"type": "string", "format": "uri-reference"}}, {"uriBaseId": TEXT}),
-        "region": {"anyOf": [REGION, ROWS]},
+        "region": REGION,
     }
 )
 LOCATION = an_object(
@@ -65,10 +67,18 @@ RULE = an_object(
     {
         "id": TEXT,
         "name": TEXT,
-        "shortDescription": MESSAGE,
+        "shortDescription": SHOWN,
+        "fullDescription": SHOWN,
         "help": an_object({"text": TEXT, "markdown": TEXT}),
         "defaultConfiguration": an_object({"level": LEVEL, "enabled": {"type": "boolean"}}),
-        "properties": an_object({"tags": a_list(TEXT)}),
+        "properties": an_object(
+            {
+                "tags": a_list(TEXT, 1),
+                "precision": {"enum": ["very-high", "high", "medium", "low"]},
+                "problem.severity": {"enum": ["error", "warning", "recommendation"]},
+            },
+            {"security-severity": {"type": "string", "pattern": r"^\d\.\d$"}},
+        ),
         "helpUri": URI,
     }
 )
@@ -86,7 +96,10 @@ RESULT = an_object(
         "level": LEVEL,
         "message": MESSAGE,
         "locations": a_list(LOCATION, 1),
-        "partialFingerprints": {"type": "object", "additionalProperties": TEXT},
+        "partialFingerprints": an_object(
+            {"torchDoctor/v1": TEXT},
+            {"primaryLocationLineHash": {"type": "string", "pattern": "^[0-9a-f]{1,16}:[1-9]"}},
+        ),
     },
     {
         "ruleIndex": {"type": "integer", "minimum": 0},
@@ -169,11 +182,82 @@ def test_what_is_no_uri_is_refused(reported: Reported, official: Any, schema: st
 def test_the_rules_come_with_their_pages(reported: Reported) -> None:
     driver = rendered(reported)["runs"][0]["tool"]["driver"]
     assert (driver["name"], driver["version"]) == ("torch-doctor", __version__)
-    rule = driver["rules"][1]
+    rule = driver["rules"][0]
     assert (rule["id"], rule["name"]) == ("TDR101", "missing-zero-grad")
     assert rule["shortDescription"]["text"] == "Stand-in that dislikes every `backward()`"
+    assert rule["fullDescription"]["text"].startswith("Stand-in that dislikes every `backward()`. ")
     assert "## Why is this bad?" in rule["help"]["markdown"]
-    assert driver["rules"][3]["defaultConfiguration"] == {"level": "note", "enabled": False}
+    assert rule["properties"]["precision"] == "very-high"
+
+
+def test_only_the_rules_that_are_reported_are_listed(reported: Reported, saved: Finding) -> None:
+    def listed(*findings: Finding) -> list[str]:
+        log = rendered(replace(reported, findings=findings))
+        return [rule["id"] for rule in log["runs"][0]["tool"]["driver"]["rules"]]
+
+    assert listed(*reported.findings) == ["TDR101", "TDR601"]
+    assert listed(saved, saved) == ["TDR601"]
+    assert listed() == []
+
+
+def test_advice_is_a_note_that_is_off_by_default(reported: Reported, backward: Finding) -> None:
+    (code,) = [rule.code for rule in reported.rules if rule.level is Level.ADVICE]
+    log = rendered(replace(reported, findings=[replace(backward, code=code)]))
+    (rule,) = log["runs"][0]["tool"]["driver"]["rules"]
+    assert rule["defaultConfiguration"] == {"level": "note", "enabled": False}
+    assert rule["properties"]["problem.severity"] == "recommendation"
+
+
+def test_an_unsafe_load_is_a_security_alert(run: Any, write: Any) -> None:
+    write("load.py", "import sys\nimport torch\nmodel = torch.load(sys.argv[1], weights_only=False)\n")
+    (shown,) = run("scan", "--isolated", "--no-cache", "--select", "TDR603", "--output-format", "sarif").json["runs"]
+    (rule,) = shown["tool"]["driver"]["rules"]
+    assert rule["properties"]["security-severity"] == "8.0"
+    assert "security" in rule["properties"]["tags"]
+
+
+REQUIRED_BY_GITHUB = {
+    "": ["$schema", "version", "runs"],
+    "runs": ["tool/driver", "results"],
+    "runs/tool/driver": ["name", "rules"],
+    "runs/tool/driver/rules": ["id", "shortDescription/text", "fullDescription/text", "help/text"],
+    "runs/results": ["message/text", "locations", "partialFingerprints/primaryLocationLineHash"],
+    "runs/results/locations": ["physicalLocation/artifactLocation/uri"],
+    "runs/results/locations/physicalLocation/region": ["startLine", "startColumn", "endLine", "endColumn"],
+    "runs/results/codeFlows/threadFlows/locations": ["location/physicalLocation/artifactLocation/uri"],
+}
+RECOMMENDED_BY_GITHUB = {
+    "runs/tool/driver": ["version"],
+    "runs/tool/driver/rules": [
+        *("name", "help/markdown", "defaultConfiguration/level"),
+        *("properties/tags", "properties/precision", "properties/problem.severity"),
+    ],
+    "runs/results": ["ruleId", "ruleIndex", "level"],
+}
+"""The properties of "SARIF support for code scanning" in GitHub's documentation, and where they belong."""
+
+
+def at(place: str, value: Any) -> list[Any]:
+    """What is at a place, in each item of the lists on the way there."""
+    values = value if isinstance(value, list) else [value]
+    if not place:
+        return values
+    name, _, rest = place.partition("/")
+    return [found for each in values if name in each for found in at(rest, each[name])]
+
+
+@pytest.mark.parametrize("required", [REQUIRED_BY_GITHUB, RECOMMENDED_BY_GITHUB], ids=["required", "recommended"])
+def test_a_real_scan_has_what_github_asks_for(real_scan: Mapping[str, str], required: dict[str, list[str]]) -> None:
+    log = json.loads(real_scan["sarif"])
+    for place, names in required.items():
+        owners = at(place, log)
+        assert owners, place
+        for owner in owners:
+            for name in names:
+                assert all(found not in ("", None) for found in at(name, owner) or [None]), (place, name, owner)
+    for result in at("runs/results", log):
+        assert len(result["locations"]) == 1
+        assert at("runs/tool/driver/rules", log)[result["ruleIndex"]]["id"] == result["ruleId"]
 
 
 def test_a_result_points_to_its_rule_and_place(reported: Reported) -> None:
@@ -217,7 +301,12 @@ def test_regions_of_a_notebook_are_rows_of_its_file(run: Any, write: Any) -> Non
         place = result["properties"]
         region = result["locations"][0]["physicalLocation"]["region"]
         row = text.splitlines()[region["startLine"] - 1]
-        assert json.loads(row.strip().removesuffix(",")) == cells[place["cell"] - 1]["source"][place["row"] - 1]
+        source = cells[place["cell"] - 1]["source"][place["row"] - 1]
+        assert json.loads(row.strip().removesuffix(",")) == source
+        end = region["endColumn"] - 1 if region["endLine"] == region["startLine"] else None
+        marked = row[region["startColumn"] - 1 : end].removesuffix(",").removesuffix('"')
+        assert source[place["column"] - 1 :].startswith(json.loads(f'"{marked}"'))
+        assert marked
 
 
 def test_uris_are_quoted(backward: Finding, folder: Path) -> None:
@@ -275,6 +364,21 @@ def test_a_finding_keeps_its_fingerprint_where_those_that_were_known_are_left_ou
     (new,) = run(*options).json["runs"][0]["results"]
     known, same = run("scan", "--isolated", "--no-cache", "--output-format", "sarif").json["runs"][0]["results"]
     assert new["partialFingerprints"] == same["partialFingerprints"] != known["partialFingerprints"]
+
+
+def test_the_line_hash_is_that_of_github_and_survives_moved_lines() -> None:
+    assert line_hashes([""]) == ["c129715d7a2bc9a3:1"]  # what github/codeql-action expects of an empty file
+    rows = ["for x, y in loader:", "    loss.backward()", "\tloss.backward()  # ü 🔥", *["x = 1"] * 40, ""]
+    hashes = line_hashes(rows)  # the others come from a run of its algorithm in JavaScript
+    assert hashes[:4] == ["6de62ac4d5255021:1", "d4ec8adb59d4f707:1", "4bdb4502b6113d8a:1", "ca3e9a077b09da0c:1"]
+    assert hashes[4] == "ca3e9a077b09da0c:2"
+    assert line_hashes(["import torch", "", *rows])[2:] == hashes
+    assert line_hashes([]) == []
+
+
+def test_a_result_has_the_hash_of_its_line(reported: Reported, backward: Finding) -> None:
+    (result,) = rendered(replace(reported, findings=[backward]))["runs"][0]["results"]
+    assert result["partialFingerprints"]["primaryLocationLineHash"] == line_hashes(TRAIN.split("\n"))[4]
 
 
 def test_a_fix_names_what_is_replaced_in_each_file(reported: Reported, mended: Finding, official: Any) -> None:

@@ -75,7 +75,21 @@ def _logs(logs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     ]
     invocation = {"executionSuccessful": not notifications, "toolExecutionNotifications": notifications}
     results = _sorted((result for run in runs for result in run["results"]), _location)
-    return {**logs[0], "runs": [{**runs[0], "invocations": [invocation], "results": results}]}
+    run = {**runs[0], "invocations": [invocation], "results": results}
+    if "tool" in run:
+        run["tool"] = _with_rules_of_all(runs)
+        positions = {rule["id"]: position for position, rule in enumerate(run["tool"]["driver"]["rules"])}
+        for result in results:
+            if "ruleIndex" in result:
+                result["ruleIndex"] = positions[result["ruleId"]]
+    return {**logs[0], "runs": [run]}
+
+
+def _with_rules_of_all(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the tool of the runs with the rules that any of them reported."""
+    rules = {rule["id"]: rule for run in runs for rule in run["tool"]["driver"]["rules"]}
+    tool = runs[0]["tool"]
+    return {**tool, "driver": {**tool["driver"], "rules": [rules[code] for code in sorted(rules)]}}
 
 
 def _sorted(found: Iterable[dict[str, Any]], place: Any) -> list[dict[str, Any]]:  # noqa: ANN401 - a function of one

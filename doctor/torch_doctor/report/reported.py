@@ -36,6 +36,13 @@ class Source(Protocol):
     def row_in_file(self, site: Site) -> int:
         """The row of the file itself, from 1, where a site begins: of a notebook, in its JSON."""
 
+    def place_in_file(self, cell: int, row: int, column: int) -> tuple[int, int] | None:
+        """Return line and column of a place in a cell in the JSON of the notebook; None where that is unknown."""
+
+    @property
+    def lines_in_file(self) -> list[str]:
+        """The lines of the file itself: of a notebook, of its JSON, or none if that cannot be read."""
+
 
 class Reported(Struct, frozen=True):
     """The findings in order, the files they lie in, and the rules that spoke; `errors` says what went wrong.

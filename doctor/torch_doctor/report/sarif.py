@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from urllib.parse import quote
 
 from torch_doctor import __version__
 from torch_doctor.report.fingerprints import Fingerprints
+from torch_doctor.report.line_hashes import line_hashes
 from torch_doctor.report.links import SITE, url_of
 from torch_doctor.report.reported import from_checkout
 from torch_doctor.report.verdict_words import sentence
@@ -23,13 +25,20 @@ if TYPE_CHECKING:
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {Level.ERROR: "error", Level.WARNING: "warning", Level.ADVICE: "note"}
+SEVERITIES = {Level.ERROR: "error", Level.WARNING: "warning", Level.ADVICE: "recommendation"}
+PRECISIONS = {Level.ERROR: "very-high", Level.WARNING: "high", Level.ADVICE: "medium"}
+SECURITY = {"TDR603": ("8.0", ["security", "external/cwe/cwe-502"])}
+"""Rules about security: the score, from 0 to 10, by which GitHub ranks their results, and their tags."""
+LONGEST = 1024
+"""Most characters that GitHub shows of a description."""
 
 
 def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every format is called alike
     """One log with one run."""
-    rules = sorted(reported.rules, key=lambda rule: rule.code)
+    codes = {finding.code for finding in reported.findings}
+    rules = sorted((rule for rule in reported.rules if rule.code in codes), key=lambda rule: rule.code)
     positions = {rule.code: position for position, rule in enumerate(rules)}
-    fingerprints = Fingerprints(reported)
+    fingerprints = _Fingerprints(reported)
     run = {
         "tool": {
             "driver": {
@@ -61,24 +70,63 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "name": rule.name,
         **({} if url is None else {"helpUri": url}),
         "shortDescription": {"text": rule.summary() or rule.name},
+        "fullDescription": {"text": _description(rule)},
         "help": {"text": rule.page() or rule.name, "markdown": rule.page() or rule.name},
         "defaultConfiguration": {"level": LEVELS[rule.level], "enabled": rule.level is not Level.ADVICE},
-        "properties": {"tags": ["pytorch", "correctness" if rule.level is Level.ERROR else "maintainability"]},
+        "properties": _ranking(rule),
     }
 
 
+def _description(rule: Rule) -> str:
+    """Return the summary of a rule with the first paragraph of its explanation."""
+    _, _, explanation = rule.page().partition("\n## Why is this bad?\n")
+    text = f"{rule.summary() or rule.name}. {explanation.strip().partition(f'{chr(10)}{chr(10)}')[0]}"
+    return textwrap.shorten(text, LONGEST, placeholder=" …")
+
+
+def _ranking(rule: Rule) -> dict[str, Any]:
+    """Return the properties by which GitHub sorts and filters results."""
+    score, tags = SECURITY.get(rule.code, ("", []))
+    return {
+        "tags": ["pytorch", "correctness" if rule.level is Level.ERROR else "maintainability", *tags],
+        "precision": PRECISIONS[rule.level],
+        "problem.severity": SEVERITIES[rule.level],
+        **({"security-severity": score} if score else {}),
+    }
+
+
+class _Fingerprints:
+    """The fingerprints of the results of one report."""
+
+    def __init__(self, reported: Reported) -> None:
+        self._names = Fingerprints(reported)
+        self._sources = reported.sources
+        self._hashes: dict[str, list[str]] = {}
+
+    def of(self, finding: Finding, line: int) -> dict[str, str]:
+        """Return the fingerprints of a finding that starts on a line of its file: our own, and the one that GitHub uses."""
+        path = finding.site.path
+        if path not in self._hashes:
+            source = self._sources.get(path)
+            self._hashes[path] = [] if source is None else line_hashes(source.lines_in_file)
+        found = self._hashes[path][line - 1 : line]
+        return {"torchDoctor/v1": self._names.of(finding), **({"primaryLocationLineHash": found[0]} if found else {})}
+
+
 def _result(
-    finding: Finding, positions: dict[str, int], fingerprints: Fingerprints, reported: Reported
+    finding: Finding, positions: dict[str, int], fingerprints: _Fingerprints, reported: Reported
 ) -> dict[str, Any]:
     cell = "" if finding.site.cell is None else f" (cell {finding.site.cell})"
     remedy = f"\n{finding.help}" if finding.help else ""
     verdict = f"\n{said}" if (said := sentence(finding)) else ""
+    location = _location(finding.site, reported)
+    line = location["physicalLocation"]["region"]["startLine"]
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "level": LEVELS[finding.level],
         "message": {"text": f"{finding.message}{cell}{remedy}{verdict}"},
-        "locations": [_location(finding.site, reported)],
-        "partialFingerprints": {"torchDoctor/v1": fingerprints.of(finding)},
+        "locations": [location],
+        "partialFingerprints": fingerprints.of(finding, line),
     }
     if finding.code in positions:
         result["ruleIndex"] = positions[finding.code]
@@ -139,7 +187,7 @@ def _location(site: Site, reported: Reported, note: str | None = None) -> dict[s
     location: dict[str, Any] = {
         "physicalLocation": {
             "artifactLocation": _artifact(site.path),
-            "region": _region(site) if site.cell is None else _rows(site, reported),
+            "region": _region(site) if site.cell is None else _region_in_notebook(site, reported),
         }
     }
     if site.cell is not None:
@@ -154,9 +202,13 @@ def _in_cell(site: Site) -> dict[str, int | None]:
     return {"cell": site.cell, "row": site.row, "column": site.column}
 
 
-def _rows(site: Site, reported: Reported) -> dict[str, int]:
-    """Where a place in a cell stands in the file: on whole lines, because JSON writes characters in its own way."""
-    return {"startLine": reported.row_in_file(site), "endLine": reported.last_row_in_file(site)}
+def _region_in_notebook(site: Site, reported: Reported) -> dict[str, int]:
+    """Return the region of a place in a cell in the JSON of the notebook, or its start where that is unknown."""
+    source, cell = reported.sources.get(site.path), site.cell or 0
+    start = source and source.place_in_file(cell, site.row, site.column)
+    end = source and source.place_in_file(cell, site.end_row, site.end_column)
+    (line, column), (end_line, end_column) = (start, end) if start and end else ((1, 1), (1, 2))
+    return {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column}
 
 
 def _region(site: Site) -> dict[str, int]:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SPACE = pattern(r"[ \t\n\r]*")
+CHARACTER = pattern(r"(?s)\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|.")
+"""A code point in a JSON string, which may be escaped."""
 Span = tuple[int, int]
 DECODER = JSONDecoder(strict=False)
 
@@ -35,31 +37,47 @@ def sources_in(text: str) -> dict[int, Span]:
     return found
 
 
-def rows_in(text: str, split: Callable[[str], list[str]]) -> dict[int, list[int]]:
-    """The row of the notebook's text, from 1, that each row of a cell stands on, by the cell's number from 1.
+class CellPlaces:
+    """Where each character of the cells of a notebook is in its text."""
 
-    `split` tells the rows of a source.
+    def __init__(self, text: str, split: Callable[[str], list[str]]) -> None:
+        """`split` returns the rows of a source.
 
-    Raises:
-        ValueError: it is no notebook.
-    """
-    ends = list(accumulate(len(line) + 1 for line in text.split("\n")))
-    return {number: _rows(text, span, ends, split) for number, span in sources_in(text).items()}
+        Raises:
+            ValueError: it is no notebook.
+        """
+        self.lines = text.split("\n")
+        """The lines of the text."""
+        self._starts = [0, *accumulate(len(line) + 1 for line in self.lines)]
+        self._offsets = {number: list(_offsets(text, span, split)) for number, span in sources_in(text).items()}
+
+    def rows(self, cell: int) -> int:
+        """Return the number of rows of a cell."""
+        return len(self._offsets.get(cell, ()))
+
+    def place(self, cell: int, row: int, column: int) -> tuple[int, int] | None:
+        """Return line and column in the text, from 1, of a place in a cell; None if the cell has no such row."""
+        if not 1 <= row <= self.rows(cell):
+            return None
+        offsets = self._offsets[cell][row - 1]
+        offset = offsets[min(column, len(offsets)) - 1]
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
 
 
-def _rows(text: str, span: Span, ends: list[int], split: Callable[[str], list[str]]) -> list[int]:
-    """The rows of the text that those of one source stand on; `ends`: where the rows of the text end."""
+def _offsets(text: str, span: Span, split: Callable[[str], list[str]]) -> Iterator[list[int]]:
+    """Yield for each row of a source where its characters are in the text, and where what follows it is."""
     pieces = list(_items(text, span[0])) if text[span[0]] == "[" else [span]
-    found: list[int] = []
-    begins = True
-    for start, _ in pieces:
-        row = bisect_right(ends, start) + 1
-        lines = split(DECODER.raw_decode(text, start)[0])
-        if begins:  # else the piece goes on with the row that the one before it has begun
-            found[-1:] = [row]
-        found += [row] * (len(lines) - 1)
-        begins = len(lines) > 1 and not lines[-1]
-    return found
+    if not pieces:
+        return
+    places = [each.start() for start, end in pieces for each in CHARACTER.finditer(text, start + 1, end - 1)]
+    places.append(pieces[-1][1] - 1)
+    source = "".join(DECODER.raw_decode(text, start)[0] for start, _ in pieces)
+    done = 0
+    for row in split(source):
+        end = done + len(row)
+        yield places[done : end + 1]
+        done = end + (2 if source.startswith("\r\n", end) else 1)
 
 
 def _start(text: str, position: int) -> int:

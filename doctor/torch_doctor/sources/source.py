@@ -14,6 +14,8 @@ from torch_doctor.trace.site import Site
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from torch_doctor.sources.cell_places import CellPlaces
+
 NEWLINE = pattern(r"\r\n|\r|\n")  # what Python takes for the end of a line; str.splitlines knows more
 
 
@@ -71,18 +73,29 @@ class SourceFile(Struct, frozen=True, dict=True):
         """The row of the file itself that a site begins on: of a notebook, in its JSON; 1 where that cannot be told."""
         if site.cell is None:
             return site.row
-        rows = self._rows_in_file.get(site.cell, ())
-        return rows[site.row - 1] if site.row <= len(rows) else 1
+        place = self.place_in_file(site.cell, site.row, 1)
+        return 1 if place is None else place[0]
+
+    def place_in_file(self, cell: int, row: int, column: int) -> tuple[int, int] | None:
+        """Return line and column of a place in a cell in the JSON of the notebook; None where that is unknown."""
+        return None if self._in_file is None else self._in_file.place(cell, row, column)
+
+    @property
+    def lines_in_file(self) -> list[str]:
+        """The lines of the file itself: of a notebook, of its JSON, or none if that cannot be read."""
+        if self.cells is None:
+            return self.shown
+        return [] if self._in_file is None else self._in_file.lines
 
     @cached_property
-    def _rows_in_file(self) -> dict[int, list[int]]:
-        """Where the cells of the notebook stand in the file, which is read again, as few are asked for that."""
-        from torch_doctor.sources.cell_places import rows_in  # noqa: PLC0415 - only where a finding lies in a notebook
+    def _in_file(self) -> CellPlaces | None:
+        """Where the cells of the notebook are in the file, which is read again, as few callers need that."""
+        from torch_doctor.sources.cell_places import CellPlaces  # noqa: PLC0415 - only if a finding lies in a notebook
 
         try:
-            return rows_in(self.path.read_text(encoding="utf-8-sig"), NEWLINE.split)
+            return CellPlaces(self.path.read_text(encoding="utf-8-sig"), NEWLINE.split)
         except (OSError, ValueError, TypeError, RecursionError):
-            return {}
+            return None
 
     def is_older(self, site: Site) -> bool:
         """Return whether a site lies in source for an older Python, of which `text` is not what stands in the file."""

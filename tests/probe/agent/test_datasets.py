@@ -6,8 +6,11 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import torch
+from torch.utils.data import TensorDataset
 
 from torch_doctor.probe.agent.watching.data.datasets import is_drawn, is_referable
+from torch_doctor.probe.agent.watching.data.shared_rows import SharedRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,3 +100,16 @@ Metric()(torch.ones(3))
 """
     write("train.py", script)
     assert "fails" not in run("scan", "train.py", "--probe", "--isolated").err
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_equal_rows_are_found_without_numpy(monkeypatch: pytest.MonkeyPatch, dtype: torch.dtype) -> None:
+    def missing(_: torch.Tensor) -> None:
+        message = "Numpy is not available"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(torch.Tensor, "numpy", missing)
+    rows = torch.randn(8, 6).to(dtype)
+    train, other, test = (TensorDataset(each) for each in (rows, torch.randn(8, 6).to(dtype), rows[2:].clone()))
+    shared = SharedRows(torch)
+    assert [shared.of(number, each) for number, each in enumerate((train, other, test))] == [{}, {}, {0: 1.0}]

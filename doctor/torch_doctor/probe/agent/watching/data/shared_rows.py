@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import weakref
 from typing import Any
 
@@ -81,8 +82,8 @@ def _overlap(one: Any, other: Any) -> float:
 
 
 def _rows(tensor: Any) -> set[bytes]:
-    """The rows of a tensor as bytes; equal ones count once."""
+    """Return the rows of a tensor as bytes; equal ones count once. NumPy may be missing, and has no bfloat16."""
     data = tensor.detach().cpu().contiguous()
     width = data[0].numel() * data.element_size()
-    whole = data.numpy().tobytes()
+    whole = ctypes.string_at(data.data_ptr(), width * len(data))
     return {whole[start : start + width] for start in range(0, len(whole), width)}

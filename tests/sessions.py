@@ -39,8 +39,8 @@ def replayed(page: str) -> str:
     """Return a page with the output of its sessions as it is now.
 
     The working directory gets the files that the page shows with a title. A line that differs only in times and in the
-    interpreter stays, and a line `...` stands for any lines. Commands other than `torch-doctor`, `python` and `cp`, which
-    copies a file of this repository, are not run.
+    interpreter stays, and a line `...` stands for any lines. Commands other than `torch-doctor`, `python` and `cp` are not
+    run; `cp` copies a file of the working directory or of this repository to the working directory.
     """
 
     def block(found: re.Match[str]) -> str:
@@ -59,8 +59,9 @@ def session(text: str) -> str:
     """Return a command of a session with what it prints."""
     command, _, shown = text.partition("\n")
     program, *arguments = shlex.split(command.removeprefix("$ ")) or [""]
-    if command.startswith("$ cp "):
-        shutil.copy(ROOT / arguments[0], arguments[1])
+    if "cp" in (program, *arguments):
+        source, target = arguments[arguments.index("cp") + 1 :][:2] if program != "cp" else arguments
+        shutil.copy(source if Path(source).is_file() else ROOT / source, Path(target).name)
     if not command.startswith("$ ") or program not in {"torch-doctor", "python"}:
         return text
     output = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")

@@ -57,9 +57,9 @@ async def test_each_action_ends_the_finding(
     uri = opened(pulling, folder / "train.py", SCRIPT)
     found = await actions_for(pulling, uri)
     assert [action.title for action in found] == [
-        "torch-doctor: Fix TDR101 missing-zero-grad: call `optimizer.zero_grad()` before the backward pass of every step (unsafe)",
-        "torch-doctor: Ignore TDR101 missing-zero-grad on this line",
-        "torch-doctor: Ignore TDR101 missing-zero-grad in this file",
+        "Fix TDR101 missing-zero-grad (unsafe)",
+        "Ignore TDR101 missing-zero-grad on this line",
+        "Ignore TDR101 missing-zero-grad in this file",
     ]
     assert {action.kind for action in found} == {types.CodeActionKind.QuickFix}
     assert [codes(action.diagnostics) for action in found] == [["TDR101"]] * 3

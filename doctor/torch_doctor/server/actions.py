@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 FIX_ALL = f"{CodeActionKind.SourceFixAll.value}.{SOURCE}"
 """Of this kind is the action that fixes all; editors that ask for `source.fixAll` mean it, too."""
+LONGEST = 60
+"""Most characters in the title of a fix: menus of editors cut longer ones."""
 NOT_SUPPRESSED = frozenset(("TDR000", "TDR001"))
 """No comment makes a file readable, and one that suppresses nothing is rather taken out."""
 
@@ -45,9 +47,8 @@ def actions(uri: str, stretch: Range, places: Places, *, versions: bool) -> Iter
             continue
         told = [diagnostic(finding, places, related=False)]
         if finding.fix is not None and (edits := _mending(finding.fix, places)):
-            title = f"torch-doctor: Fix {finding.code} {finding.name}: {finding.help}"
             yield CodeAction(
-                title=title if finding.fix.safe else f"{title} (unsafe)",
+                title=fix_title(finding),
                 kind=CodeActionKind.QuickFix,
                 diagnostics=told,
                 is_preferred=finding.fix.safe,
@@ -62,6 +63,13 @@ def actions(uri: str, stretch: Range, places: Places, *, versions: bool) -> Iter
             )
 
 
+def fix_title(finding: Finding) -> str:
+    """Return what a fix does, or if that is too long for a menu, which rule it satisfies: at most `LONGEST` characters."""
+    suffix = " (unsafe)" if finding.fix is not None and not finding.fix.safe else ""
+    titles = [f"Fix {finding.code}: {finding.help}", f"Fix {finding.code} {finding.name}", f"Fix {finding.code}"]
+    return next(title for title in titles if len(title + suffix) <= LONGEST or title is titles[-1]) + suffix
+
+
 def fix_all(uri: str, places: Places, *, versions: bool) -> Iterator[CodeAction]:
     """One action that makes all safe fixes which touch one text alone, as an editor asks for it on saving."""
     taken, changes = joined(
@@ -72,7 +80,7 @@ def fix_all(uri: str, places: Places, *, versions: bool) -> Iterator[CodeAction]
     together = Proposal(tuple(change for several in changes.values() for change in several), safe=True)
     if taken:
         yield CodeAction(
-            title="torch-doctor: Fix all that can be fixed safely",
+            title="torch-doctor: Apply all safe fixes",
             kind=FIX_ALL,
             diagnostics=[diagnostic(finding, places, related=False) for finding in taken],
             edit=_workspace_edit(_mending(together, places), places, versions=versions),
@@ -96,9 +104,9 @@ def _silencing(finding: Finding, file: SourceFile, part: Part, places: Places) -
     named = f"{finding.code} {finding.name}"
     line = on_line(finding, file)
     if line is not None:
-        yield f"torch-doctor: Ignore {named} on this line", _text_edit(line, file, part, places)
+        yield f"Ignore {named} on this line", _text_edit(line, file, part, places)
     if finding.site.cell is None:
-        yield f"torch-doctor: Ignore {named} in this file", _text_edit(on_file(finding, file), file, part, places)
+        yield f"Ignore {named} in this file", _text_edit(on_file(finding, file), file, part, places)
 
 
 def _text_edit(insertion: Insertion, file: SourceFile, part: Part, places: Places) -> TextEdit:

@@ -1,4 +1,4 @@
-"""The command line: one module per command, each imported when it is called."""
+"""The command line: one module per command, imported when the command runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.
 
 
 class Commands(click.Group):
-    """The commands by name."""
+    """The group of all commands, which are imported by name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names of the commands, most used first."""

@@ -1,4 +1,4 @@
-"""Where results are kept: from options and configuration."""
+"""The cache folder, from options and configuration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROOTS = (*PROJECT_MARKERS, ".git")
 
 
 def cache_folder(asked: str | None, loaded: LoadedConfig, paths: Sequence[Path]) -> Path:
-    """The folder of the cache: as it is asked for, else in the project around the paths, else in the working directory."""
+    """Return the cache folder: the given or configured one, else one in the project of the paths, else in the working directory."""
     if asked:
         return Path(asked).absolute()
     if loaded.config.cache_dir:

@@ -32,7 +32,7 @@ class CheckupCommand(ExplainedCommand):
     """A command whose arguments after `--` belong to the script."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Set the script's own arguments aside, and parse the others."""
+        """Store the script's own arguments, and parse the others."""
         if END in args:
             place = args.index(END)
             ctx.meta[SCRIPT_ARGUMENTS] = tuple(args[place + 1 :])
@@ -183,7 +183,7 @@ def _check_extra() -> None:
 
 
 def status(examined: Examined, least: Level) -> int:
-    """What the command leaves with: 1 where a rung failed or there are findings, 2 for errors."""
+    """Return the exit status: 1 if a rung failed or there are findings, 2 for errors."""
     from torch_doctor.checkup.running import failed  # noqa: PLC0415 - it is imported already
 
     report = examined.report

@@ -46,7 +46,7 @@ def command(key: str | None, output_format: str, *, as_schema: bool) -> None:
 
 
 def _record(described: dict[str, Any]) -> dict[str, Any]:
-    """What there is to know of a key; a default of None: there is none."""
+    """Return the description of a key; a default of None means that there is none."""
     return {
         "doc": described["description"],
         "default": described.get("default"),

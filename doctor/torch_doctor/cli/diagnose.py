@@ -114,7 +114,7 @@ def command(  # the options are taken as they come
 
 
 def _meant(sentence: str) -> Symptom:
-    """The symptom that a sentence is about; asked back where two readings are equally good and somebody can answer.
+    """Return the symptom that a sentence describes. If two readings are equally good, ask on a terminal.
 
     Raises:
         UsageError: it cannot be told.
@@ -133,7 +133,7 @@ def _meant(sentence: str) -> Symptom:
 
 
 def _asked() -> Symptom:
-    """The symptom that somebody says when asked.
+    """Ask for a symptom, and return it.
 
     Raises:
         UsageError: nobody can be asked.
@@ -145,7 +145,7 @@ def _asked() -> Symptom:
 
 
 def _chosen(choices: list[Symptom], title: str, question: str) -> Symptom:
-    """The one of several that somebody chooses by its number or says in words; asked again where it cannot be told."""
+    """Ask for one of several symptoms, by number or in words, until the answer is clear."""
     click.echo(title, err=True)
     for number, each in enumerate(choices, start=1):
         click.echo(f"{number:>3}. {each.name}", err=True)
@@ -165,7 +165,7 @@ def _or(names: list[str]) -> str:
 
 
 def table() -> str:
-    """The symptoms with their causes, the rungs and the rules that decide them, in Markdown."""
+    """Return the symptoms with their causes, and the rungs and rules that decide them, in Markdown."""
     opening = (
         "What `torch-doctor diagnose` knows. It reads other words, too. The most likely cause of each comes first."
     )
@@ -183,7 +183,7 @@ def table() -> str:
 
 
 def _causes(symptom: Symptom) -> str:
-    """What may be behind a symptom, where there is no script to look at."""
+    """Return the possible causes of a symptom, for use without a script."""
     lines = [f"Possible causes when {symptom.name}, most likely first:", ""]
     for number, cause in enumerate(symptom.causes, start=1):
         decides = [*cause.rungs, *cause.codes]
@@ -194,7 +194,7 @@ def _causes(symptom: Symptom) -> str:
 
 
 def _lines(symptom: Symptom, checked: Checkup, paint: Paint) -> Iterator[str]:
-    """The answer: the most likely cause first, with what speaks for and against it, and what the scan found besides.
+    """Yield the answer: causes with evidence for and against, most likely first, and the other findings of the scan.
 
     The latter comes first where no cause was confirmed.
     """
@@ -226,7 +226,7 @@ def _lines(symptom: Symptom, checked: Checkup, paint: Paint) -> Iterator[str]:
 
 
 def _rest(findings: list[Finding], paint: Paint) -> Iterator[str]:
-    """What the scan found that belongs to no listed cause."""
+    """Yield the findings of the scan that belong to no listed cause."""
     if findings:
         yield ""
         yield paint("Scan findings", "bold")
@@ -243,7 +243,7 @@ def _evidence(answer: Answer) -> Iterator[str]:
 
 
 def _remedy(answer: Answer, checked: Checkup) -> str:
-    """What to do about the first thing that speaks for a cause."""
+    """Return what to do about the first evidence for a cause."""
     helps = [f"At {each.site}: {each.help}." for each in answer.findings if each.help]
     nexts = [
         f"{MEANINGS[rung.name].title}: {rung.next}."

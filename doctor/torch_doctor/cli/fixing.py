@@ -1,4 +1,4 @@
-"""The options of `scan` that fix what was found."""
+"""The options of `scan` that apply fixes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def fix_options(function: Function) -> Function:
 
 
 class Fixing(Struct, frozen=True):
-    """Which findings are fixed, and how that is shown."""
+    """Options of a fix: what is fixed, and how it is reported."""
 
     unsafe: bool = False
     diff: bool = False

@@ -1,4 +1,4 @@
-"""The installed rules, and a line for each that cannot be had."""
+"""The installed rules, with a warning for each that cannot be loaded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def installed_rules() -> tuple[Rule, ...]:
-    """Every installed rule, by code; what packages offer and is broken is left out, and said in a line each.
+    """Return the installed rules, ordered by code. Print a warning for each rule that cannot be loaded.
 
     Raises:
         UsageError: there is no rule at all.

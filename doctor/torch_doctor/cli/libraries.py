@@ -1,4 +1,4 @@
-"""Whose libraries a scan reads: from options and configuration."""
+"""The environment whose libraries a scan reads, from options and configuration."""
 
 from __future__ import annotations
 

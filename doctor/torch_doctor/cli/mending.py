@@ -1,4 +1,4 @@
-"""Applies fixes in rounds until none is left; a second run of the scripts proves them."""
+"""Applies fixes in rounds until none is left, and verifies them by a second run of the scripts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def mend(report: Report, options: Options, wanted: Fixing) -> tuple[Report, Mended]:
-    """Fix what the report names; return what is left afterwards, and what was done.
+    """Fix the findings of a report; return the report afterwards, and what was fixed.
 
     A scan with the changes follows each round, in memory; files are written at the end, and with `--diff` not at all.
     With a probe the scripts run once more, and the fix of what the run still shows is reverted.
@@ -39,7 +39,7 @@ def mend(report: Report, options: Options, wanted: Fixing) -> tuple[Report, Mend
 
 
 def _mended(report: Report, options: Options, *, unsafe: bool) -> tuple[Report, Mended]:
-    """Fix what the report names, and prove it by runs; a fix that one refutes, or that changes too much, is reverted."""
+    """Fix the findings of a report and verify the fixes by runs; revert fixes that fail or that change too much."""
     withdrawn: dict[Key, str] = {}
     told: list[str] = []
     comparison = Comparison(options)
@@ -83,7 +83,7 @@ def fixed_stdin(mended: Mended | None, options: Options) -> bytes:
 
 
 def differences(mended: Mended) -> Iterable[str]:
-    """Each touched file as a unified diff."""
+    """Yield the lines of a unified diff of each changed file."""
     for path, after in mended.after.items():
         name = mended.shown[path]
         before, now = (

@@ -1,4 +1,4 @@
-"""The options of `scan` by which only some of the findings are reported."""
+"""The options of `scan` that report only some of the findings."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _OPTIONS = (
 
 
 def narrowing_options(function: Function) -> Function:
-    """The options of a command that reports only some of the findings."""
+    """Add the options that report only some of the findings to a command."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
@@ -154,7 +154,7 @@ class Narrowed:
 
 
 def narrowing(given: dict[str, Any], options: Options, loaded: LoadedConfig) -> tuple[Options, Narrowed | None]:
-    """The options with what is left out; None where everything is reported.
+    """Return the options with what they leave out; None if everything is reported.
 
     Raises:
         UsageError: git cannot tell what has changed, the baseline cannot be used, or options contradict each other.
@@ -187,13 +187,13 @@ def narrowing(given: dict[str, Any], options: Options, loaded: LoadedConfig) -> 
 
 
 class _Asking:
-    """What `--since` leaves out; that git fails meanwhile is an error of usage."""
+    """The findings that `--since` leaves out; a failure of git is a usage error."""
 
     def __init__(self, since: Since) -> None:
         self._asked = since
 
     def reported(self, findings: Sequence[Finding], sources: Mapping[str, SourceFile]) -> list[tuple[Finding, bool]]:
-        """The findings, each with whether it is reported."""
+        """Return the findings, each with whether it is reported."""
         from torch_doctor.narrowing import GitError  # noqa: PLC0415 - it is imported by now
 
         try:
@@ -207,7 +207,7 @@ def _of_git(error: Exception) -> str:
 
 
 def _path(given: dict[str, Any], loaded: LoadedConfig) -> Path | None:
-    """The file of the baseline."""
+    """Return the path of the baseline; None if there is none."""
     if given["baseline"]:
         return Path(given["baseline"]).absolute()
     return loaded.saying("baseline").base / loaded.config.baseline if loaded.config.baseline else None
@@ -248,7 +248,7 @@ def _check_writing(given: dict[str, Any], options: Options, path: Path | None) -
 
 
 def _asked(options: Options) -> list[Rule]:
-    """The rules that could find something: some only where scripts are run."""
+    """Return the rules that can report something: some need a run."""
     return [rule for rule in options.rules if options.probe is not None or "S" in rule.witness]
 
 

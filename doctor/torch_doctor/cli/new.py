@@ -86,7 +86,7 @@ def _check(code: str, name: str) -> None:
 
 
 def _files(folder: Path, code: str, name: str) -> list[tuple[str, str]]:
-    """What is to be written, by paths below the folder.
+    """Return the files to write: their paths in the folder, and their content.
 
     Raises:
         UsageError: the folder has a project that offers no rules.
@@ -109,7 +109,7 @@ def _files(folder: Path, code: str, name: str) -> list[tuple[str, str]]:
 
 
 def _offering(project: Path) -> str:
-    """What a project offers as rules, "" where that is nothing.
+    """Return the entry point of the rules of a project; "" if it declares none.
 
     Raises:
         UsageError: the file cannot be read.

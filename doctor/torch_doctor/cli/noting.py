@@ -1,4 +1,4 @@
-"""`scan --add-noqa`: writes comments that suppress what is found."""
+"""`scan --add-noqa`: writes comments that suppress findings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOT_SUPPRESSED = frozenset(("TDR000", "TDR001"))
 
 
 class Noted(Struct):
-    """What was done: how many findings are suppressed, the files as they are now, and what could not be done."""
+    """The result: the number of suppressed findings, the changed files, and what could not be suppressed."""
 
     findings: int = 0
     after: dict[Path, bytes] = field(default_factory=dict)
@@ -56,7 +56,7 @@ def add_noqa(report: Report, options: Options, reason: str, *, quiet: bool) -> i
 
 
 def _noted(report: Report, options: Options, reason: str) -> Noted:
-    """The files with comments; what shows only then is suppressed as well."""
+    """Return the files with comments, which also suppress findings that only then appear."""
     noted = Noted()
     plain = replace(options, probe=None, cache=None)
     for _ in range(MOST_ROUNDS):
@@ -76,7 +76,7 @@ def _noted(report: Report, options: Options, reason: str) -> Noted:
 
 
 def _note(file: SourceFile | None, findings: Sequence[Finding], reason: str, noted: Noted) -> None:
-    """Put comments into one file."""
+    """Add comments to one file."""
     if file is None:
         noted.left += findings
         return

@@ -1,4 +1,4 @@
-"""Prints the report of a scan: once, or on a terminal what the source says first, and what scripts show when they ran."""
+"""Prints the report of a scan: once, or on a terminal first the static findings, then the results of the runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FOR_PEOPLE = ("full", "short", "concise")
 
 
 class Printing:
-    """Prints a report in the formats that were asked for."""
+    """Prints a report in the selected formats."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Printing:
         statistics: bool,
         err: bool = False,
     ) -> None:
-        """`err`: what would go to stdout goes to stderr, as stdout has the fixed source."""
+        """`err`: write to stderr instead of stdout, which gets the fixed source."""
         self._options = options
         self._outputs = outputs
         self._color = color
@@ -49,7 +49,7 @@ class Printing:
         self._shown: dict[str, frozenset[Shown]] = {}
 
     def first(self, report: Report) -> None:
-        """Prints what the source says, for people at a terminal, who would have to wait until all scripts have run."""
+        """Print the static findings on a terminal, before the scripts run."""
         from torch_doctor.report.afterwards import shown  # noqa: PLC0415 - only where scripts are run
 
         for name, file in self._outputs:
@@ -59,7 +59,7 @@ class Printing:
                 self._shown[name] = frozenset(map(shown, report.findings))
 
     def last(self, report: Report) -> None:
-        """Prints everything, but for what was printed at first."""
+        """Print everything that `first` did not print."""
         for name, file in self._outputs:
             if file is None:
                 self._print(report, name)
@@ -71,7 +71,7 @@ class Printing:
             self._summarise(report, summary)
 
     def _summarise(self, report: Report, file: str) -> None:
-        """Adds a table to the summary of the job, which other commands of the step may have begun."""
+        """Append a table to the job summary, which other commands of the step may have started."""
         text = self._rendered(renderer("markdown"), report, "markdown", PLAIN)
         try:
             with open(file, "a", encoding="utf-8", errors="backslashreplace") as summary:  # noqa: PTH123 - as given
@@ -93,7 +93,7 @@ class Printing:
             write(text, colours=look.paint.colours)
 
     def _rendered(self, render: Render, report: Report, name: str, look: Look) -> str:
-        """The report as text; findings that cannot be written are left out, and that is said."""
+        """Return the report as text, without findings that cannot be rendered; these are errors of the report."""
         reported = self._reported(report)
         try:
             return render(reported, look)
@@ -105,7 +105,7 @@ class Printing:
             return render(replace(self._reported(report), findings=kept), look)
 
     def _fails(self, render: Render, report: Report, finding: Finding, name: str, look: Look) -> Exception | None:
-        """Why a finding cannot be written."""
+        """Return why a finding cannot be rendered; None if it can."""
         try:
             render(replace(self._reported(report), findings=[finding]), look)
         except Exception as error:  # noqa: BLE001 - as above

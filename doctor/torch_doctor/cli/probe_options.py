@@ -1,4 +1,4 @@
-"""The options of the commands that can run scripts: `--probe` and what belongs to it."""
+"""The options of commands that can run scripts: `--probe` and related options."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ MOST_PROCESSES = 16
 
 
 class Processes(click.IntRange):
-    """How many processes run a script."""
+    """The number of processes that run a script."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's
-        """The number; a usage error that says what one is like."""
+        """Return the number."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
@@ -94,10 +94,10 @@ ADD_NOQA = "--add-noqa"
 
 
 class ProbeCommand(GroupedCommand):
-    """A command in which `--probe` may stand without a value, and `--` ends what is ours where it does."""
+    """A command with an optional value for `--probe`, and the script's arguments after `--`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Set the script's own arguments aside, and parse the others."""
+        """Store the script's own arguments, and parse the others."""
         given = args.index(END) if END in args else len(args)
         args = [f"{arg}=" if arg == ADD_NOQA and number < given else arg for number, arg in enumerate(args)]
         own = args[:given]
@@ -109,7 +109,7 @@ class ProbeCommand(GroupedCommand):
 
 
 def probe_options(function: Function) -> Function:
-    """The options, for a function that takes them as keywords."""
+    """Add the options to a command."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function

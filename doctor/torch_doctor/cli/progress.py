@@ -1,4 +1,4 @@
-"""What a terminal shows while one waits: a bar for files that are read, a line for each script that runs."""
+"""The progress display on a terminal: a bar for the scanned files, a line for each running script."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ LONGEST_NAME = 30
 
 
 class Progress(Follower):
-    """Shows which file is looked at, once that takes more than a second, and what runs are at; it leaves no trace.
+    """Shows the current file if a scan takes more than a second, and the activity of each run; it erases itself.
 
-    `found` is called with what the source says, before scripts are run.
+    `found` is called with the static findings before the scripts run.
     """
 
     def __init__(self, *, wanted: bool, found: Callable[[Report], None] = lambda _: None) -> None:
@@ -43,7 +43,7 @@ class Progress(Follower):
         return self
 
     def reading(self, done: int, total: int, name: str) -> None:
-        """`done` files of `total` are done, and `name` is next."""
+        """Show that `done` of `total` files are done and that `name` is next."""
         if self._bar is None and self.listens and time.monotonic() - self._start > PATIENCE:
             self._bar = _bar()
             self._task = self._bar.add_task("", total=total)
@@ -52,12 +52,12 @@ class Progress(Follower):
             self._bar.update(self._task, completed=done, total=total, description=_shortened(name))
 
     def found(self, report: Report) -> None:
-        """Everything is read; scripts are run next."""
+        """End the bar of the scan; the scripts run next."""
         self._stop()
         self._found(report)
 
     def doing(self, script: str, activity: str, left: float) -> None:
-        """A line for a script that runs: what it is at, and the seconds that it may take."""
+        """Show the activity of a running script, and how many seconds it has left."""
         with self._lock:
             if self._bar is None:
                 self._bar = _lines()
@@ -68,7 +68,7 @@ class Progress(Follower):
             self._bar.update(self._runs[script], description=said, left=f"{left:.0f} s left")
 
     def done(self, script: str) -> None:
-        """The line of a script goes away."""
+        """Remove the line of a script."""
         with self._lock:
             task = self._runs.pop(script, None)
             if self._bar is not None and task is not None:
@@ -86,7 +86,7 @@ class Progress(Follower):
 
 
 def _shortened(name: str) -> str:
-    """The end of a path, where it is long: folders that all files share say least."""
+    """Return the end of a long path."""
     return name if len(name) <= LONGEST_NAME else "…/" + "/".join(name.split("/")[-2:])
 
 

@@ -71,7 +71,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
 
 
 def _once(ctx: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> int:
-    """Scan, report and mend, as the options say; the status to leave with."""
+    """Scan, fix and report as the options require; return the exit status."""
     wanted = fixing(given)
     check_probing(given, paths)
     options, loaded = settings(_flags(paths, given))
@@ -152,7 +152,7 @@ def _fixes_stdin(wanted: Fixing | None, options: scanning.Options) -> bool:
 
 
 def _flags(paths: tuple[str, ...], given: dict[str, Any]) -> Flags:
-    """What of the options goes with the configuration."""
+    """Return the options that are combined with the configuration."""
     return Flags(
         paths=paths,
         select=split(given["select"]) if given["select"] else None,
@@ -171,7 +171,7 @@ def _flags(paths: tuple[str, ...], given: dict[str, Any]) -> Flags:
 
 
 def _status(report: Report, mended: Mended | None, *, fails: bool, exit_zero: bool, least: Level) -> int:
-    """What the command leaves with."""
+    """Return the exit status."""
     if report.interrupted:
         return INTERRUPTED
     if report.errors or (mended and mended.errors):
@@ -186,7 +186,7 @@ def _status(report: Report, mended: Mended | None, *, fails: bool, exit_zero: bo
 def _instead(
     report: Report, options: scanning.Options, mended: Mended | None, wanted: Fixing | None, given: dict[str, Any]
 ) -> int | None:
-    """The status where findings are not reported: they are only mended, or suppressed; else None."""
+    """Return the exit status if findings are only fixed or suppressed; None if they are to be reported."""
     if given["add_noqa"] is not None:
         for what, there in (("--fix", wanted), ("stdin", options.overlay)):
             if there:
@@ -201,7 +201,7 @@ def _instead(
 
 
 def _mended_only(report: Report, mended: Mended, wanted: Fixing, given: dict[str, Any]) -> int:
-    """What is said where findings are not reported, and the status."""
+    """Print what was fixed, without findings, and return the exit status."""
     if wanted.diff:
         from torch_doctor.cli.mending import differences  # noqa: PLC0415 - as above
 
@@ -228,7 +228,7 @@ def _scanned(options: scanning.Options, progress: Progress) -> Report:
 
 
 def _executor(text: str | None, options: scanning.Options) -> str:
-    """The cluster that is asked for."""
+    """Return the checked value of `--executor`; "" without it."""
     if not text:
         return ""
     if not text.startswith("dask:") or text == "dask:":
@@ -242,7 +242,7 @@ def _executor(text: str | None, options: scanning.Options) -> str:
 
 
 def _shard(text: str | None) -> scanning.Shard | None:
-    """The part of a scan that is asked for."""
+    """Return the checked value of `--shard`."""
     if text is None:
         return None
     number, _, count = text.partition("/")

@@ -32,7 +32,7 @@ class Finder(Struct, frozen=True):
     python: str | None = None
 
     def __call__(self, path: Path, raw: bytes) -> Options:
-        """What a scan of this file alone is asked for, when this is its content.
+        """Return the options of a scan of this file alone, with this content.
 
         Raises:
             SettingsError: the configuration cannot be used.

@@ -1,4 +1,4 @@
-"""From options and configuration to what a scan needs."""
+"""The options of a scan, from the command line and the configuration."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STDIN = "-"
 
 
 class Flags(Struct, frozen=True, kw_only=True):
-    """What was said on the command line; None where nothing was."""
+    """The options of the command line; None for those that are not given."""
 
     paths: tuple[str, ...] = ()
     select: tuple[str, ...] | None = None
@@ -49,10 +49,10 @@ class Flags(Struct, frozen=True, kw_only=True):
 
 
 def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
-    """What a scan needs.
+    """Return the options of a scan, with the configuration that they come from.
 
     Raises:
-        UsageError: something in the flags or the configuration means nothing.
+        UsageError: a flag or a setting is invalid.
     """
     cwd = _working_directory()
     overlay, names, paths = _paths(flags)
@@ -100,7 +100,7 @@ def fail_level(asked: str | None, loaded: LoadedConfig) -> Level:
 
 
 def _torch(text: str | None, source: str) -> Versions | None:
-    """The versions of torch that the configuration tells."""
+    """Return the versions of torch from the configuration."""
     if text is None:
         return None
     from torch_doctor.sources.pins import versions  # noqa: PLC0415 - only where somebody says so
@@ -115,7 +115,7 @@ def _torch(text: str | None, source: str) -> Versions | None:
 def formats(
     asked: Sequence[str], loaded: LoadedConfig, instead: str | None = None, *, default: str = "full"
 ) -> list[tuple[str, Path | None]]:
-    """The output formats with their files; None is stdout, and `instead` the file that gets what would go there.
+    """Return the output formats with their files; None is stdout, and `instead` a file that replaces it.
 
     Raises:
         UsageError: a format is not known, two want stdout, or none does although there is a file for it.
@@ -205,7 +205,7 @@ def _config(flags: Flags, paths: Sequence[Path]) -> LoadedConfig:
 
 
 def _is_file(text: str) -> bool:
-    """Whether `--config` is given a file, and not a `key = value`."""
+    """Return whether a value of `--config` is a file, and not a setting."""
     return "=" not in text or os.path.exists(text)  # noqa: PTH110 - never raises
 
 
@@ -221,7 +221,7 @@ def _adjusted(rules: tuple[Rule, ...], parts: Sequence[Part]) -> tuple[Rule, ...
 def _selected(
     flags: Flags, parts: Sequence[Part], rules: tuple[Rule, ...]
 ) -> tuple[tuple[Rule, ...], tuple[Rule, ...], frozenset[str]]:
-    """The rules that speak, those that only say what others hide behind, and whose advice nobody has asked for."""
+    """Return the selected rules, those that run only because their bugs hide others, and the codes without their advice."""
     sources = [f"{part.source}: " for part in parts]
     layers = (*(part.config.layer for part in parts), Layer(flags.select, flags.ignore, flags.extend_select))
     for layer, where in zip(layers, (*sources, "--"), strict=True):

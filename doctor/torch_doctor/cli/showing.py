@@ -1,4 +1,4 @@
-"""`scan --show-settings` and `scan --show-files`: what a scan would go by, and what it would look at."""
+"""`scan --show-settings` and `scan --show-files`: the effective settings, and the files of a scan."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _in_effect(options: Options, loaded: LoadedConfig, given: dict[str, Any]) ->
 
 
 def _globs(patterns: Iterable[Patterns]) -> list[str]:
-    """Patterns, with the folder that they start at where it is not the working directory."""
+    """Return patterns, with their base folder if it is not the working directory."""
     return [
         glob if display(each.base) == "." else f"{display(each.base)}/{glob}"
         for each in patterns

@@ -1,4 +1,4 @@
-"""Where output goes: stdout or a file, in colours or not."""
+"""Output to stdout or to a file, with or without colours."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ PLAIN = Look(Paint())
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether somebody looks at the stream; one that is closed is None."""
+    """Return whether a stream is a terminal; a closed one is None."""
     return stream is not None and stream.isatty()
 
 
 def wants_colours(choice: str, stream: TextIO | None) -> bool:
-    """Whether a stream gets colours: as asked for, else as the environment says, else if it is a terminal."""
+    """Return whether a stream gets colours: as requested, else by the environment, else if it is a terminal."""
     if choice != "auto":
         return choice == "always"
     if os.environ.get("NO_COLOR"):
@@ -34,7 +34,7 @@ def wants_colours(choice: str, stream: TextIO | None) -> bool:
 
 
 def look_of(choice: str, stream: TextIO | None) -> Look:
-    """How text for the stream is to look."""
+    """Return the colours and the width for a stream."""
     width = None
     if is_terminal(stream):
         import shutil  # noqa: PLC0415 - only for a terminal

@@ -1,4 +1,4 @@
-"""What a scan says besides its findings: warnings, errors, the last line, what was fixed."""
+"""Prints what a scan reports in addition to findings: warnings, errors, the last line, applied fixes."""
 
 from __future__ import annotations
 

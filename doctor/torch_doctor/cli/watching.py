@@ -1,4 +1,4 @@
-"""`scan --watch`: scans again whenever something changes."""
+"""`scan --watch`: scans again whenever a file changes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ WAITING = 100  # milliseconds until somebody looks whether Ctrl-C was pressed
 
 
 def watch(scan: Callable[[], int], paths: Sequence[str], *, quiet: bool) -> int:
-    """Scan now and after each change below the paths, until Ctrl-C; the exit status.
+    """Scan now and after each change below the paths, until Ctrl-C; return the exit status.
 
-    What is wrong with the command ends it at once; what comes to be wrong later, such as a configuration that is being
-    written, is said, and the next change tries again.
+    An invalid command ends at once. A later error, such as in a configuration that is being edited, is printed, and
+    the next change tries again.
 
     Raises:
         UsageError: watchfiles is not installed, a path is not there, or source is read from stdin.
@@ -51,7 +51,7 @@ def watch(scan: Callable[[], int], paths: Sequence[str], *, quiet: bool) -> int:
 
 
 def _changes(paths: Sequence[str]) -> Iterator[bool]:
-    """Something once at first (True), and for each group of changes (False); what changes meanwhile is one of the next."""
+    """Yield True at first, then False for each group of changes; changes during a scan are in the next group."""
     from watchfiles import DefaultFilter, watch  # noqa: PLC0415 - only where it is installed
 
     absolute = [os.path.abspath(path) for path in paths]  # noqa: PTH100 - links stay as they are
@@ -59,7 +59,7 @@ def _changes(paths: Sequence[str]) -> Iterator[bool]:
     files = frozenset(absolute) - frozenset(folders)
 
     class Filter(DefaultFilter):
-        """Source and settings, outside of the folders of git, caches and environments; of other folders, the given files."""
+        """Accepts source and settings outside of git, caches and environments; in other folders, only the given files."""
 
         def __call__(self, change: Change, path: str) -> bool:
             if path in files:
@@ -79,7 +79,7 @@ def _changes(paths: Sequence[str]) -> Iterator[bool]:
 
 
 def _scanned(scan: Callable[[], int], *, first: bool) -> bool:
-    """Scan once; whether to go on."""
+    """Scan once, and return whether to continue."""
     try:
         return scan() != INTERRUPTED
     except click.ClickException as error:

@@ -50,7 +50,9 @@ def test_the_hook_stops_a_commit_with_findings(tmp_path: Path, hook: tuple[Path,
     (project / "notes.txt").write_text("torch", encoding="utf-8")
     (project / "third_party").mkdir()
     (project / "third_party" / "theirs.py").write_text(BROKEN, encoding="utf-8")
-    (project / "torch-doctor.toml").write_text("extend-exclude = ['third_party']\n", encoding="utf-8")
+    (project / "scratch.py").write_text(BROKEN, encoding="utf-8")
+    settings = "include = ['train.*', 'good.py']\nextend-exclude = ['third_party']\n"
+    (project / "torch-doctor.toml").write_text(settings, encoding="utf-8")
     (project / "train.ipynb").write_text(
         json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}), encoding="utf-8"
     )
@@ -77,6 +79,12 @@ def test_the_hook_stops_a_commit_with_findings(tmp_path: Path, hook: tuple[Path,
     (project / "train.py").write_text(bug, encoding="utf-8")
     hooks["hooks"] = [{"id": "torch-doctor-fix"}]
     (project / ".pre-commit-config.yaml").write_text(json.dumps({"repos": [hooks]}), encoding="utf-8")
+    (project / "torch-doctor.toml").write_text(settings + "unfixable = ['ALL']\n", encoding="utf-8")
+    git(project, "add", ".")
+    left = subprocess.run(run, cwd=project, capture_output=True, text=True, check=False, env=environment)
+    assert left.returncode == 1, left.stdout + left.stderr
+    assert (project / "train.py").read_text(encoding="utf-8") == bug
+    (project / "torch-doctor.toml").write_text(settings, encoding="utf-8")
     git(project, "add", ".")
     mended = subprocess.run(run, cwd=project, capture_output=True, text=True, check=False, env=environment)
     assert mended.returncode == 1, mended.stdout + mended.stderr

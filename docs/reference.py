@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch_doctor.checkup.causes import Cause
     from torch_doctor.checkup.symptoms import Symptom
 
-WIDTH = 100
+WIDTH = 88
 """How many characters a line of a command's help may have."""
 
 
@@ -32,7 +32,7 @@ def setting(key: str, described: dict[str, Any]) -> str:
     table, _, name = key.rpartition(".")
     example = f"[tool.torch-doctor{f'.{table}' * bool(table)}]\n{name} = {in_toml(described['example'])}"
     facts = f"Type: {described['type']}<br>Default: {default}"
-    return f"### `{key}`\n\n{described['doc']}\n\n{facts}\n\n```toml\n{example}\n```\n"
+    return f"### `{key}` {{ #{key.replace('.', '-')} }}\n\n{described['doc']}\n\n{facts}\n\n```toml\n{example}\n```\n"
 
 
 def reference() -> str:

@@ -28,7 +28,7 @@ OMISSION = "..."
 WIDTH = 88
 """How wide the terminal of the sessions is: as wide as a page on a usual screen."""
 BLOCK = re.compile(r'^```(?P<language>\w+)(?: title="(?P<file>[^"]+)")?\n(?P<text>.*?)^```$', re.MULTILINE | re.DOTALL)
-VARYING = re.compile(r"\b\d+(?:\.\d+)? s\b|: Python .*$", re.MULTILINE)
+VARYING = re.compile(r"\b\d+(?:\.\d+)? s\b|\b\d+%|: Python .*$", re.MULTILINE)
 """What differs from run to run, and from machine to machine."""
 INTERPRETER = re.compile(r": Python .*$", re.MULTILINE)
 SHOWN = ": Python 3.13.1 with torch 2.13.0, .venv/bin/python ($VIRTUAL_ENV)"
@@ -38,8 +38,8 @@ SHOWN = ": Python 3.13.1 with torch 2.13.0, .venv/bin/python ($VIRTUAL_ENV)"
 def replayed(page: str) -> str:
     """Return a page with the output of its sessions as it is now.
 
-    The working directory gets the files that the page shows with a title. A line that differs only in times and in the
-    interpreter stays, and a line `...` stands for any lines. Commands other than `torch-doctor`, `python` and `cp` are not
+    The working directory gets the files that the page shows with a title. A line that differs only in times, percentages or
+    the interpreter stays, and a line `...` stands for any lines. Commands other than `torch-doctor`, `python` and `cp` are not
     run; `cp` copies a file of the working directory or of this repository to the working directory.
     """
 

@@ -64,17 +64,50 @@ def test_every_code_leads_to_its_page(site: Path) -> None:
         assert "Why is this bad?" in text
 
 
+def test_a_rule_page_shows_badges_the_finding_and_the_fix_as_a_diff(site: Path) -> None:
+    source = (site / "rules/TDR201/index.html").read_text(encoding="utf-8")
+    badges = re.findall(r'<span class="badge [\w-]+">([^<]*)</span>', source)
+    text = shown(site / "rules/TDR201/index.html")
+    assert badges == ["error", "unsafe fix", "static", "runtime"]
+    assert re.search(
+        r"^error\[TDR201\] softmax-before-cross-entropy: .*\n(?:  .*\n)?   --> train.py:7:40$", text, re.MULTILINE
+    )
+    assert (
+        "\n-model = nn.Sequential(nn.Linear(4, 3), nn.Softmax(dim=1))\n+model = nn.Sequential(nn.Linear(4, 3))\n"
+        in text
+    )
+
+
+def test_every_rule_page_shows_a_finding_unless_only_a_run_can(site: Path) -> None:
+    for rule in all_rules():
+        text = shown(site / f"rules/{rule.code}/index.html")
+        assert ("torch-doctor scan train.py reports:" in text) == ("S" in rule.witness), rule.code
+        assert f"[{rule.code}] {rule.name}: " in text or "S" not in rule.witness, rule.code
+        assert "\n@@ -" in text, rule.code
+
+
+def test_the_index_has_a_legend_and_a_family_for_every_rule(site: Path) -> None:
+    source = (site / "rules/index.html").read_text(encoding="utf-8")
+    legend, _, families = source.partition("<h2")
+    assert set(re.findall(r'class="badge ([\w-]+)"', families)) <= set(re.findall(r'class="badge ([\w-]+)"', legend))
+    assert [code for code in CODES if f">{code}<br" not in families] == []
+
+
+def test_the_search_finds_rules(site: Path) -> None:
+    assert [code for code in CODES if code not in (site / "search.json").read_text(encoding="utf-8")] == []
+
+
 def test_the_table_of_rules_leads_to_all_of_them(site: Path) -> None:
     table = (site / "rules/index.html").read_text(encoding="utf-8")
     assert [code for code in CODES if f'href="{code}/"' not in table] == []
 
 
-def test_every_setting_and_every_command_is_listed(site: Path) -> None:
-    settings, commands = (
-        (site / "configuration/index.html").read_text(encoding="utf-8"),
-        shown(site / "commands/index.html"),
-    )
-    assert [key for key in KEYS if f'<h3 id="{key}">' not in settings] == []
+def test_every_setting_and_every_command_is_listed(site: Path, run: Run) -> None:
+    settings = (site / "configuration/index.html").read_text(encoding="utf-8")
+    commands = shown(site / "commands/index.html")
+    keys = run("config").out.split()
+    assert [key for key in keys if f'<h3 id="{key.replace(".", "-")}">' not in settings] == []
+    assert {key.partition(".")[0] for key in keys} == set(KEYS)
     assert [name for name in COMMANDS if f"Usage: torch-doctor {name}" not in commands] == []
 
 

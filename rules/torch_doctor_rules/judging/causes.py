@@ -1,4 +1,4 @@
-"""Causes of findings: what several of them have in common, told alike in every trace of a file."""
+"""Causes that several findings share, with the same text in every trace of a file."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def place(site: Site | None) -> str:
-    """What is done at one place ("": not known where)."""
+    """Return the cause of everything at one site ("": unknown)."""
     return "" if site is None else str(site)
 
 
 def models(trace: Trace, modules: Iterable[int], event: Event) -> str:
-    """What these models of an event are: where they are built, else their numbers in its script or function."""
+    """Return the cause for the models of an event: where they are created, else their numbers in its script or function."""
     built = {made.module: made for made in trace.of(ModuleBuilt)}
     root = event.scope.chain()[0].site
     return ", ".join(
@@ -27,12 +27,12 @@ def models(trace: Trace, modules: Iterable[int], event: Event) -> str:
 
 
 def models_behind(trace: Trace, *tensors: TensorFact, event: Event) -> str:
-    """What the models are whose results went into the tensors of an event ("": there are none)."""
+    """Return the cause for the models whose outputs went into the tensors of an event ("": none)."""
     forwards = trace.at(*sorted(frozenset[int]().union(*(tensor.forwards for tensor in tensors))))
     return models(trace, {forward.module for forward in forwards if isinstance(forward, Forward)}, event)
 
 
 def one_loss(trace: Trace, loss: LossCalled) -> str:
-    """What the calls of one sort of loss on what one model gives are, in training and in evaluation."""
+    """Return the cause for the calls of one kind of loss on the outputs of one model, in training and evaluation."""
     of = models_behind(trace, loss.input, loss.target, event=loss)
     return f"{loss.loss} of {of}" if of else ""

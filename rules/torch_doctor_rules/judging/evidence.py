@@ -1,4 +1,4 @@
-"""Evidence of a run: the events at a place, and what was measured there in words."""
+"""Evidence of a run: the events at a site, and their measurements in words."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ THOUSAND = 1000
 
 
 def at(trace: Trace, site: Site, kind: type[E]) -> list[E]:
-    """The events of one class at a place, in order."""
+    """Return the events of one class at a site, in order."""
     return [event for event in trace.of(kind) if same_place(site, event.site)]
 
 
 def counted(trace: Trace, site: Site, claim: str) -> int:
-    """How often something that writes no event of its own happened at a place."""
+    """Return how often something without an event of its own happened at a site."""
     found = [] if trace.run is None else trace.run.measurements(claim)
     return sum(int(each.value) for each in found if each.site is not None and same_place(site, each.site))
 
 
 def number(trace: Trace, claim: str, *events: Event) -> float | None:
-    """The last number that was measured of a claim about some of these events."""
+    """Return the last number measured for a claim about these events, None if there is none."""
     found = trace.run.measurements(claim, *(event.index for event in events)) if trace.run is not None else []
     values = [measured.value for measured in found if isinstance(measured.value, (int, float))]
     return values[-1] if values else None
 
 
 def numbers(trace: Trace, claim: str, *events: E) -> Iterator[tuple[E, float]]:
-    """These events with what was measured of a claim about them, those of which something was."""
+    """Yield those of the events that have a measurement for a claim, with its value."""
     for event in events:
         value = number(trace, claim, event)
         if value is not None:
@@ -45,7 +45,7 @@ def numbers(trace: Trace, claim: str, *events: E) -> Iterator[tuple[E, float]]:
 
 
 def gradients_at(trace: Trace, steps: Sequence[Stepped], which: str) -> Iterator[Evidence]:
-    """How many of its parameters had a gradient at the first of these steps."""
+    """Yield how many parameters of the optimizer had a gradient at the first of these steps."""
     for step in steps[:1]:
         had, owned = number(trace, claims.STEPPED_PARAMETERS, step), number(trace, claims.OWNED_PARAMETERS, step)
         if had is not None and owned is not None:
@@ -54,17 +54,17 @@ def gradients_at(trace: Trace, steps: Sequence[Stepped], which: str) -> Iterator
 
 
 def applied(trace: Trace, steps: Iterable[Stepped]) -> list[bool]:
-    """For those of the steps that were looked at: whether any of their parameters had a gradient."""
+    """Return, for each step that was measured, whether any of its parameters had a gradient."""
     return [had > 0 for _, had in numbers(trace, claims.STEPPED_PARAMETERS, *steps)]
 
 
 def count(number: float, noun: str, plural: str = "") -> str:
-    """How many of something: `1 step`, `12,640 parameters`."""
+    """Return a number with its noun: `1 step`, `12,640 parameters`."""
     return f"{number:,.0f} {noun if number == 1 else plural or noun + 's'}"
 
 
 def size(number: float) -> str:
-    """Bytes in the unit that makes them readable: `6.2 MB`."""
+    """Return a number of bytes in a readable unit: `6.2 MB`."""
     power = 0
     while number >= THOUSAND and power < len(UNITS) - 1:
         number /= THOUSAND
@@ -73,12 +73,12 @@ def size(number: float) -> str:
 
 
 def short(value: float) -> str:
-    """A number of a tensor, in few digits."""
+    """Return a number in few digits."""
     return f"{value:.3g}" if abs(value) >= THOUSAND or 0 < abs(value) < 1 / THOUSAND else f"{value:.3f}"
 
 
 def two(first: float, second: float) -> str:
-    """Two numbers that differ, in as many digits as show it."""
+    """Return two numbers that differ, in enough digits to show the difference."""
     texts = short(first), short(second)
     for digits in range(4, 17):
         if texts[0] != texts[1]:
@@ -88,5 +88,5 @@ def two(first: float, second: float) -> str:
 
 
 def fact(claim: str, value: float | str | None = None, unit: str = "", event: Event | None = None) -> Evidence:
-    """One line of evidence, at the place of an event."""
+    """Return one line of evidence, at the site of an event."""
     return Evidence(claim, value, unit, None if event is None else event.site)

@@ -35,14 +35,14 @@ def retained(trace: Trace, *ways: Retention) -> Iterator[Retained]:
 
 
 def growth(trace: Trace, kept: Retained) -> Iterator[Step]:
-    """Where the graph comes from and where it stays."""
+    """Yield where the graph is created and where it is stored."""
     for forward in trace.at(*sorted(kept.value.graph_forwards)[-1:]):
         yield Step(forward.site, "every batch creates a graph here")
     yield Step(kept.site, "it is stored here, along with the graphs of all earlier batches")
 
 
 def in_one_loop(kept: Retained) -> str:
-    """What the values that one holder collects in one loop have in common."""
+    """Return the cause for the values that one holder collects in one loop."""
     return f"{kept.holder} in {kept.scope.iterations()[-1].site}"
 
 

@@ -1,4 +1,4 @@
-"""Parameters that an optimizer steps and that stay what they are, as a run shows them."""
+"""Parameters that an optimizer steps and that do not change in a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WHY = {
     "rate": "its learning rate is 0 and never raised",
     "frozen": "it is frozen and never unfrozen",
 }
-"""Why a whole group stays what it was, by `ParameterSeen.still`."""
+"""Why no parameter of a group changes, by `ParameterSeen.still`."""
 
 
 def own(trace: Trace, optimizer: OptimizerBuilt) -> list[ParameterSeen]:

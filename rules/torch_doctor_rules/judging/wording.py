@@ -1,4 +1,4 @@
-"""Messages: how they name what the user wrote."""
+"""Text of messages, with the names from the user's code filled in."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ SHORTEST = 9
 
 
 class Phrase(str):
-    """Words for something that the source gives no name: they stand where its name would, and not in backticks."""
+    """A phrase for something without a name in the source: it replaces the name, without backticks."""
 
     __slots__ = ()
 
 
 def message(template: str, **names: str) -> str:
-    """The template with the names filled in, the longest of them cut until the whole has room."""
+    """Return the template with the names filled in, the longest of them cut until the text has at most `ROOM` characters."""
     return _filled(template, names, ROOM)
 
 
 def sentence(template: str, **names: str) -> str:
-    """The template with the names filled in, as long as they are: a remedy, or a note."""
+    """Return the template with the complete names filled in, for a help or a note."""
     return _filled(template, names, sys.maxsize)
 
 
@@ -49,19 +49,19 @@ _PATH = re.compile(r"[A-Za-z_]\w*(\.\w+|\[[^][]*\])*$")
 
 
 def _unquoted(place: re.Match[str], key: str) -> str:
-    """A place for a name that gets a phrase: `` `{loss}.backward()` `` becomes `` `backward()` of {loss} ``."""
+    """Return a placeholder of a name rewritten for a phrase: `` `{loss}.backward()` `` becomes `` `backward()` of {loss} ``."""
     if place[1] != key:
         return place[0]
     return f"`{place[2]}` of {{{key}}}" if place[2] else f"{{{key}}}"
 
 
 def named(name: str, otherwise: str) -> str:
-    """The name; `otherwise` says what it is, where the source gives it none."""
+    """Return the name, or the phrase `otherwise` if the source gives none."""
     return name or Phrase(otherwise)
 
 
 def is_path(name: str) -> bool:
-    """Whether an expression is a name, or an attribute or an item of one, so that a method can be put behind it."""
+    """Return whether an expression is a name, or an attribute or an item of one, so that a method call can follow it."""
     return _PATH.match(name) is not None
 
 
@@ -73,7 +73,7 @@ def with_method(what: str, name: str, method: str = "item") -> str:
 
 
 def owner(name: str, method: str, otherwise: str) -> str:
-    """Whose method it is: `loss` for `loss.backward()`; `otherwise` where the source gives it no name."""
+    """Return the owner of a method, `loss` for `loss.backward()`, or the phrase `otherwise` if the source gives no name."""
     text = _plain(name)
     called = text.removesuffix("()")
     return named(called.removesuffix(f".{method}") if called.endswith(f".{method}") else text, otherwise)

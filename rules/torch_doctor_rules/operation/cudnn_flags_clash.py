@@ -72,7 +72,7 @@ class CudnnFlagsClash(Rule):
     fix_changes = frozenset[Figure]()
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every second switch that surely stays beside the first."""
+        """Yield every second setting that holds together with the first."""
         on = [event for event in trace.of(SettingSet) if event.value and event.setting in (BENCHMARK, DETERMINISTIC)]
         yield from first_per_site(
             self.finding(

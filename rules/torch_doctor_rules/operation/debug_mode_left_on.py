@@ -122,7 +122,7 @@ class DebugModeLeftOn(Rule):
             yield fact(f"enabled in {len(under)} of {total}", len(under), "backward passes", switches[0])
 
     def _under(self, trace: Trace, switch: SettingSet) -> list[Backward]:
-        """The backward passes on whose path the mode is surely switched on, and not yet off again."""
+        """Return the backward passes for which the mode has been enabled, and not disabled again."""
         offs = [event for event in trace.of(SettingSet) if event.setting == switch.setting and event.value is not True]
         return [
             backward
@@ -133,6 +133,6 @@ class DebugModeLeftOn(Rule):
         ]
 
     def _is_long(self, backward: Backward, setting: str) -> bool:
-        """Whether the steps are no mere trial: one loop of them is what a profiler is there for."""
+        """Return whether the steps are a full training run: a profiler is meant for one loop of them."""
         loops = [scope for scope in backward.scope.iterations() if scope.loop_kind is not LoopKind.COUNTED]
         return len(loops) > (setting == PROFILER)

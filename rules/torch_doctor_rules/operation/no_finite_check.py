@@ -119,7 +119,7 @@ class NoFiniteCheck(Rule):
                 return
 
     def _guards(self, event: object) -> bool:
-        """Whether it looks at the numbers, or may do so unseen."""
+        """Return whether an event checks for NaN or Inf, or may do so in unresolved code."""
         if isinstance(event, ScalerBuilt):
             return event.enabled is not False
         if isinstance(event, SettingSet):

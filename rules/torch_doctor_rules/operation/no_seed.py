@@ -81,7 +81,7 @@ class NoSeed(Rule):
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """The script, where it trains and nothing in sight seeds."""
+        """Yield the script if it trains and nothing is seeded."""
         loop = self._training_loop(trace)
         if (
             loop is None
@@ -104,7 +104,7 @@ class NoSeed(Rule):
         )
 
     def _begins_before(self, trace: Trace) -> bool:
-        """Whether the file does not say what it does as a script, or has built a model before it does."""
+        """Return whether the file has no `__main__` block, or creates a model before it."""
         built = trace.of(ModuleBuilt)
         return not any(not built or event.index < built[0].index for event in trace.of(RunAsScript))
 

@@ -104,7 +104,7 @@ class SyncEveryStep(Rule):
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the number was read from a tensor that surely was on the CPU, though there is a GPU."""
+        """Return whether the value was read from a tensor on the CPU, although there is a GPU."""
         reads = at(trace, finding.site, ValueRead)
         if not reads:
             return False
@@ -143,9 +143,9 @@ class Reads:
         }
 
     def at_every_step(self) -> Iterator[tuple[ValueRead, Scope]]:
-        """The reads of what is trained on a GPU, each with the pass through the loop that it lies in.
+        """Yield the reads of values that are trained on a GPU, each with its iteration of the loop.
 
-        What is read in the first pass alone does not count, nor where numbers are tested for NaN or Inf.
+        Reads in the first iteration alone do not count, nor in a loop that checks for NaN or Inf.
         """
         for read in self.trace.of(ValueRead):
             for batch in read.scope.iterations():
@@ -162,7 +162,7 @@ class Reads:
         return scope.loop_kind is LoopKind.BATCHES or (drawn and scope.loop_kind is LoopKind.PLAIN)
 
     def _of(self, read: ValueRead, backward: Backward) -> bool:
-        """Whether what is read comes, on a GPU, from the forward that is trained; a run does not always know its history."""
+        """Return whether the value comes from the trained forward pass on a GPU; a run does not always know its history."""
         behind = read.value.forwards & (backward.loss.forwards | backward.forwards)
         if self.trace.observed and not read.value.forwards:
             behind = backward.loss.forwards

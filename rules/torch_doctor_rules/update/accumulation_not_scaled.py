@@ -145,9 +145,9 @@ class AccumulationNotScaled(Rule):
 
 
 def _of_means(accumulation: Accumulation, window: Window) -> bool:
-    """Whether the window adds up mean losses as they are: no number divides them, on their way or afterwards.
+    """Return whether the window adds up mean losses that nothing divides, before or after `backward()`.
 
-    Who divides only where there are several micro-batches (`if steps > 1:`) does it whenever it is needed.
+    Code that divides only if there are several micro-batches (`if steps > 1:`) divides whenever it is needed.
     """
     trace, backward = accumulation.trace, window.backward
     alike = [event for event in trace.of(Backward) if event.site == backward.site]
@@ -168,7 +168,7 @@ def _of_means(accumulation: Accumulation, window: Window) -> bool:
 
 
 def _is_presumed_mean(trace: Trace, loss: LossCalled) -> bool:
-    """Whether callers out of sight give the loss, and nobody in sight builds one that they may give and that is no mean."""
+    """Return whether an unknown caller passes in the loss, and the script creates none that does not return a mean."""
     return loss.handed_in and not loss.reduction and all(event.reduction == "mean" for event in trace.of(LossBuilt))
 
 

@@ -102,7 +102,7 @@ class AccumulationTailDropped(Rule):
         yield from first_per_site(self._report(tail) for tail in found)
 
     def same(self, finding: Finding, seen: Finding) -> bool:
-        """Whether both speak of the step of one line: a run sees no tests."""
+        """Return whether both are about the step of one line: a run has no record of conditions."""
         return same_place(finding.trail[-1].site, seen.trail[-1].site)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

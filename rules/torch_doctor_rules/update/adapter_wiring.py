@@ -111,7 +111,7 @@ class AdapterWiring(Rule):
     shown_by = "step of a model with this adapter"
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every adapter that never trains, and every optimizer that moves what is adapted as well."""
+        """Yield every adapter that never trains, and every optimizer that also trains adapted weights."""
         yield from first_per_site(self._found(trace))
 
     def _found(self, trace: Trace) -> Iterator[Finding]:
@@ -124,7 +124,7 @@ class AdapterWiring(Rule):
                 yield from self._both(trace, event)
 
     def _idle(self, trace: Trace, event: AdapterTrained) -> Iterator[Finding]:
-        """It is off, or frozen with all that it was put into."""
+        """Yield an adapter that is off, or frozen together with the module that it was added to."""
         refused = trace.observed and not event.steps  # `backward()` raised
         if not event.handed and not refused and not takers(trace, event.own):
             return
@@ -147,7 +147,7 @@ class AdapterWiring(Rule):
         yield self.finding(event.site, message(text, name=name), help=help_, trail=trail, cause=cause)
 
     def _both(self, trace: Trace, event: AdapterTrained) -> Iterator[Finding]:
-        """The optimizer moves what is adapted, too."""
+        """Yield the optimizers that also train the adapted weights."""
         for built in takers(trace, event.own):
             if built.optimizer not in event.takers:
                 continue
@@ -176,7 +176,7 @@ class AdapterWiring(Rule):
         return "the probe run does not show what happened to the adapter" if events else False
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
-        """Of the layers of loralib only the source tells that the weights of the others were loaded."""
+        """Return whether no adapter is from loralib: only the source shows that the other layers' weights were loaded."""
         return not any(event.class_name.startswith("loralib.") for event in told(trace, finding))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:

@@ -37,7 +37,7 @@ OTHERWISE = (
     "scale the loss before the backward pass",
 )
 CALLS = {CLIPPED: "unscale_", BESIDE: "step", NEVER_UPDATED: "update"}
-"""What is called too little."""
+"""The missing call for each mistake."""
 
 
 class AmpOrder(Rule):
@@ -132,7 +132,7 @@ class AmpOrder(Rule):
             yield self._report(found, _edits(found) if alone else [])
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether these calls ran beside a scaler that is switched on, and in order."""
+        """Return whether these calls ran in order with a scaler that is enabled."""
         scaling = trace.view(Scaling)
         if scaling.off:
             return "the gradient scaler is disabled in the probe run"

@@ -112,7 +112,7 @@ class CustomBackwardWrong(Rule):
         return next((event.because for event in found if event.because), bool(found) and "nothing could be compared")
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
-        """What a context keeps is told of a run where nothing was to be compiled: the source knows which calls are."""
+        """Return whether no result is stored, or the run compiles nothing: only the source shows which calls are compiled."""
         keeps = any(_keeps(event) for event in at(trace, finding.site, HandWrittenBackward) if _wrong(event))
         return not keeps or trace.run is None or trace.run.voids("compile") is None
 

@@ -23,7 +23,7 @@ VANISHED = 1e-8  # of the last layer's gradient
 
 
 class Course(Struct, frozen=True):
-    """The backward passes of one line and what was measured of each: norms that explode, or ratios that vanish."""
+    """The first backward pass of a line, and the measurements of all: exploding norms, or vanishing ratios."""
 
     backward: Backward
     values: list[float]

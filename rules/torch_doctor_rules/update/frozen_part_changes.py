@@ -91,7 +91,7 @@ class FrozenPartChanges(Rule):
     shown_by = "training call of a module with frozen batch norm here"
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every training forward that changes frozen statistics, and every optimizer that moves what is frozen."""
+        """Yield every training forward pass that changes frozen statistics, and every optimizer that changes frozen parameters."""
         yield from first_per_site(self._norms(trace))
         yield from first_per_site(self._moved(trace))
 

@@ -103,7 +103,7 @@ class GradClearedBeforeStep(Rule):
         yield from gradients_at(trace, looked_at or self._next_steps(trace, finding), "the next step")
 
     def _next_steps(self, trace: Trace, finding: Finding) -> list[Stepped]:
-        """The step that comes next after each clearing at the finding's place, of the same optimizer if it is one's."""
+        """Return the next step after each clearing at the finding's site, of the same optimizer if it has one."""
         steps = trace.of(Stepped)
         optimizers = {step.optimizer for step in steps}
         found = []
@@ -132,7 +132,7 @@ class GradClearedBeforeStep(Rule):
 
 
 def _edits(wasted: Wasted) -> list[Move]:
-    """The clearing after the step; where that is out of sight, as for a closure, before the pass of the same iteration."""
+    """Return the move of the call behind the step, or before the backward pass if the step is elsewhere, as in a closure."""
     backward, cleared, step = wasted
     to = seen_from(cleared, step)
     if to is not None:

@@ -86,7 +86,7 @@ class LossCutFromGraph(Rule):
     meant = Meant.REACHED
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every place where the graph of a loss ends that goes backward all the same."""
+        """Yield every place where the graph of a loss ends before `backward()`."""
         seen: set[Site] = set()
         for cut in Cuts(trace).of_losses():
             if cut.site not in seen:
@@ -98,11 +98,11 @@ class LossCutFromGraph(Rule):
             yield self.finding(parameter.site, "this parameter gets no gradient", cause=cause_of(parameter))
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:  # noqa: ARG002 - what a rule may look at
-        """Of a parameter without a gradient TDR118 speaks: only the source tells where it was cut off."""
+        """Return whether it is about a loss: TDR118 reports parameters, since only the source shows where they were cut off."""
         return not finding.cause
 
     def same(self, finding: Finding, seen: Finding) -> bool:
-        """Whether both lead to one `backward()`, or are of one parameter: a run does not tell where the graph was lost."""
+        """Return whether both have one `backward()`, or one parameter: a run does not show where the graph was lost."""
         if finding.cause or seen.cause:
             return finding.cause == seen.cause
         return same_place(finding.trail[-1].site, seen.trail[-1].site)

@@ -115,7 +115,7 @@ class MethodNotCalled(Rule):
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the line ran, and what it names is no method of the kind."""
+        """Return whether the line ran, and the name was not such a method."""
         return bool(counted(trace, finding.site, OTHER))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:

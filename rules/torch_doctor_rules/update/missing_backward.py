@@ -91,12 +91,12 @@ class MissingBackward(Rule):
             yield from first_per_site(self._report(step, forward) for step, forward in found if forward is not None)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether these steps ran after gradients had been computed for what they move."""
+        """Return whether these steps ran with gradients."""
         had = applied(trace, at(trace, finding.site, Stepped))
         return any(had) or (bool(had) and "there was no gradient, but possibly none is needed")
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:  # noqa: ARG002 - it is about all that goes backward
-        """Whether nothing goes backward by the source either: what does may have come after the passes of the run."""
+        """Return whether the source has no `backward()` either: one may come later than the run."""
         return trace.run is not None and not trace.run.foreseen
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -105,7 +105,7 @@ class MissingBackward(Rule):
         yield fact(f"{sum(had)} of the first {count(len(had), 'step')} had a gradient to apply", sum(had), "steps")
 
     def _forward(self, gradients: Gradients, step: Stepped) -> Forward | None:
-        """The forward in the step's iteration that feeds a loss and that nobody goes backward through."""
+        """Return the forward pass of the step's iteration that feeds a loss without a backward pass."""
         trace = gradients.trace
         for forward in trace.view(Beside).sharing(step, Forward):
             if forward.index > step.index:
@@ -142,15 +142,15 @@ class MissingBackward(Rule):
 
 
 def _is_idle(gradients: Gradients, step: Stepped) -> bool:
-    """Whether the step surely moves nothing but what never runs: the optimizer was built from another model."""
+    """Return whether the step only changes modules that never run: the optimizer was created from another model."""
     ran = (forward.module for forward in gradients.trace.of(Forward))
     return step.whole and bool(step.modules) and not gradients.family.related(step.modules, ran)
 
 
 def _may_ever_come(gradients: Gradients, step: Stepped, forward: Forward) -> bool:
-    """Whether anyone, anywhere, may go backward to what the step moves, or through the forward.
+    """Return whether any code may compute gradients for the step's modules, or through the forward pass.
 
-    Who sets gradients by hand may set them to something.
+    Code that sets gradients by hand may set them to any value.
     """
     modules = step.modules | {forward.module}
     backwards = [event for event in gradients.trace.of(Backward) if event.through != "autograd.grad"]

@@ -92,7 +92,7 @@ class MissingStep(Rule):
     only_confirms = True  # that a gradient is read leaves no event in a run
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """The first `backward()` in a loop that fills the gradients of an optimizer nobody steps."""
+        """Yield the first `backward()` in a loop for an optimizer that never steps."""
         yield from first_per_site(self._found(trace.view(Gradients)))
 
     def _found(self, gradients: Gradients) -> Iterator[Finding]:
@@ -123,7 +123,7 @@ class MissingStep(Rule):
             yield self._report(cleared, owner(cleared.name, "zero_grad", ""), backward)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether something updated what got these gradients."""
+        """Return whether something updated the parameters that got these gradients."""
         passes, steps = at(trace, finding.site, Backward), self._steps(trace, finding)
         if not passes or not self._built(trace, finding):
             return False
@@ -140,7 +140,7 @@ class MissingStep(Rule):
         return [built for step in finding.trail[:1] for built in at(trace, step.site, OptimizerBuilt)]
 
     def _steps(self, trace: Trace, finding: Finding) -> list[Stepped]:
-        """The steps of these optimizers, or of others that apply gradients to what is theirs, before they are cleared."""
+        """Return the steps of these optimizers, or of others that apply gradients to their parameters, before they are cleared."""
         gradients, built = trace.view(Gradients), self._built(trace, finding)
         own = {event.optimizer for event in built}
         owned = frozenset[int]().union(*(event.modules for event in built))

@@ -122,7 +122,7 @@ class MissingZeroGrad(Rule):
             yield fact(f"{often} found no old gradient", len(passes), "backward passes")
 
     def _after_steps(self, trace: Trace, finding: Finding) -> list[Backward]:
-        """The backward passes at the finding's place that are the first after an update of what they fill."""
+        """Return the backward passes at the finding's site that are the first after an update of their parameters."""
         return [
             last
             for first, last in pairwise(at(trace, finding.site, Backward))

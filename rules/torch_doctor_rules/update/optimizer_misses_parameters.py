@@ -83,7 +83,7 @@ class OptimizerMissesParameters(Rule):
     meant = Meant.TAKEN
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every optimizer that steps, and has something else than what is trained beside it."""
+        """Yield every optimizer that steps and misses parameters that get gradients in the same loops."""
         seen: set[Site] = set()
         for missed in missing(trace):
             if missed.built.site not in seen:
@@ -91,7 +91,7 @@ class OptimizerMissesParameters(Rule):
                 yield self._report(trace, missed)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the optimizer stepped what got gradients."""
+        """Return whether the optimizer stepped the parameters that got gradients."""
         built = {event.optimizer for event in at(trace, finding.site, OptimizerBuilt)}
         steps = [step for step in trace.of(Stepped) if step.optimizer in built]
         trained = frozenset[int]().union(*(event.modules for event in trace.of(Backward)))

@@ -117,7 +117,7 @@ class ParameterNeverUpdated(Rule):
     )
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every optimizer none of whose parameters moved, or one of which had a gradient and did not."""
+        """Yield every optimizer with no parameter that changed, or with one that had a gradient and did not change."""
         if not trace.observed:
             yield from self._frozen(trace)
             return
@@ -162,7 +162,7 @@ class ParameterNeverUpdated(Rule):
             yield replace(finding, trail=(*finding.trail, Step(event.site, "it steps here")))
 
     def same(self, finding: Finding, seen: Finding) -> bool:
-        """Whether both are of one optimizer: a run tells where it was built."""
+        """Return whether both are about one optimizer: a run knows where it was created."""
         return any(same_place(site, seen.site) for site in (finding.site, *(step.site for step in finding.trail)))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

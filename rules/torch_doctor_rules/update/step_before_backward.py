@@ -93,7 +93,7 @@ class StepBeforeBackward(Rule):
         yield from first_per_site(self._report(step, backward) for step, backward in late if backward is not None)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether these steps ran, each with gradients of what it moves."""
+        """Return whether these steps ran, each with gradients."""
         had = applied(trace, at(trace, finding.site, Stepped))
         return bool(had) if all(had) else "a step had no gradients, but possibly for another reason"
 

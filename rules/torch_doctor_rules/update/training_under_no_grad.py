@@ -98,7 +98,7 @@ class TrainingUnderNoGrad(Rule):
             yield from (self._report(trace, last, site) for site in refused(trace)[:1])
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the forward ran after what switches autograd off, and was recorded all the same."""
+        """Return whether the forward pass ran after autograd was disabled, and was still recorded."""
         site = finding.trail[0].site
         switches = [event.index for event in (*at(trace, site, GradModeEntered), *at(trace, site, GradModeExited))]
         forwards = at(trace, finding.site, Forward)
@@ -144,7 +144,7 @@ class TrainingUnderNoGrad(Rule):
 
 
 def _asks_first(trace: Trace, backward: Backward) -> bool:
-    """Whether a test that nobody can follow leads to a call of `backward` that elsewhere has a graph: it may ask for that."""
+    """Return whether a condition of unknown meaning guards a `backward()` that has a graph elsewhere: it may check for one."""
     if trace.asked(backward) and not trace.observed:
         return True
     return bool(backward.guards) and any(other.loss.graph is True for other in at(trace, backward.site, Backward))

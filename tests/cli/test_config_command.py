@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from torch_doctor.cli import COMPLETE
 from torch_doctor.config import KEYS, PROBE_KEYS
 from torch_doctor.config.schema import schema
 from torch_doctor.report.formats import FORMATS
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Run = Any
-COMPLETE = "_TORCH_DOCTOR_COMPLETE"
 
 
 def test_all_keys_are_listed(run: Run) -> None:
@@ -150,6 +150,14 @@ def test_each_shell_gets_the_formats(shell: str) -> None:
 )
 def test_names_of_files_are_left_to_the_shell(words: tuple[str, ...]) -> None:
     assert answer("bash", *words) == "file,tr\n"
+
+
+def test_fish_splits_an_answer_at_its_first_comma_only() -> None:
+    assert answer("fish", "scan", "--select", "TDR6,missing-z") == "plain,TDR6,missing-zero-grad\tTDR101\n"
+    environment = {**os.environ, COMPLETE: "fish_source"}
+    command = [sys.executable, "-m", "torch_doctor"]
+    script = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    assert 'set -l metadata (string split --max 1 "," $completion)' in script
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")

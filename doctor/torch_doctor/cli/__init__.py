@@ -33,6 +33,8 @@ COMMANDS = {
 """The names of the commands, most used first, each with its line on the help page; listing them imports no command."""
 ELSEWHERE = {"check": "scan", "lint": "scan", "explain": "rule", "lsp": "server"}
 """Names that other linters give to a command."""
+COMPLETE = "_TORCH_DOCTOR_COMPLETE"
+"""The variable by which click's scripts for shells ask for completions, or users for the script."""
 USAGE_ERROR = 2
 INTERRUPTED = 130
 FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EIO))
@@ -106,6 +108,10 @@ def _run() -> int:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status: 0, 1 for findings, 2 for errors, 130 after Ctrl-C."""
+    if COMPLETE in os.environ:
+        from torch_doctor.cli.completing import support_fish  # noqa: PLC0415 - only where somebody completes
+
+        support_fish()
     try:
         result = commands.main(list(arguments), prog_name="torch-doctor", standalone_mode=False)
     except click.Abort:  # Ctrl-C

@@ -73,6 +73,14 @@ class Formats(Completed):
         return []
 
 
+def support_fish() -> None:
+    """Let fish complete words with commas: click's script for it takes only what is before the first one."""
+    from click.shell_completion import FishComplete, add_completion_class  # noqa: PLC0415 - only where somebody completes
+
+    script = FishComplete.source_template.replace('string split ","', 'string split --max 1 ","')
+    add_completion_class(type("Fish", (FishComplete,), {"source_template": script}), "fish")
+
+
 def rules() -> Iterator[tuple[str, str]]:
     """Yield the code and the name of each rule, each with the other as its help text."""
     from torch_doctor.cli.installed import installed_rules  # noqa: PLC0415 - only where somebody completes

@@ -63,11 +63,11 @@ def test_fixes_are_applied_as_the_configuration_says(
 
 @pytest.mark.usefixtures("script")
 def test_no_fix_is_offered_for_a_rule_that_is_not_fixable(run: Run, write: Callable[..., Path]) -> None:
-    offered = "1 can be fixed with --fix; 1 more with --unsafe-fixes"
+    offered = "--fix fixes 1; --unsafe-fixes 1 more"
     assert offered in run("scan").err
     write("torch-doctor.toml", "unfixable = ['TDR101']\n")
     outcome = run("scan")
-    assert "1 can be fixed with --fix" in outcome.err
+    assert "--fix fixes 1;" in outcome.err
     assert "--unsafe-fixes" not in outcome.err
     fixes = {each["code"]: each["fix"] for each in run("scan", "--output-format", "json").json}
     assert (fixes["TDR101"], fixes["TDR111"]["applicability"]) == (None, "safe")

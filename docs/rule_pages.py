@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,6 +45,7 @@ FIXES = {
 """The text of a fix's badge, and what it means."""
 WITNESS = {"S": "static", "P": "runtime"}
 """The badge for each letter of a witness."""
+ADDRESS = re.compile(r"(?<!<)https?://\S+")
 WIDTH = 88
 """How many characters a line of a finding may have: as many as a page shows on a usual screen."""
 RUNTIME_ONLY = (
@@ -99,11 +101,17 @@ def page(rule: Rule, finding: str) -> str:
         if heading == "Example":
             text = f"{text.rstrip()}\n\n{shown(finding)}\n"
         elif heading == "Use instead":
-            text = with_diff(text, example(rule))
-        elif heading == "Fix safety":
-            text = f"The fix is {fix_words(rule)}.\n\n{text}"
+            text = f"{with_diff(text, example(rule)).rstrip()}\n\n{fix_facts(rule)}"
+        elif heading == "References":
+            text = ADDRESS.sub(r"<\g<0>>", text)
         lines.append(f"## {heading}\n\n{text.strip()}\n")
     return "\n".join(lines)
+
+
+def fix_facts(rule: Rule) -> str:
+    """Return a line on the fix of a rule: whether it is safe, and which figures it may change; empty if there is none."""
+    words = fix_words(rule)
+    return f"**Fix:** {words}." if words else ""
 
 
 def shown(finding: str) -> str:

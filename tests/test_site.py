@@ -16,7 +16,7 @@ from torch_doctor.config import KEYS
 from torch_doctor.report.links import SITE, url_of
 from torch_doctor.report.paint import Paint
 from torch_doctor.report.rule_pages import page
-from torch_doctor.rule import all_rules
+from torch_doctor.rule import Fix, all_rules
 
 if TYPE_CHECKING:
     from torch_doctor.rule import Rule
@@ -84,6 +84,7 @@ def test_every_rule_page_shows_a_finding_unless_only_a_run_can(site: Path) -> No
         assert ("torch-doctor scan train.py reports:" in text) == ("S" in rule.witness), rule.code
         assert f"[{rule.code}] {rule.name}: " in text or "S" not in rule.witness, rule.code
         assert "\n@@ -" in text, rule.code
+        assert ("\nFix: " in text) == (rule.fix is not Fix.NONE), rule.code
 
 
 def test_the_index_has_a_legend_and_a_family_for_every_rule(site: Path) -> None:

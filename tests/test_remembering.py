@@ -301,7 +301,7 @@ def test_trouble_is_told_in_one_line(project: Path, run: Callable[..., Outcome])
     first = run("scan", "--isolated", "--output-format", "concise")
     (project / FOLDER / "scans.sqlite3").write_bytes(b"nothing that one could read")
     second = run("scan", "--isolated", "--output-format", "concise")
-    advice = "`--no-cache` does without one, and `torch-doctor clean` removes it"
+    advice = "remove it with `torch-doctor clean`, or disable it with `--no-cache`"
     assert second.out == first.out
     told = [line for line in second.err.splitlines() if line not in first.err.splitlines()]
     assert told == [f"warning: the cache in {project / FOLDER} is not used (file is not a database): {advice}"]

@@ -113,7 +113,7 @@ def test_a_template_is_no_python_before_its_fields_are_filled_in(
     write("{{ cookiecutter.name }}/train.py", BAD)
     report = scanned()
     assert places(report) == [("{{ cookiecutter.name }}/train.py", 2, "TDR101")]
-    assert report.notes == ["{{ cookiecutter.name }}/model.py:2:2: not read: a template: invalid syntax"]
+    assert report.notes == ["{{ cookiecutter.name }}/model.py:2:2: skipped: a template: invalid syntax"]
 
 
 def test_unreadable_source_is_never_passed_over_in_silence(
@@ -138,7 +138,7 @@ def test_huge_files_are_skipped_with_a_warning(write: Callable[..., Path], scann
     write("a.py", "import torch\nx = [\n" + "1,\n" * 1_000_000 + "]\n")
     report = scanned()
     assert report.findings == []
-    assert report.warnings == ["a.py is too large to be source that somebody wrote: skipped"]
+    assert report.warnings == ["a.py is too large for hand-written source: skipped"]
 
 
 def test_findings_in_a_file_that_was_only_reached_are_kept(
@@ -201,8 +201,8 @@ def test_what_the_witness_gave_up_is_noted_once(
 
     monkeypatch.setattr(examining, "Witness", GivingUp)
     assert scanned().notes == [
-        "a.py:2:1: gave up: `f` calls itself",
-        "model.py:2:1: gave up: `f` calls itself (in the run of a.py)",
+        "a.py:2:1: analysis stopped: `f` calls itself",
+        "model.py:2:1: analysis stopped: `f` calls itself (in the run of a.py)",
     ]
 
 

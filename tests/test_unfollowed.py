@@ -74,10 +74,10 @@ def test_a_script_that_trains_out_of_sight_is_named_with_what_is_missing(
     write: Callable[..., Path], scanned: Callable[..., Report]
 ) -> None:
     write("train.py", INHERITED)
-    said = "unresolved training loop in train.py: `meter` comes from helpers, which cannot be found"
+    said = "unresolved training loop in train.py: `meter` comes from helpers, which was not found"
     assert scanned().warnings == [said]
     write("train.py", INHERITED.replace("        meter(loss)\n", ""))
-    said = "unresolved training loop in train.py: `Trainer` comes from engine.base, which cannot be found"
+    said = "unresolved training loop in train.py: `Trainer` comes from engine.base, which was not found"
     assert scanned().warnings == [said]
 
 
@@ -98,28 +98,28 @@ fit(Engine(), train_loader)
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (GIVEN, "`Engine` comes from engine, which cannot be found"),
+        (GIVEN, "`Engine` comes from engine, which was not found"),
         (
             "import torch\nfrom tools import *\n\nstate = begin()\nfor batch in state:\n    compute(batch).backward()\n",
-            "`compute` comes from tools, which cannot be found",
+            "`compute` comes from tools, which was not found",
         ),
         (
             "import sys\nimport torch\n\nthing = eval(sys.argv[1])\nfor _ in range(9):\n    thing.loss().backward()\n",
-            "`thing` is what `eval` gives, and nothing tells what that is",
+            "`thing` is returned by `eval`, whose result is unknown",
         ),
         (
             (
                 "import hydra\nimport torch\n\n@hydra.main()\ndef main(cfg):\n    system = hydra.utils.instantiate(cfg.system)\n"
                 "    for batch in system.loader():\n        loss = system.loss(batch)\n        loss.backward()\n\nmain()\n"
             ),
-            "`system` is what `hydra.utils.instantiate` gives, and nothing tells what that is",
+            "`system` is returned by `hydra.utils.instantiate`, whose result is unknown",
         ),
         (
             (
                 "import torch\n\ndef train(state):\n    for batch in state:\n        loss = state.loss(batch)\n"
                 "        loss.backward()\n\nprint(train)\n"
             ),
-            "what `loss` is computed of is not in sight",
+            "`loss` is computed from unknown values",
         ),
     ],
     ids=["given to a function", "all of a module", "eval", "a factory by its settings", "nobody calls it"],
@@ -139,7 +139,7 @@ def test_a_loop_in_an_imported_file_is_named_with_that_file(
         "import torch\nfrom loaders import rows\n\ndef run(net):\n    for x in rows:\n        net.loss(x).backward()\n",
     )
     write("train.py", "import torch\nfrom loop import run\nfrom nets import Net\n\nrun(Net())\n")
-    said = "unresolved training loop in train.py: in loop.py, `rows` comes from loaders, which cannot be found"
+    said = "unresolved training loop in train.py: in loop.py, `rows` comes from loaders, which was not found"
     assert scanned().warnings == [said]
 
 

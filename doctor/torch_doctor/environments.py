@@ -36,14 +36,14 @@ def named(asked: str) -> Path:
     if path.is_dir():
         inside = of_environment(path)
         if inside is None:
-            message = f"{asked} is a folder without a Python in it: `--python` takes an interpreter or an environment"
+            message = f"{asked} contains no Python: `--python` takes an interpreter or an environment"
             raise NoInterpreterError(message)
         return inside
     if path.parent == Path() and not path.is_file():
         on_path = _on_path(asked)
         path = Path(on_path) if on_path else path
     if not path.is_file():
-        message = f"{asked} is not there: `--python` takes an interpreter or an environment"
+        message = f"{asked} does not exist: `--python` takes an interpreter or an environment"
         raise NoInterpreterError(message)
     return path.absolute()
 

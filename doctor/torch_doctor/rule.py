@@ -158,7 +158,7 @@ class Rule(abc.ABC):
         It is asked only where `check` found nothing of the kind in the trace. True: the bug is refuted. False: the run
         did not come there. Text: the run came there and it cannot be told, for this reason.
         """
-        return "this rule does not know what a run would have shown"
+        return "the rule cannot judge this from the probe run"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterable[Evidence]:  # noqa: ARG002 - as for `reached`
         """The numbers behind what the probe's `trace` says of a finding, which is one of `check` for it or refuted."""
@@ -260,12 +260,12 @@ def _installed() -> tuple[tuple[Rule, ...], tuple[str, ...]]:
             for each in offer.load()():
                 wrong = unusable(each) or _taken(each, found)
                 if wrong:
-                    problems.append(f"a rule of `{package}` is left out: {wrong}")
+                    problems.append(f"a rule of `{package}` is skipped: {wrong}")
                 else:
                     found[each.code] = each(), package
         except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody else's code
             reason = " ".join(f"{type(error).__name__}: {error}".split())
-            problems.append(f"the rules of `{package}` are left out: `{offer.value}` cannot be loaded ({reason})")
+            problems.append(f"the rules of `{package}` are skipped: `{offer.value}` cannot be loaded ({reason})")
     return tuple(found[code][0] for code in sorted(found)), tuple(problems)
 
 
@@ -280,7 +280,7 @@ def _taken(rule: type[Rule], found: Mapping[str, tuple[Rule, str]]) -> str:
 def unusable(thing: object) -> str:
     """Why something that is offered as a rule is none that could be used; "" where it is one."""
     if not (isinstance(thing, type) and issubclass(thing, Rule)):
-        return f"`{thing!r}` is no class of rules; offer classes that derive from `torch_doctor.rule.Rule`"
+        return f"`{thing!r}` is not a rule class; offer subclasses of `torch_doctor.rule.Rule`"
     for name, (kind, form) in _DECLARED.items():
         value = getattr(thing, name, None)
         if not isinstance(value, kind) or (isinstance(value, str) and not re.fullmatch(form, value)):

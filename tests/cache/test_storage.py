@@ -78,7 +78,7 @@ def test_a_damaged_entry_is_none(place: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"long", b"last"))
     found = Storage(place)
     assert found.get("a") is None
-    assert found.trouble == "an entry is damaged"
+    assert found.trouble == "an entry is corrupt"
 
 
 def test_the_file_of_another_version_is_left_as_it_is(place: Path) -> None:
@@ -90,7 +90,7 @@ def test_the_file_of_another_version_is_left_as_it_is(place: Path) -> None:
     found = Storage(place)
     assert found.get("a") is None
     found.put({"a": b"2"})
-    assert found.trouble == "another version of torch-doctor wrote it"
+    assert found.trouble == "written by another version of torch-doctor"
     assert (place / "scans.sqlite3").read_bytes() == before
 
 

@@ -124,7 +124,7 @@ def test_the_files_beside_them_are_still_reported(scanned: Any) -> None:
     assert reported(done.stdout, "folder.py/inner.py") == ["4:1 TDR601"]
     assert done.returncode == 1
     warning, summary = done.stderr.splitlines()
-    assert warning == "warning: huge.py is too large to be source that somebody wrote: skipped"
+    assert warning == "warning: huge.py is too large for hand-written source: skipped"
     places = len(WRONG) + 2
     assert summary.startswith(f"Found {len(WRONG)} errors and 2 warnings in {places} of {places + len(VALID)} files")
 

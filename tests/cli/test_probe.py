@@ -144,8 +144,8 @@ def test_where_it_cannot_run_the_source_speaks_alone(run: Run, write: Callable[.
     assert outcome.status == 1
     assert "probe:" not in outcome.out
     assert (
-        f"warning: the probe could not run train.py, what the source says stands: {no_torch} (--python) has no torch: "
-        "pass the script's interpreter with `--python`\n"
+        "warning: the probe could not run train.py, so findings are from static analysis alone: "
+        f"{no_torch} (--python) has no torch: pass the script's interpreter with `--python`\n"
     ) in outcome.err
 
 
@@ -273,12 +273,10 @@ def test_of_a_folder_the_scripts_are_run_that_one_would_start_to_train(
         write(f"project/{name}", text)
     err = run("scan", "project", "--probe", "-v").err
     assert sorted(started) == sorted(Path(name).name for name, (_, runs) in PROJECT.items() if runs)
-    assert "note: project/shared.py is not run: project/lit.py imports it\n" in err
-    assert (
-        "probe: 6 scripts under project train, and are run: project/flat.py, project/lit.py, project/main.py, " in err
-    )
+    assert "note: project/shared.py is not run: it is imported by project/lit.py\n" in err
+    assert "probe: running 6 training scripts under project: project/flat.py, project/lit.py, project/main.py, " in err
     for name in started:
-        assert err.count(f"{name}, what the source says stands: it was only to be chosen\n") == 1
+        assert err.count(f"{name}, so findings are from static analysis alone: it was only to be chosen\n") == 1
 
 
 def test_which_scripts_of_a_folder_are_run_does_not_depend_on_the_rules(
@@ -301,7 +299,7 @@ def test_beside_scripts_that_are_named_a_folder_is_only_scanned(
 
 def test_a_folder_without_a_script_that_trains_is_said(run: Run, write: Callable[..., Path]) -> None:
     write("project/model.py", HEAD)
-    why = "the probe found no script under project that trains when it is started: name one to run it\n"
+    why = "the probe found no training script under project: pass the script to run\n"
     warned, failed = (run("scan", "project", flag) for flag in ("--probe", "--probe=require"))
     assert (warned.status, failed.status) == (0, 2)
     assert f"warning: {why}" in warned.err
@@ -466,7 +464,7 @@ print(x.grad)
     ("script", "unseen"),
     [
         (NO_ROWS, "train.py reached no optimizer step"),
-        (SLEEPING, "train.py was stopped before its end"),
+        (SLEEPING, "train.py was stopped before it finished"),
         (NO_TRAINING, ""),
     ],
     ids=["no rows", "sleeping", "no training"],

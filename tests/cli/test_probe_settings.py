@@ -103,7 +103,10 @@ def test_in_a_folder_that_is_named_only_the_scripts_of_the_configuration_run(run
     assert list(started) == ["a.py", "b.py"]
     outcome = run("scan", "lib", "--probe=require")
     assert outcome.status == 2
-    assert "error: the probe found no script under lib that matches `probe.scripts`: name one to run it" in outcome.err
+    assert (
+        "error: the probe found no training script under lib that matches `probe.scripts`: pass the script to run"
+        in outcome.err
+    )
 
 
 @pytest.mark.usefixtures("project")

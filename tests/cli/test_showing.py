@@ -129,5 +129,6 @@ def test_what_other_tools_say_is_answered_with_what_is_meant(
     outcome = run("scan")
     assert outcome.status == 1
     assert (
-        f"train.py:2:1: `torch-doctor: {verb.partition('=')[0]}` means nothing; `# torch-doctor: {hint}`" in outcome.err
+        f"train.py:2:1: unknown directive `torch-doctor: {verb.partition('=')[0]}`; `# torch-doctor: {hint}`"
+        in outcome.err
     )

@@ -409,18 +409,18 @@ def failed(outcome: Any) -> str:
 @pytest.mark.usefixtures("project")
 @pytest.mark.parametrize("revision", ["nowhere", "", "--help", "HEAD..HEAD"])
 def test_a_revision_that_git_does_not_know_is_an_error(run: Run, revision: str) -> None:
-    assert failed(run("scan", f"--since={revision}")) == f"error: --since: git knows no revision `{revision}`"
+    assert failed(run("scan", f"--since={revision}")) == f"error: --since: unknown git revision `{revision}`"
 
 
 @pytest.mark.usefixtures("project")
 def test_the_nearest_branch_is_named_where_a_revision_is_misspelt(run: Run) -> None:
-    assert failed(run("scan", "--since=mian")) == "error: --since: git knows no revision `mian`; did you mean `main`?"
+    assert failed(run("scan", "--since=mian")) == "error: --since: unknown git revision `mian`; did you mean `main`?"
 
 
 def test_a_folder_in_no_repository_is_an_error(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(folder.parent))
     (folder / "train.py").write_text("import torch\n", encoding="utf-8")
-    assert failed(run("scan", "--since", "HEAD", "train.py")) == "error: --since: . is in no git repository"
+    assert failed(run("scan", "--since", "HEAD", "train.py")) == "error: --since: . is not in a git repository"
 
 
 def test_paths_of_two_repositories_are_an_error(project: Path, run: Run) -> None:
@@ -433,7 +433,7 @@ def test_paths_of_two_repositories_are_an_error(project: Path, run: Run) -> None
 def test_branches_without_a_common_commit_are_an_error(project: Path, run: Run) -> None:
     git(project, "switch", "--quiet", "--orphan", "island")
     commit(project, {"train.py": TRAIN})
-    assert failed(run("scan", "--since", "main")) == "error: --since: `main` and HEAD have no commit in common"
+    assert failed(run("scan", "--since", "main")) == "error: --since: `main` and HEAD have no common commit"
 
 
 def test_in_a_shallow_clone_the_error_says_what_to_do(project: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -441,7 +441,7 @@ def test_in_a_shallow_clone_the_error_says_what_to_do(project: Path, run: Run, m
     git(project, "clone", "--quiet", "--depth=1", project.as_uri(), "clone")
     monkeypatch.chdir(project / "clone")
     line = failed(run("scan", "--since", "HEAD~"))
-    assert line.startswith("error: --since: git knows no revision `HEAD~`; the clone is shallow")
+    assert line.startswith("error: --since: unknown git revision `HEAD~`; the clone is shallow")
     assert "fetch-depth: 0" in line
 
 

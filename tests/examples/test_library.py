@@ -100,7 +100,7 @@ def test_a_bad_file_is_one_clear_line_and_the_scan_goes_on(
     for _ in range(2):  # the second time from what is remembered
         done = scanned()
         warning, *_ = done.stderr.splitlines()
-        assert re.fullmatch(f"warning: what `tinytrain` says of itself is left out: {said}", warning)
+        assert re.fullmatch(f"warning: the library descriptions of `tinytrain` are skipped: {said}", warning)
         assert done.stdout.startswith(ANYWAY)
         assert done.returncode == 1
 

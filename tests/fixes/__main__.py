@@ -1,6 +1,6 @@
 """Every fixture that can be fixed, with its fixes proved by runs: `python -m tests.fixes`.
 
-Prints the fixes that were applied and withdrawn, and all that a run shows or changes that no rule announces.
+Prints the fixes that were applied and reverted, and all that a run shows or changes that no rule announces.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from msgspec import Struct, field
 
 from tests.fixes.test_fixtures import BAD, NOT_MENDED, ROOT, WITH_OTHERS, marked, name, without_markers
 
-LINE = re.compile(r"^\S+:\d+(?::\d+)?: (?:the fix of )?(?P<code>TDR\d{3}) (?:(?P<kind>verified|fixed, not verified): |is "
-                  r"(?P<gone>withdrawn|withheld)[:,] )(?P<text>.*)$", re.MULTILINE)  # fmt: skip
+LINE = re.compile(r"^\S+:\d+(?::\d+)?: (?:fix for )?(?P<code>TDR\d{3}) (?:(?P<kind>verified|fixed, but not verified): |"
+                  r"(?P<gone>reverted|not applied): )(?P<text>.*)$", re.MULTILINE)  # fmt: skip
 FIXED = re.compile(r"^Fixed (?P<count>\d+) finding", re.MULTILINE)
 
 
@@ -61,7 +61,7 @@ def check(bad: Path, *options: str) -> Checked:
     count = FIXED.search(result.output)
     found.applied = int(count["count"]) if count else 0
     found.lines = [(each["code"], each["kind"] or each["gone"], each["text"]) for each in LINE.finditer(result.output)]
-    said = len(found.of("verified")) + len(found.of("fixed, not verified"))
+    said = len(found.of("verified")) + len(found.of("fixed, but not verified"))
     if said != found.applied:
         found.problem = found.problem or f"{found.applied} fixes and {said} verdicts: {result.output.strip()[-300:]}"
     return found
@@ -89,13 +89,13 @@ def main() -> int:
         for each in pool.map(served, chosen[:: options.one_in]):
             results.append(each)
             for code, kind, text in each.lines:
-                if kind in ("withdrawn", "withheld") or options.reasons:
+                if kind in ("reverted", "not applied") or options.reasons:
                     print(f"{each.name}: {code} {kind}: {text}", flush=True)
             if each.problem:
                 print(f"{each.name}: {each.problem}", flush=True)
     kinds = Counter(kind for each in results for _, kind, _ in each.lines)
     print(f"{len(results)} fixtures, {sum(each.applied for each in results)} fixes applied:", dict(kinds))
-    return int(any(each.problem or each.of("withdrawn") for each in results))
+    return int(any(each.problem or each.of("reverted") for each in results))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ def test_a_value_is_looked_up_where_its_line_has_moved() -> None:
     before = run((4, "print(accuracy)", 0.81))
     assert said(before, run((5, "print(accuracy)", 0.81))) == []
     assert said(before, run((5, "print(accuracy)", 0.5))) == [
-        "`print(accuracy)` at a.py:5 was 0.81 and is 0.5 with the same weights"
+        "`print(accuracy)` at a.py:5 changed from 0.81 to 0.5 with the same weights"
     ]
 
 
@@ -56,7 +56,7 @@ def test_rounding_is_no_change(was: float | str, now: float | str, same: bool) -
 
 def test_runs_that_were_cut_at_different_places_prove_nothing() -> None:
     assert incomparable(run(capped=3), run(capped=3)) == ""
-    assert incomparable(run(capped=3), run(capped=4)) == "the probe ended a loop at different passes"
-    assert incomparable(run(), run(how="stopped")) == "a run did not end in time"
+    assert incomparable(run(capped=3), run(capped=4)) == "the probe left a loop after different numbers of iterations"
+    assert incomparable(run(), run(how="stopped")) == "a run did not finish in time"
     assert broken(run(), run(how="exception")) == "ValueError: no"
     assert broken(run(how="exception"), run(how="exception")) == ""

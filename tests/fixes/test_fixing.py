@@ -265,7 +265,7 @@ def test_a_fix_that_the_run_refutes_is_withdrawn(
     source = TRAINING.replace("for x, y", "vars(optimizer)['zero_grad'] = lambda: None\nfor x, y")
     write("train.py", source)
     result = fix("--fix", "--unsafe-fixes", "--select", "TDR101", "--probe", folder / "train.py")
-    assert "the fix of TDR101 is withdrawn, the run still shows: " in result.err
+    assert "fix for TDR101 reverted: the probe still confirms the bug: " in result.err
     assert result.status == 1
     assert (folder / "train.py").read_text() == source
 

@@ -100,7 +100,7 @@ def test_a_fixture_becomes_its_twin(bad: Path, tmp_path: Path) -> None:
     expected = contents(without_markers(twin(bad), tmp_path / "twin"))
     if bad.is_file():
         expected = {bad.name: expected[twin(bad).name]}
-    assert "withheld" not in mended(bad, folder, marked(bad))
+    assert "not applied" not in mended(bad, folder, marked(bad))
     assert contents(folder) == expected
     assert "Fixed" not in mended(bad, folder, marked(bad))
     assert contents(folder) == expected

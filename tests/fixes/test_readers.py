@@ -248,7 +248,7 @@ def test_a_fix_is_withheld_where_another_file_reads_the_values(
         "scan", "--isolated", "--no-cache", "-j", "1", "--select", "TDR204", "--fix", "--unsafe-fixes", str(folder)
     )
     assert (folder / "net.py").read_text() == before
-    assert "the fix of TDR204 is withheld: predict.py:8:12 would read raw scores instead of probabilities" in result.err
+    assert "fix for TDR204 not applied: predict.py:8:12 would receive logits instead of probabilities" in result.err
     (folder / "predict.py").unlink()
     run("scan", "--isolated", "--no-cache", "-j", "1", "--select", "TDR204", "--fix", "--unsafe-fixes", str(folder))
     assert "return self.fc(x)" in (folder / "net.py").read_text()
@@ -264,7 +264,7 @@ def test_a_fix_is_withheld_where_a_function_reads_the_values_that_nobody_calls(
         "scan", "--isolated", "--no-cache", "-j", "1", "--select", "TDR204", "--fix", "--unsafe-fixes", str(script)
     )
     assert script.read_text() == source
-    assert "would read raw scores instead of probabilities" in result.err
+    assert "would receive logits instead of probabilities" in result.err
 
 
 LIGHTNING = """\

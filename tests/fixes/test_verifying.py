@@ -121,7 +121,7 @@ def test_probabilities_that_others_read_must_stay(changes: Changes) -> None:
     source = BINARY.replace("{use}", "\n            ".join(HARMED.values()))
     found = "; ".join(changes(source, source.replace(SIGMOID, BARE)))
     first = BINARY.partition("{use}")[0].count("\n") + 1
-    assert [use for row, use in enumerate(HARMED, first) if f" at train.py:{row} was " not in found] == []
+    assert [use for row, use in enumerate(HARMED, first) if f" at train.py:{row} changed from " not in found] == []
 
 
 @pytest.mark.usefixtures("farm")
@@ -135,7 +135,7 @@ def test_a_line_says_what_changed(changes: Changes) -> None:
     source = BINARY.replace("{use}", "print('accuracy', ((scores > 0.5).float() == yb).float().mean().item())")
     first = changes(source, source.replace(SIGMOID, BARE))[0]
     assert first.startswith("`print('accuracy', ")
-    assert " at train.py:27 was 0." in first
+    assert " at train.py:27 changed from 0." in first
     assert first.endswith(" with the same weights")
 
 
@@ -150,7 +150,7 @@ def test_a_probability_that_is_put_where_it_is_read_keeps_the_figures(changes: C
 def test_a_script_that_fails_only_with_the_fix_is_a_change(changes: Changes) -> None:
     source = BINARY.replace("{use}", "assert scores.min() > 0")
     found = changes(source, source.replace(SIGMOID, "-9 + self.fc(x)"))
-    assert found[0].startswith("the script fails with it: AssertionError")
+    assert found[0].startswith("the script fails with the fix: AssertionError")
 
 
 @pytest.mark.usefixtures("farm")
@@ -200,9 +200,9 @@ def test_a_fix_that_changes_a_figure_is_withdrawn_and_the_others_stay(
     codes = "TDR101,TDR204,TDR712"
     arguments = ["--isolated", "--no-cache", "-j", "1", "--select", codes, "--fix", "--unsafe-fixes", "--probe"]
     result = run("scan", *arguments, str(folder / "train.py"))
-    assert "the fix of TDR204 is withdrawn, `print(epoch, loss.item(), evaluate(mode…` at train.py:" in result.err
+    assert "fix for TDR204 reverted: `print(epoch, loss.item(), evaluate(mode…` at train.py:" in result.err
     assert "TDR101 verified: " in result.err
-    assert "figures may change, as the fix changes which samples a batch holds" in result.err
+    assert "reported values may change because the fix changes the samples in a batch" in result.err
     assert "Fixed 2 findings in 1 file." in result.err
     assert SIGMOID in (folder / "train.py").read_text()
     assert "optimizer.zero_grad()" in (folder / "train.py").read_text()
@@ -220,7 +220,7 @@ def test_every_applied_fix_gets_a_verdict(
     result = run(
         "scan", "--isolated", "--no-cache", "-j", "1", "--fix", "--unsafe-fixes", "--probe", str(folder / "train.py")
     )
-    said = [line for line in result.err.splitlines() if " verified: " in line or " fixed, not verified: " in line]
+    said = [line for line in result.err.splitlines() if " verified: " in line or " fixed, but not verified: " in line]
     assert f"Fixed {len(said)} findings in 1 file." in result.err
     assert len(said) >= len({"TDR101", "TDR204"})
 
@@ -232,5 +232,5 @@ SAMPLE = [bad for bad in BAD if name(bad) not in NOT_MENDED][7 :: 1 if WHOLE els
 @pytest.mark.parametrize("bad", SAMPLE, ids=name)
 def test_the_fixes_of_a_fixture_change_what_they_may_and_nothing_else(bad: Path) -> None:
     checked = check(bad)
-    assert (checked.problem, checked.of("withdrawn")) == ("", [])
+    assert (checked.problem, checked.of("reverted")) == ("", [])
     assert checked.applied

@@ -116,9 +116,9 @@ def test_one_that_cannot_run_it_is_one_clear_line(
 
 
 def test_one_that_is_not_there_or_no_environment(tmp_path: Path) -> None:
-    with pytest.raises(NoInterpreterError, match="nowhere is not there"):
+    with pytest.raises(NoInterpreterError, match="nowhere does not exist"):
         interpreter(str(tmp_path / "nowhere"), tmp_path)
-    with pytest.raises(NoInterpreterError, match="is a folder without a Python in it"):
+    with pytest.raises(NoInterpreterError, match="contains no Python"):
         interpreter(str(tmp_path), tmp_path)
 
 

@@ -87,7 +87,7 @@ def test_an_interpreter_that_is_not_there(tmp_path: Path) -> None:
     asked = Request(script=tmp_path / "train.py", root=tmp_path, cwd=tmp_path, python="/no/such/python")
     done = probe(asked, [], [], Names(lambda path: path.name, Path, lambda site: site))
     assert (done.trace, done.seconds) == (None, 0.0)
-    assert done.ending == "/no/such/python is not there: `--python` takes an interpreter or an environment"
+    assert done.ending == "/no/such/python does not exist: `--python` takes an interpreter or an environment"
 
 
 def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:

@@ -333,7 +333,7 @@ def test_one_process_says_what_two_would_decide(run: Run, write: Callable[..., P
     text = (FIXTURES / "TDR809/bad_best_checkpoint.py").read_text(encoding="utf-8")
     write("train.py", "\n".join(MARK.sub("", line) for line in text.splitlines()))
     outcome = run("scan", "train.py", "--probe", "--isolated")
-    assert "probe: train.py: `--probe-processes 2` would decide TDR809 every-rank-writes" in outcome.err.splitlines()
+    assert "probe: train.py: `--probe-processes 2` can decide TDR809 every-rank-writes" in outcome.err.splitlines()
 
 
 def reader(*lines: str) -> Reader:

@@ -64,5 +64,5 @@ def test_a_gradient_of_zeros_moves_nothing_without_momentum(script: Script, *, z
 def test_what_may_thaw_behind_the_end_of_a_run_that_was_cut_short_is_not_reported(script: Script) -> None:
     epoch(script)
     assert script.found(FrozenPartChanges)
-    script.add(GaveUp, FORWARD, reason="the file takes too many steps")
+    script.add(GaveUp, FORWARD, reason="the file exceeds the step limit")
     assert script.found(FrozenPartChanges) == []

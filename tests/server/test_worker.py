@@ -49,7 +49,7 @@ def asked(folder: Path, raw: bytes) -> Asked:
 
 def test_what_ends_the_process_is_said_and_the_next_file_is_looked_at(worker: Worker, folder: Path) -> None:
     (error,) = worker.look(asked(folder, b"end")).errors
-    assert error.endswith("ended the process that looked at it (exit status 3); please report it")
+    assert error.endswith("crashed the analysis process (exit status 3); please report it")
     found = worker.look(asked(folder, LOADED)).findings
     assert worker.look(asked(folder, b"end")).errors == (error,)
     assert ("TDR603", "train.py") in {(finding.code, finding.site.path) for finding in found}

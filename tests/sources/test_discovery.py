@@ -141,7 +141,7 @@ def test_a_link_that_leads_nowhere_is_told_as_one(folder: Path) -> None:
     (folder / "b.py").symlink_to("a.py")
     names, errors, _ = discovered([folder / "gone.py", folder / "a.py"])
     assert names == []
-    assert errors == ["gone.py is a link that leads nowhere", "a.py is a link that leads nowhere"]
+    assert errors == ["gone.py is a broken symbolic link", "a.py is a broken symbolic link"]
 
 
 def test_what_lies_below_a_file_or_has_too_long_a_name_is_an_error(folder: Path, files: Callable[..., None]) -> None:

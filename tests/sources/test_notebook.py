@@ -129,7 +129,7 @@ def test_what_is_no_notebook_says_so(content: str) -> None:
         (b'{\n  "cells": [},\n}', "not JSON: expecting value", 2, 13),
         (b'{"cells": []} x', "not JSON: extra data", 1, 15),
         (b'\rcells": []}', "not JSON: expecting value", 2, 1),
-        (b"[" * 100_000, "JSON nested too deeply to be read", 1, 1),
+        (b"[" * 100_000, "JSON nested too deeply", 1, 1),
         ('{"cells": []}'.encode("utf-16"), "encoded in UTF-16, which Python cannot read: save it as UTF-8", 1, 1),
     ],
     ids=["latin-1", "a bracket", "more than one", "a carriage return", "deep", "utf-16"],

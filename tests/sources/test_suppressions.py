@@ -122,7 +122,7 @@ def test_text_that_cannot_be_tokenized_is_searched_by_sight() -> None:
     assert silenced("loss.backward()  # noqa\nx = (\n", 1)
 
 
-@pytest.mark.parametrize(("comment", "said"), [("ignore", "names no rule"), ("ingore[TDR101]", "means nothing")])
+@pytest.mark.parametrize(("comment", "said"), [("ignore", "names no rule"), ("ingore[TDR101]", "unknown directive")])
 def test_a_comment_that_means_nothing_is_reported(comment: str, said: str) -> None:
     file = SourceFile(Path("/a.py"), "a.py", f"x = 1\ny = 2  # torch-doctor: {comment}\n")
     ((row, why),) = suppressions(file).misspelt

@@ -113,5 +113,7 @@ def test_numbers_of_events_mean_one_event_in_all_runs(runs_of: Callable[[str], l
 
 def test_no_method_is_run_where_its_constructor_takes_too_much(runs_of: Callable[[str], list[Trace]]) -> None:
     found = runs_of(LONG)
-    gave_up = [event.site.row for trace in found for event in trace.of(GaveUp) if "too many steps" in event.reason]
+    gave_up = [
+        event.site.row for trace in found for event in trace.of(GaveUp) if "exceeds the step limit" in event.reason
+    ]
     assert len(gave_up) == 2  # `make0` and `Long`; `second` would be the third

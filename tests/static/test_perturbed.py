@@ -320,5 +320,5 @@ def test_a_run_is_ended_where_it_should_be(error: type[Exception]) -> None:
         ended = Witnessed(subject, end)
     assert end.ended is not None
     assert len(ended.failures) == (error is EndedByTest)
-    assert any("an internal error" in line or "too many steps" in line for line in ended.told[end.ended])
+    assert any("an internal error" in line or "step limit" in line for line in ended.told[end.ended])
     assert ended.told[end.ended] != whole.told[end.ended]

@@ -107,5 +107,5 @@ def test_a_script_that_takes_too_many_steps_is_cut_off_once(
     monkeypatch.setattr(entry_points, "STEPS_SCRIPT", (35, 0))
     monkeypatch.setattr(tops, "WORTH", 1)
     report = scanned()
-    assert any("too many steps" in note for note in report.notes)
+    assert any("step limit" in note for note in report.notes)
     assert runs == {"train.py": 1}

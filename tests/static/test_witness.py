@@ -97,7 +97,7 @@ def test_a_run_that_ends_early_leaves_no_switch_behind(
         "def second(x):\n    with torch.cuda.amp.autocast():\n        x.backward()\n",
     )
     report = scanned()
-    assert any("too many steps" in note for note in report.notes)
+    assert any("step limit" in note for note in report.notes)
     assert told(report, "TDR807") == ["a.py"]
 
 
@@ -115,7 +115,7 @@ def test_a_function_in_which_a_run_was_given_up_is_run_on_its_own(
         "net = Net(4, 3)\nfit(net, load(), torch.optim.SGD(net.parameters(), lr=0.1))\n",
     )
     report = scanned()
-    assert any("too many steps" in note for note in report.notes)
+    assert any("step limit" in note for note in report.notes)
     assert told(report, "TDR101") == ["a.py"]
 
 
@@ -225,8 +225,8 @@ def test_a_file_that_takes_too_long_is_ended_and_what_was_found_is_told(
     monkeypatch.setattr(budgets, "SECONDS", 0.5)
     report = scanned()
     assert report.errors == []
-    assert report.notes == ["a.py:1:1: gave up: the file takes too much time"]
-    assert report.warnings == ["a.py takes more than 0.5 seconds: what was found until then is reported"]
+    assert report.notes == ["a.py:1:1: analysis stopped: the file exceeds the time limit"]
+    assert report.warnings == ["a.py takes more than 0.5 seconds to analyze: findings may be incomplete"]
     assert told(report, "TDR101") == ["a.py", "b.py"]
 
 
@@ -256,7 +256,7 @@ def test_whatever_takes_too_long_costs_its_own_file_alone(
     monkeypatch.setattr(budgets, "SECONDS", 0.5)
     report = scanned()
     assert report.errors == []
-    assert report.warnings == ["a.py takes more than 0.5 seconds: what was found until then is reported"]
+    assert report.warnings == ["a.py takes more than 0.5 seconds to analyze: findings may be incomplete"]
     assert told(report, "TDR101") == (["a.py", "b.py"] if stage == "check" else ["b.py"])
 
 

@@ -51,7 +51,7 @@ class Storage:
         found = self._with(lambda connection: connection.execute(_GET, (key,)).fetchone())
         value = b"" if found is None else bytes(found[0])
         if found is not None and value[:_SEAL] != _seal(value[_SEAL:]):
-            self.trouble = "an entry is damaged"
+            self.trouble = "an entry is corrupt"
             return None
         return None if found is None else value[_SEAL:]
 
@@ -90,7 +90,7 @@ class Storage:
                     connection.execute(_MAKE)
                     connection.execute(f"PRAGMA user_version = {_FORM}")
                 elif form != _FORM:
-                    self.trouble = "another version of torch-doctor wrote it"
+                    self.trouble = "written by another version of torch-doctor"
                     return None
                 return work(connection)
         except sqlite3.Error as error:

@@ -66,11 +66,11 @@ def _changed_text(text: str, changes: Iterable[Change]) -> str:
     for change in changes:
         site = change.site
         if site.end_row > len(starts):
-            message = "the file has changed meanwhile"
+            message = "the file has changed in the meantime"
             raise ValueError(message)
         start, end = starts[site.row - 1] + site.column - 1, starts[site.end_row - 1] + site.end_column - 1
         if not done <= start <= end <= len(text):
-            message = "the file has changed meanwhile"
+            message = "the file has changed in the meantime"
             raise ValueError(message)
         parts += [text[done:start], change.content.replace("\n", newline)]
         done = end
@@ -88,7 +88,7 @@ def _changed_notebook(raw: bytes, changes: Sequence[Change]) -> bytes:
     for number, group in groupby(changes, key=lambda change: change.site.cell):
         span = spans.get(number or 0)
         if span is None:
-            message = "the notebook has changed meanwhile"
+            message = "the notebook has changed in the meantime"
             raise ValueError(message)
         written = text[slice(*span)]
         source = json.loads(written)

@@ -43,17 +43,17 @@ class Difference(Struct, frozen=True):
         text = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
         was, now = map(_shown, (self.was, self.now))
         where = f"{self.site.path}:{self.site.row}"
-        return f"`{text}` at {where} was {was} and is {now} with the same weights"
+        return f"`{text}` at {where} changed from {was} to {now} with the same weights"
 
 
 def incomparable(before: Run, after: Run) -> str:
     """Return why values that differ between two runs prove nothing; empty where they do."""
     if "stopped" in (before.end.how, after.end.how) or "killed" in (before.end.how, after.end.how):
-        return "a run did not end in time"
+        return "a run did not finish in time"
     if sorted(before.capped.values()) != sorted(after.capped.values()):
-        return "the probe ended a loop at different passes"
+        return "the probe left a loop after different numbers of iterations"
     if after.unlike and before.end.how != "exception":  # what comes after that is compared with nothing
-        return "the two runs did not compute equally many values"
+        return "the two runs computed different numbers of values"
     return ""
 
 

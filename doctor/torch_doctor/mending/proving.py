@@ -49,18 +49,18 @@ def proved(options: Options, first: Report, mended: Mended) -> tuple[Report, Pro
         proof.said[number] = finding
         if finding.verdict is Verdict.CONFIRMED and finding.code not in by_source:
             origin = mended.origins[number]
-            line = f"{origin[1]}: the fix of {origin[0]} is withdrawn, the run still shows: {_claims(finding)}"
+            line = f"{origin[1]}: fix for {origin[0]} reverted: the probe still confirms the bug: {_claims(finding)}"
             proof.failed[origin] = line
     report.findings[:] = kept
     if not proof.failed and (new := _new(first, mended, kept)):
         blamed = mended.origins[_nearest(mended, new)]
         proof.failed[blamed] = (
-            f"{blamed[1]}: the fix of {blamed[0]} is withdrawn, with it the run shows {new.code} {new.name} at {new.site}"
+            f"{blamed[1]}: fix for {blamed[0]} reverted: it introduces {new.code} {new.name} at {new.site}"
         )
     return report, proof
 
 
-GONE = "the run no longer shows it"
+GONE = "the bug no longer occurs"
 
 
 def verdicts(options: Options, mended: Mended, proof: Proof, compared: Compared) -> Iterator[str]:
@@ -72,19 +72,19 @@ def verdicts(options: Options, mended: Mended, proof: Proof, compared: Compared)
         claims = "" if after is None else GONE if gone else _claims(after)
         if after is None:
             word = "no verdict" if fixed.verdict is None else fixed.verdict.value
-            why = f"the first run did not show it ({word})"
+            why = f"the first probe run did not confirm it ({word})"
         elif after.verdict is Verdict.CONFIRMED:
-            why = "only the source shows whether it is gone"
+            why = "only the source can show that the bug is gone"
         elif after.verdict is not Verdict.REFUTED and not gone:
-            why = claims or "the second run did not reach it"
+            why = claims or "the second probe run did not reach it"
         else:
-            why = compared.reason and f"{claims or GONE}, but no figures were compared: {compared.reason}"
+            why = compared.reason and f"{claims or GONE}, but reported values were not compared: {compared.reason}"
         anything = may_change(options, fixed.code) & ANYTHING
-        held = "; no other figure changed" if not compared.reason else ""
+        held = "; no other reported value changed" if not compared.reason else ""
         if anything:
-            held = f"; figures may change, as the fix changes {min(each.value for each in anything)}"
+            held = f"; reported values may change because the fix changes {min(each.value for each in anything)}"
             why = "" if why and compared.reason and why.endswith(compared.reason) else why
-        verdict = f"fixed, not verified: {why}" if why else f"verified: {claims or GONE}"
+        verdict = f"fixed, but not verified: {why}" if why else f"verified: {claims or GONE}"
         yield f"{site}: {fixed.code} {verdict}{held}"
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Place: TypeAlias = tuple[str, int | None, int]
 
 WORDS = {
-    Kind.LOGITS: "raw scores",
+    Kind.LOGITS: "logits",
     Kind.HIDDEN: "activations",
     Kind.PROBABILITIES: "probabilities",
     Kind.BOUNDED: "probabilities",
@@ -92,7 +92,7 @@ class Reads:
             now = {} if site is None else kinds.get(_line(site), {})
             if site is not None and each.code not in now and (now or site.path not in touched):
                 words = " or ".join(sorted({other.message for other in now.values()})) or "something else"
-                found.append(replace(each, message=f"{each.site} would read {words} instead of {each.message}"))
+                found.append(replace(each, message=f"{each.site} would receive {words} instead of {each.message}"))
         return found
 
 

@@ -53,7 +53,7 @@ def with_proposals(report: Report, options: Options) -> Report:
         try:
             report.findings[:] = propose(report.findings, report.sources, options.rules)
         except Exception as error:  # noqa: BLE001 - as everywhere: the findings stand
-            report.failed("findings, to fix them", error)
+            report.failed("findings to fix", error)
     return report
 
 
@@ -157,11 +157,11 @@ class _Attempt:
                 raw = mended.after.get(path) or self._options.overlay.get(path) or path.read_bytes()
                 new = changed(raw, several)
                 if not readable(path, raw, new):
-                    message = "the fix would not parse"
+                    message = "the fixed file would not parse"
                     raise ValueError(message)  # noqa: TRY301 - as a file that has changed meanwhile
             except (OSError, ValueError) as error:
                 self._refused |= {self._origin(each) for each in taken if _touches(each, name)}
-                mended.errors.append(f"{name} is not changed: {getattr(error, 'strerror', None) or error}")
+                mended.errors.append(f"{name} cannot be changed: {getattr(error, 'strerror', None) or error}")
                 return None
             written[path] = new
             mended.before.setdefault(path, raw)
@@ -257,7 +257,7 @@ class _Attempt:
             if name in self._refused and not self._withdrawn.get(name):
                 continue  # another line says it
             reason = self._withdrawn.get(name, "it no longer applies after the other fixes")
-            lines.append(f"{each.site}: the fix of {each.code} is withheld: {reason}")
+            lines.append(f"{each.site}: fix for {each.code} not applied: {reason}")
         return lines
 
 

@@ -68,7 +68,7 @@ class Comparison:
         Fixes that change the batches or the random numbers may change all figures: the others are compared `without` them.
         """
         if self._options.probe is None or self._options.probe.processes > 1:
-            return Compared(reason="several processes ran it")
+            return Compared(reason="the script ran in several processes")
         anything = {
             origin: ""
             for finding, origin in zip(mended.findings, mended.origins, strict=True)
@@ -81,7 +81,7 @@ class Comparison:
         if rest.after:
             return self._of(rest, mended.before)
         return Compared(
-            reason="" if len(anything) == len(set(mended.origins)) else "they depend on a fix that changes all"
+            reason="" if len(anything) == len(set(mended.origins)) else "they depend on a fix that changes all values"
         )
 
     def _of(self, mended: Mended, original: Mapping[Path, bytes]) -> Compared:
@@ -102,10 +102,10 @@ class Comparison:
             second = runs.get(name)
             if second is None or first.doubt or second.doubt:
                 found.reason = (
-                    found.reason or (first.doubt if second is None else second.doubt) or "it did not run again"
+                    found.reason or (first.doubt if second is None else second.doubt) or "the script did not run again"
                 )
             elif exception := broken(first, second):
-                found.changed.append(f"the script fails with it: {exception}")
+                found.changed.append(f"the script fails with the fix: {exception}")
             elif different := differences(first, second, texts, changes):
                 if reason := incomparable(first, second):
                     found.reason = found.reason or reason
@@ -155,4 +155,4 @@ def _stable(found: list[Difference], first: Run, again: Run | None) -> list[Diff
 def _line(origin: Key, compared: Compared) -> str:
     code, site = origin
     more = f" (and {len(compared.changed) - 1} more)" if len(compared.changed) > 1 else ""
-    return f"{site}: the fix of {code} is withdrawn, {compared.changed[0]}{more}"
+    return f"{site}: fix for {code} reverted: {compared.changed[0]}{more}"

@@ -75,7 +75,7 @@ def _step(
 
 def _reason(harm: list[Finding]) -> str:
     others = f" and {len(harm) - 1} more" * (len(harm) > 1)
-    first = harm[0].message if is_read(harm[0]) else f"it would cause {harm[0].code} {harm[0].name}"
+    first = harm[0].message if is_read(harm[0]) else f"it would introduce {harm[0].code} {harm[0].name}"
     return f"{first}{others}"
 
 

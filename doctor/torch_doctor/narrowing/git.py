@@ -160,7 +160,7 @@ def repository(paths: Sequence[Path], revision: str) -> Repository:
     commit = _commit(top, revision)
     base = git(top, "merge-base", commit, "HEAD", fails=True).strip()
     if not base:
-        message = f"`{revision}` and HEAD have no commit in common{_shallow(top)}"
+        message = f"`{revision}` and HEAD have no common commit{_shallow(top)}"
         raise GitError(message)
     return Repository(top, base, revision)
 
@@ -186,7 +186,7 @@ def git(
             env=environment,
         )
     except OSError as error:
-        message = f"git cannot be started ({error.strerror}): install it, or leave the option out"
+        message = f"git cannot be started ({error.strerror}): install git, or omit the option"
         raise GitError(message) from None
     if done.returncode and not fails:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
@@ -203,7 +203,7 @@ def _top(folder: Path) -> Path:
         told = git(there, "rev-parse", "--show-toplevel")
     except GitError as error:
         if NO_REPOSITORY in str(error):
-            message = f"{display(folder)} is in no git repository"
+            message = f"{display(folder)} is not in a git repository"
             raise GitError(message) from None
         raise
     return Path(os.path.realpath(told.rstrip("\n")))
@@ -215,7 +215,7 @@ def _commit(top: Path, revision: str) -> str:
         if commit:
             return commit
     known = git(top, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags", fails=True)
-    message = f"git knows no revision `{revision}`{_shallow(top) or did_you_mean(revision, known.split())}"
+    message = f"unknown git revision `{revision}`{_shallow(top) or did_you_mean(revision, known.split())}"
     raise GitError(message)
 
 
@@ -223,7 +223,7 @@ def _shallow(top: Path) -> str:
     """What to do in a clone that does not have all commits."""
     if git(top, "rev-parse", "--is-shallow-repository", fails=True).strip() in ("", NOT_SHALLOW):
         return ""
-    return "; the clone is shallow: fetch the whole history, on GitHub by `fetch-depth: 0` of actions/checkout"
+    return "; the clone is shallow: fetch the complete history (on GitHub: `fetch-depth: 0` for actions/checkout)"
 
 
 def _is_read(name: str) -> bool:

@@ -63,8 +63,8 @@ def _here(options: Options, follower: Follower | None) -> Report:
     report = memory.report() or _scanned(options, follower, memory)
     if storage.trouble:
         report.warnings.append(
-            f"the cache in {options.cache} is not used ({storage.trouble}): `--no-cache` does without one,"
-            " and `torch-doctor clean` removes it"
+            f"the cache in {options.cache} is not used ({storage.trouble}): remove it with `torch-doctor clean`,"
+            " or disable it with `--no-cache`"
         )
     return report
 

@@ -52,4 +52,4 @@ def checked_out(options: Options, errors: list[str]) -> Iterator[Options]:
 
 
 def _last(text: str) -> str:
-    return next(reversed(text.strip().splitlines()), "git says nothing").removeprefix("fatal: ")
+    return next(reversed(text.strip().splitlines()), "no output from git").removeprefix("fatal: ")

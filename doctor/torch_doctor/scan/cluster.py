@@ -110,7 +110,7 @@ def _part(packed: bytes, folder: str) -> bytes:
     done = subprocess.run(command, input=packed, cwd=folder, capture_output=True, check=False)  # noqa: S603 - our own
     if done.returncode:
         last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
-        message = f"a part of the scan left with status {done.returncode}: {' '.join(last)}"
+        message = f"a part of the scan exited with status {done.returncode}: {' '.join(last)}"
         raise RuntimeError(message)
     return done.stdout
 

@@ -204,7 +204,7 @@ class Examiner:
             yield _trace_of_problems(file, wrong)
         for problem in problems:
             if not problem.wrong:
-                found.remark(f"{problem.site}: not read: {problem.reason}")
+                found.remark(f"{problem.site}: skipped: {problem.reason}")
         if wrong and not any(rule.code == UNREADABLE_CODE for rule in self._options.rules):
             found.warnings.append(f"{wrong[0].site} is not valid Python: {wrong[0].reason}")
 
@@ -214,7 +214,7 @@ class Examiner:
         start = time.perf_counter()
         for event in trace.of(GaveUp):
             run = "" if event.site.path == trace.path else f" (in the run of {trace.path})"
-            found.remark(f"{event.site}: gave up: {event.reason}{run}")
+            found.remark(f"{event.site}: analysis stopped: {event.reason}{run}")
         if any(isinstance(event, (Escaped, GaveUp)) for event in trace.events):
             found.open |= {event.site.path for event in trace.events}
         with contextlib.suppress(OutOfTime), self._spending.ending(trace.path):

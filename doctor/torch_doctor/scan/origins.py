@@ -47,10 +47,10 @@ class Origins:
         made = ""
         for name, value in self._reached(around):
             if module := self._missing.get(name) or self._by_star(name):
-                return f"`{name}` comes from {module}, which cannot be found"
+                return f"`{name}` comes from {module}, which was not found"
             if not made and isinstance(value, ast.Call) and _last(value.func) in _MAKERS:
-                made = f"`{name}` is what `{ast.unparse(value.func)}` gives, and nothing tells what that is"
-        return made or f"what `{ast.unparse(self._loss(around[0]))}` is computed of is not in sight"
+                made = f"`{name}` is returned by `{ast.unparse(value.func)}`, whose result is unknown"
+        return made or f"`{ast.unparse(self._loss(around[0]))}` is computed from unknown values"
 
     def _loss(self, backward: ast.AST) -> ast.AST:
         """What goes backward: the one whose method is called, or what a function of a module is given."""

@@ -101,7 +101,7 @@ class Scan:
             self.report.findings.sort(key=order)
             self.report.narrow(self.options.narrowing)
             self.follower.found(self.report)
-            with self._guarding("what scripts do"):
+            with self._guarding("scripts"):
                 give_verdicts(self, runnable)
             self.report.narrow(self.options.narrowing, PROBE)
         self._unused.tell(self)
@@ -143,7 +143,7 @@ class Scan:
         try:
             return list(self.causes.told())
         except Exception as error:  # noqa: BLE001 - an error of ours costs no finding
-            self.report.failed("findings for what they have in common", error)
+            self.report.failed("findings with a common cause", error)
             return found
 
     @contextmanager
@@ -260,7 +260,7 @@ class Scan:
             if not project.matters(path):
                 continue
             if project.too_large(path):
-                self.report.warnings.append(f"{display(path)} is too large to be source that somebody wrote: skipped")
+                self.report.warnings.append(f"{display(path)} is too large for hand-written source: skipped")
             else:
                 files.append(path)
         self._total += len(files)

@@ -66,7 +66,7 @@ class Recollection:
         try:
             found = examined(self._words, record)
         except msgspec.MsgspecError:
-            self._storage.trouble = "an entry is damaged"
+            self._storage.trouble = "an entry is corrupt"
             return None
         self._new.records[number] = record
         self.files.update(self._words.of(record.read))
@@ -110,7 +110,7 @@ class Recollection:
         try:
             return Records() if raw is None else msgspec.msgpack.decode(raw, type=Records)
         except msgspec.MsgspecError:
-            self._storage.trouble = "an entry is damaged"
+            self._storage.trouble = "an entry is corrupt"
             return Records()
 
     def _changes(self, given: Sequence[Path]) -> tuple[frozenset[int], frozenset[int]]:

@@ -74,7 +74,7 @@ class Memory:
         try:
             found = msgspec.msgpack.decode(raw, type=Whole)
         except msgspec.MsgspecError:
-            self._storage.trouble = "an entry is damaged"
+            self._storage.trouble = "an entry is corrupt"
             return None
         if not unchanged(found.tree):
             return None
@@ -101,7 +101,7 @@ class Memory:
         try:
             self._storage.put(dict(self._entries(report, looked_at, shown)))
         except UnicodeEncodeError:
-            self._storage.trouble = "the name of a file is no text"
+            self._storage.trouble = "a file name is not valid text"
 
     def _entries(self, report: Report, looked_at: Discovered, shown: Mapping[str, Path]) -> Iterator[tuple[str, bytes]]:
         for each in self._projects:

@@ -71,7 +71,7 @@ def give_verdicts(scan: Scanning, runnable: Sequence[Runnable]) -> None:
         report.notes += unsaid_rules(trace, judgement)
         report.remarks += _for_more_processes(scan.options, trace, judgement.judged)
         for code, error in judgement.failures:
-            report.failed(f"the run of {trace.path} with {code}", error)
+            report.failed(f"the probe run of {trace.path} with {code}", error)
         for finding in report.findings:
             for evidence in finding.evidence:
                 if evidence.site is not None:
@@ -128,13 +128,13 @@ def _started(scan: Scanning, runnable: Sequence[Runnable]) -> list[tuple[Path, R
         where = ", ".join(map(display, options.paths))
         if not chosen.scripts:
             told = report.errors if options.probe is not None and options.probe.required else report.warnings
-            matches = "that trains when it is started"
+            matches = ""
             if options.probe is not None and options.probe.scripts is not None:
-                matches = "that matches `probe.scripts`"
-            told.append(f"the probe found no script under {where} {matches}: name one to run it")
+                matches = " that matches `probe.scripts`"
+            told.append(f"the probe found no training script under {where}{matches}: pass the script to run")
         elif len(chosen.scripts) > 1:
             names = ", ".join(display(script) for script, _ in chosen.scripts)
-            report.remarks.append(f"{len(chosen.scripts)} scripts under {where} train, and are run: {names}")
+            report.remarks.append(f"running {len(chosen.scripts)} training scripts under {where}: {names}")
     return chosen.scripts
 
 
@@ -151,13 +151,15 @@ def _hear(scan: Scanning, outcome: Outcome, script: Path, part: Runnable, how: P
     elif how.required:
         report.errors.append(f"the probe could not run {name}: {outcome.ending}")
     else:
-        report.warnings.append(f"the probe could not run {name}, what the source says stands: {outcome.ending}")
+        report.warnings.append(
+            f"the probe could not run {name}, so findings are from static analysis alone: {outcome.ending}"
+        )
 
 
 def _unseen(name: str, outcome: Outcome, part: Runnable) -> list[str]:
     """Return whether a run was stopped early, or reached no optimizer step although there is an optimizer, in words."""
     if outcome.stopped:
-        return [f"{name} was stopped before its end"]
+        return [f"{name} was stopped before it finished"]
     traces = part.traces if outcome.trace is None else (*part.traces, outcome.trace)
     if outcome.trace is not None and outcome.trace.of(EVENTS["Stepped"]):
         return []
@@ -169,4 +171,4 @@ def _for_more_processes(options: Options, trace: Trace, judged: Sequence[Finding
     undecided = {finding.code for finding in judged if finding.verdict is Verdict.UNDECIDED}
     rules = [f"{rule.code} {rule.name}" for rule in options.rules if rule.compares_ranks and rule.code in undecided]
     if rules and options.probe is not None and options.probe.processes == 1:
-        yield f"{trace.path}: `--probe-processes 2` would decide {', '.join(rules)}"
+        yield f"{trace.path}: `--probe-processes 2` can decide {', '.join(rules)}"

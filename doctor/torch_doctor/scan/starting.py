@@ -66,7 +66,7 @@ def started(options: Options, runnable: Sequence[Runnable]) -> Started:
             if importer is None:
                 found.scripts.append((script, part))
             else:
-                found.left_out.append(f"{display(script)} is not run: {display(importer)} imports it")
+                found.left_out.append(f"{display(script)} is not run: it is imported by {display(importer)}")
     return found
 
 

@@ -48,7 +48,7 @@ class Worker:
                 return looked
             trouble = f"takes more than {self._patience:g} seconds"
         except (EOFError, OSError) as error:
-            trouble = f"ended the process that looked at it ({self._ended() or type(error).__name__})"
+            trouble = f"crashed the analysis process ({self._ended() or type(error).__name__})"
             if answered and not self._stopped:
                 self.close()
                 return self.look(asked)

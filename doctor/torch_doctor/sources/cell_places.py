@@ -23,7 +23,7 @@ def sources_in(text: str) -> dict[int, Span]:
     """Where the source of each cell begins and ends, by the cell's number from 1.
 
     Raises:
-        ValueError: it is no notebook.
+        ValueError: it is not a notebook.
     """
     found: dict[int, Span] = {}
     try:
@@ -32,7 +32,7 @@ def sources_in(text: str) -> dict[int, Span]:
                 for number, cell in enumerate(_items(text, span[0]), start=1):
                     found.update((number, place) for name, place in _members(text, cell[0]) if name == "source")
     except (JSONDecodeError, StopIteration, IndexError) as error:
-        message = "it is no notebook"
+        message = "it is not a notebook"
         raise ValueError(message) from error
     return found
 
@@ -44,7 +44,7 @@ class CellPlaces:
         """`split` returns the rows of a source.
 
         Raises:
-            ValueError: it is no notebook.
+            ValueError: it is not a notebook.
         """
         self.lines = text.split("\n")
         """The lines of the text."""
@@ -94,7 +94,7 @@ def _value(text: str, position: int) -> Span:
 def _members(text: str, position: int) -> Iterator[tuple[str, Span]]:
     """The keys of an object, and where their values lie."""
     if text[position] != "{":
-        message = "it is no notebook"
+        message = "it is not a notebook"
         raise ValueError(message)
     position = _start(text, position + 1)
     while text[position] != "}":
@@ -107,7 +107,7 @@ def _members(text: str, position: int) -> Iterator[tuple[str, Span]]:
 def _items(text: str, position: int) -> Iterator[Span]:
     """Where the items of an array lie."""
     if text[position] != "[":
-        message = "it is no notebook"
+        message = "it is not a notebook"
         raise ValueError(message)
     position = _start(text, position + 1)
     while text[position] != "]":

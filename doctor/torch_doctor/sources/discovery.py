@@ -56,7 +56,7 @@ def discover(paths: Iterable[Path], ignores: Ignores) -> Discovered:
 
 def _missing(path: Path, error: OSError) -> str:
     if os.path.islink(path):  # noqa: PTH114 - never raises
-        return f"{display(path)} is a link that leads nowhere"
+        return f"{display(path)} is a broken symbolic link"
     if isinstance(error, (FileNotFoundError, NotADirectoryError)):
         return f"{display(path)} does not exist"
     return f"{display(path)} cannot be read: {error.strerror}"

@@ -94,11 +94,11 @@ def _content(raw: bytes) -> dict[str, Any]:
         message = f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
         before = NEWLINE.split(text[: error.pos])  # as editors count lines: JSON's own count leaves out a lone \r
         raise BrokenNotebookError(message, len(before), len(before[-1]) + 1) from None
-    except ValueError as error:  # a number of too many digits
-        message = "not JSON that can be read"
+    except ValueError as error:  # a number with too many digits
+        message = "not readable JSON"
         raise BrokenNotebookError(message) from error
     except RecursionError:
-        message = "JSON nested too deeply to be read"
+        message = "JSON nested too deeply"
         raise BrokenNotebookError(message) from None
     if isinstance(content, dict) and content.get("nbformat") == CURRENT_MAJOR and "cells" in content:
         return content

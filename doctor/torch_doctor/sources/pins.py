@@ -74,11 +74,11 @@ def versions(text: str) -> Versions:
         try:
             allowed = SpecifierSet(stripped)
         except InvalidSpecifier:
-            message = f"`{text}` is neither a version of torch nor a range of them"
+            message = f"`{text}` is neither a torch version nor a version range"
             raise ValueError(message) from None
     found = _range([allowed])
     if found is None:
-        message = f"no version of torch is in `{text}`"
+        message = f"no torch version matches `{text}`"
         raise ValueError(message)
     return found
 

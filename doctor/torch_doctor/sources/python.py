@@ -91,7 +91,7 @@ def parse(text: str) -> ast.Module | Failure | Unsupported:
     except ValueError as error:
         return _odd_character(text) or Failure(str(error))
     except (RecursionError, MemoryError):
-        return Unsupported("nested too deeply to be parsed")
+        return Unsupported("nested too deeply to parse")
 
 
 def _refused(text: str, error: SyntaxError) -> Failure | Unsupported:
@@ -103,7 +103,7 @@ def _refused(text: str, error: SyntaxError) -> Failure | Unsupported:
     certain = isinstance(error, IndentationError) or message.startswith(NOT_A_MATTER_OF_VERSION)
     newer = None if certain else valid_for_a_newer_python(text)
     if newer or (newer is None and message.startswith(F_STRING) and sys.version_info < WITH_NESTED_QUOTES):
-        return Unsupported(f"written for a newer Python than the one that runs torch-doctor ({message})")
+        return Unsupported(f"uses syntax of a newer Python than the one that runs torch-doctor ({message})")
     return _failure(text, error)
 
 

@@ -40,7 +40,7 @@ class SourceFile(Struct, frozen=True, dict=True):
 
     `text` is decoded, without a byte order mark; of a notebook it is all code cells, one below the other, with what is
     not Python blanked in place. `original` is what stands in the file, row for row; of a notebook that is none, its JSON.
-    `older`: it is no notebook, is valid for an older Python only, and `text` has other characters in some places.
+    `older`: it is not a notebook, is valid for an older Python only, and `text` has other characters in some places.
     """
 
     path: Path

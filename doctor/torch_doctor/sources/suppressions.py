@@ -24,10 +24,10 @@ NOQA = pattern(
 OURS = pattern(r"#\s*torch-doctor\s*:\s*(?P<verb>[\w-]+)\s*(?:\[(?P<names>[^\]]*)\])?", re.IGNORECASE)
 SEPARATOR = pattern(r"[\s,]+")
 NO_VERBS = {
-    "skip-file": "`# torch-doctor: ignore-file` silences a whole file",
-    "noqa": "`# torch-doctor: ignore-file` silences a whole file, `# noqa: TDR101` a line",
-    "disable": "`# torch-doctor: ignore[...]` silences a line",
-    "skip": "`# torch-doctor: ignore[...]` silences a line, `# torch-doctor: ignore-file` a whole file",
+    "skip-file": "`# torch-doctor: ignore-file` suppresses findings in the file",
+    "noqa": "`# torch-doctor: ignore-file` suppresses findings in the file, `# noqa: TDR101` on a line",
+    "disable": "`# torch-doctor: ignore[...]` suppresses findings on a line",
+    "skip": "`# torch-doctor: ignore[...]` suppresses findings on a line, `# torch-doctor: ignore-file` in the file",
 }
 """What other tools say, and how it is said here."""
 EVERYTHING = frozenset({"ALL"})
@@ -135,7 +135,7 @@ def _read_ours(found: Suppressions, comment: re.Match[str], row: int, column: in
         )
     else:
         hint = NO_VERBS.get(verb, "did you mean `ignore[...]`?")
-        found.misspelt.append((row, f"`torch-doctor: {verb}` means nothing; {hint}"))
+        found.misspelt.append((row, f"unknown directive `torch-doctor: {verb}`; {hint}"))
 
 
 def _comments(file: SourceFile, found: Suppressions) -> Iterator[tuple[int, int, str]]:

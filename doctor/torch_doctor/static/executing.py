@@ -116,11 +116,11 @@ class Executing:
                 run()
             ended = True
         except OutOfBudget:
-            giving_up.lose(executor, "the file takes too many steps")
+            giving_up.lose(executor, "the file exceeds the step limit")
             executor.entered -= entry_points.cut_off(executor)
         except (OutOfTime, RecursionError) as error:
             nested = isinstance(error, RecursionError)
-            giving_up.lose(executor, "calls nest too deeply" if nested else "the file takes too much time")
+            giving_up.lose(executor, "calls are nested too deeply" if nested else "the file exceeds the time limit")
         except Exception as error:  # noqa: BLE001 - it ends this run, and the others go on
             giving_up.lose(executor, "an internal error")
             self._failures.append(Failure(unit.source.display, error))

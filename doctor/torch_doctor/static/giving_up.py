@@ -38,6 +38,6 @@ def lose(executor: Run, reason: str) -> None:
 def passed_over(executor: Run, trace: Trace, names: list[str]) -> Trace:
     """Write that nobody calls these functions and classes, and that no steps are left to run them."""
     others = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    reason = f"nobody calls `{names[0]}`{others}, and the file took all its steps"
+    reason = f"`{names[0]}`{others} was not analyzed: it is never called, and the file used up its step limit"
     trace.add(GaveUp(site=executor.main.site((1, 1, 1, 1)), scope=executor.scope, reason=reason))
     return trace

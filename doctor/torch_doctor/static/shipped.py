@@ -32,7 +32,7 @@ def shipped() -> tuple[tuple[Library, ...], tuple[str, ...]]:
         try:
             found.append(_loaded(offer))
         except NoKnowledgeError as error:  # noqa: PERF203 - each is on its own
-            problems.append(f"what `{offer.package or offer.module}` says of itself is left out: {error}")
+            problems.append(f"the library descriptions of `{offer.package or offer.module}` are skipped: {error}")
     return tuple(found), tuple(problems)
 
 

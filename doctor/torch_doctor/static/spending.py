@@ -65,7 +65,7 @@ class Spending:
         while self.over:
             name = next(iter(self.over))
             del self.over[name]
-            yield f"{name} takes more than {budget.SECONDS:g} seconds: what was found until then is reported"
+            yield f"{name} takes more than {budget.SECONDS:g} seconds to analyze: findings may be incomplete"
 
     def close(self) -> None:
         """End what watches; it begins again where it is needed."""

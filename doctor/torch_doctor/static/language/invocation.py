@@ -70,9 +70,7 @@ def enter(
     repeated = sum(1 for entered in run.stack if entered.node is function.node)
     if len(run.stack) >= DEPTH or repeated >= RECURSIONS or run.position.passing:
         if not run.position.passing:
-            run.give_up(
-                call.node, f"`{function.node.name}` calls itself" if repeated else "too many calls inside each other"
-            )
+            run.give_up(call.node, f"`{function.node.name}` calls itself" if repeated else "too many nested calls")
         _may_initialise(run)
         modes.met_whole(run, run.modules_called[-1:])
         return Unknown(

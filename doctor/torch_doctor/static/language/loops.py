@@ -26,7 +26,7 @@ def _for(run: Run, node: p.For) -> bool:
 
     def begin(number: int) -> bool:
         if unfollowed:
-            run.give_up(node, "a generator runs in turns with the loop")
+            run.give_up(node, "a generator is interleaved with the loop")
         item = course.item(number)
         targets.bind(run, node.target, item, node)
         return True

@@ -48,7 +48,8 @@ class Wanted(Struct, frozen=True, kw_only=True):
     """What is to be examined: `scan` are the options of the scan, whose `paths` are the script alone.
 
     `seconds` is the time for everything, and `rungs` are the names of those that are wanted. `verdicts`: the
-    script is run by the probe first, so that findings get their verdicts.
+    script is run by the probe first, so that findings get their verdicts. `every`: rungs that a failed one makes meaningless
+    are climbed as well.
     """
 
     scan: scanning.Options
@@ -57,6 +58,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     seconds: float = SECONDS
     rungs: tuple[str, ...] = RUNGS
     verdicts: bool = True
+    every: bool = False
 
 
 class Examined(Struct, frozen=True):
@@ -91,7 +93,8 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
             about[rung.name] = tuple(map(str, record.get("about") or ()))
             listener.rung_ended(_linked(rung, about[rung.name], confirmed()))
 
-    climb = Climb(wanted.rungs, wanted.seconds, not wanted.verdicts, begun=listener.rung_started, told=ended)
+    alone = not wanted.verdicts
+    climb = Climb(wanted.rungs, wanted.seconds, alone, wanted.every, begun=listener.rung_started, told=ended)
     how = wanted.scan.probe or Probing()
     how = replace(how, climb=climb, seconds=min(how.seconds, wanted.seconds * FIRST))
     report = scanning.scan(replace(wanted.scan, probe=how), follower)

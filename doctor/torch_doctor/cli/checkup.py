@@ -70,6 +70,7 @@ EXAMPLES = {
     default=SECONDS,
     help=f"Time limit for the checkup. [default: {SECONDS:g}]",
 )
+@click.option("--all", "every", is_flag=True, help="Also climb rungs that a failed rung makes meaningless.")
 @click.option("--device", type=click.Choice(DEVICES), help="Device on which the script runs. [default: auto]")
 @click.option("--python", type=Paths(), metavar="PATH", help="Python interpreter or environment that runs the script.")
 @click.option(
@@ -130,9 +131,11 @@ def examine(
     how = with_options(replace(configured(loaded), seconds=SECONDS), given, arguments)
     how = replace(how, memory=(given["memory"] or 0) << 20)
     options = replace(options, probe=how, environment=environment(given["python"], loaded))
-    wanted = Wanted(scan=options, script=options.paths[0], shown=script, seconds=given["seconds"])
+    wanted = Wanted(
+        scan=options, script=options.paths[0], shown=script, seconds=given["seconds"], every=given.get("every", False)
+    )
     if rungs is not None:
-        wanted = replace(wanted, rungs=rungs)
+        wanted = replace(wanted, rungs=rungs, every=True)
     paint = Paint(wants_colours("auto", sys.stderr))
     with Lines(sys.stderr, live=is_terminal(sys.stderr), paint=paint, wanted=not given["quiet"]) as lines:
         return checkup(wanted, lines, lines), fail_level(given.get("fail_level"), loaded)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tests.checkup.conftest import Climb, Examine
 
 RUNG = "overfit-one-batch"
+SLOW = "optim.SGD(model.parameters(), lr=1e-17)"
 NOISE = "criterion(model(images[:, :1].repeat(1, 10)).flatten(), torch.sin(images[:, 3] * 99))\n        loss.b"
 
 
@@ -127,3 +128,33 @@ def test_optimizers_begin_anew_with_what_they_were_given(examine: Examine, optim
     rungs = examine(script, RUNG, "non-finite", "receipt").checkup.rungs
     assert not [each.reason for each in rungs if each.status == "skipped"]
     assert values(rungs[-1], "optimizers not restored after the checkup") == [0]
+
+
+def test_a_loss_far_above_that_of_a_constant_prediction_fails_though_it_falls(climb: Climb) -> None:
+    too_large = broken(
+        "torch.randn(256, 10)", "torch.randn(256, 10) * 1e9", "optim.Adam(model.parameters(), lr=0.01)", SLOW
+    )
+    rung = climb(too_large, RUNG)
+    assert rung.status == "failed", rung.reason
+    assert rung.reason.endswith("a constant prediction reaches 1.099")
+
+
+def test_a_batch_that_is_learned_in_part_is_not_passed(climb: Climb) -> None:
+    rung = climb(
+        broken(
+            "images), labels)\n        loss.b", "images[:, 2:].repeat(1, 2)[:, :10] * 0.3), labels)\n        loss.b"
+        ),
+        RUNG,
+    )
+    (right,) = values(rung, "classified correctly")
+    assert isinstance(right, int)
+    assert (rung.status == "passed") == (right == 16 and "is memorized" in rung.reason)
+    assert right == 16 or f"{16 - right} of 16 samples are still classified wrong" in rung.reason
+
+
+def test_what_a_failed_rung_makes_meaningless_is_skipped(examine: Examine) -> None:
+    script = broken("criterion(model(images), labels)", "criterion(model(images).detach().requires_grad_(), labels)")
+    rungs = {rung.name: rung for rung in examine(script, RUNG, "small-subset", "receipt").checkup.rungs}
+    assert rungs["small-subset"].status == "skipped"
+    assert rungs["small-subset"].reason == "not meaningful until overfit-one-batch passes (--all runs it anyway)"
+    assert rungs["receipt"].status != "skipped"

@@ -35,6 +35,8 @@ WITHOUT_STEPS = frozenset({"inspect", "receipt"})
 """Rungs that can say something where no step can be repeated."""
 WITHOUT_TIME = frozenset({"errors", "receipt"})
 """Rungs that take next to no time, and are climbed also where the others have taken all of it."""
+MEANINGLESS = {"small-subset": "overfit-one-batch", "errors": "overfit-one-batch"}
+"""Rungs that mean nothing where another one failed: a model that cannot fit one batch fits no data set."""
 LEAST = 0.05  # seconds without which no other rung begins
 
 
@@ -47,6 +49,8 @@ class Climb:
         wanted = plan.get("rungs") or list(SHARES)
         self._rungs = [name for name in SHARES if name in wanted]
         self._until = self._caps.began + self._caps.seconds * float(plan.get("share", 0.8))
+        self._every = bool(plan.get("every"))
+        self._failed: set[str] = set()
         self._now = ""
         self._began = monotonic()
         self._climbing = self._climb()
@@ -96,6 +100,9 @@ class Climb:
     def _one(self, name: str) -> Generator[Play, Any, None]:
         stage = self._stage
         try:
+            before = MEANINGLESS.get(name, "")
+            if before in self._failed and not self._every:
+                raise Skip(f"not meaningful until {before} passes (--all runs it anyway)")
             if stage.left < LEAST and name not in WITHOUT_TIME:
                 raise Skip("not enough time left")
             module: Any = importlib.import_module(f".rungs.{name.replace('-', '_')}", __package__)
@@ -111,6 +118,8 @@ class Climb:
 
     def _tell(self, name: str, found: dict[str, Any]) -> None:
         self._now = ""
+        if found["status"] == "failed":
+            self._failed.add(name)
         seconds = round(monotonic() - self._began, 3)
         self._stage.recorder.channel.write(t="rung", name=name, seconds=seconds, **clean(found))
         self._stage.recorder.channel.flush()

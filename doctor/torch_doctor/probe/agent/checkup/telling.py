@@ -30,6 +30,17 @@ def result(
     }
 
 
+class Result:
+    """Makes results with the same evidence and plots."""
+
+    def __init__(self, evidence: list[dict[str, Any]], plots: list[dict[str, Any]]) -> None:
+        self._evidence, self._plots = evidence, plots
+
+    def __call__(self, status: str, reason: str, *, then: str = "", about: tuple[str, ...] = ()) -> dict[str, Any]:
+        """Return the result with this status and reason."""
+        return result(status, reason, self._evidence, self._plots, then=then, about=about)
+
+
 class Faults:
     """What is wrong, in words, and of which kinds it is."""
 

@@ -5,23 +5,24 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ..fit import MEMORISED, bounds, fit, knowing_nothing, lowest
 from ..roles import constant, roles, scale_of
 from ..stage import Skip
-from ..telling import count, fact, line, number, plot, result
+from ..telling import Result, count, fact, line, number, plot, result
 from ..wiring import Wiring, wiring
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from ..fit import Fit
     from ..plays import Play, Seen
     from ..roles import Roles
     from ..stage import Stage
 
 STEPS = 300
 FEWEST = 60  # updates without which a loss that does not fall says nothing
-MEMORISED, LEARNS, STAYS = 0.1, 0.5, 0.9
-"""Parts of the loss at first: below the first a batch is memorised, below the second something is learned, above the third
-nothing is."""
+LEARNS, STAYS = 0.5, 0.9
+"""Parts of the loss at first: below the first something is learned, above the second nothing is."""
 LOWER, HIGHER = (0.1, 0.01), (10.0, 100.0, 1000.0)
 """What the learning rate is multiplied with where the script's own does not do: where the loss rises, and where it stays."""
 DEAD = 0.9  # of the weights: what is left cannot be blamed for a loss that stays
@@ -48,8 +49,13 @@ class Run:
         own = self.losses
         if not own or not math.isfinite(own[-1]):
             return math.inf
-        end = own[-WINDOW:]
-        return (sum(end) / len(end)) / self.base if self.base > 0 else math.nan
+        return self.end / self.base if self.base > 0 else math.nan
+
+    @property
+    def end(self) -> float:
+        """The loss over the last updates."""
+        end = self.losses[-WINDOW:]
+        return sum(end) / len(end) if end else math.inf
 
     @property
     def short(self) -> bool:
@@ -67,7 +73,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     """Repeats the step on the batch that was caught."""
     known = yield from roles(stage)
     stage.begin_anew()
-    own = yield from _run(stage, 1.0, STEPS, stage.left * 0.6, details=True)
+    own = yield from _run(stage, 1.0, STEPS, stage.left * 0.6, details=True, bounds=bounds(stage, known))
     if own.first is None or not own.losses:
         raise Skip("`backward()` was never called on a loss")
     if own.without >= len(own.losses):
@@ -77,6 +83,9 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     evidence = _evidence(stage, own)
     checks = wiring(stage, known, own.first, own.last)
     evidence += checks.evidence
+    fitted = yield from fit(stage, known, own.end, own.base)
+    if fitted.right is not None:
+        evidence.append(fact("classified correctly", fitted.right, f"of {fitted.samples}"))
     runs = [own]
     if own.ratio > LEARNS and len(stage.optimizers) == 1:
         for rate in LOWER if own.ratio > 1.05 else HIGHER:  # noise aside
@@ -93,13 +102,20 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         then = "see non-finite for where the first such value appears"
         made_up = "values" in stage.voided
         return result("shown" if made_up else "failed", told, evidence, plots, then=then, about=("not finite",))
-    return _judged(stage, known, runs, evidence, plots, checks)
+    return _judged(stage, known, runs, evidence, plots, checks, fitted)
 
 
 def _run(
-    stage: Stage, rate: float, steps: int, seconds: float, *, details: bool = False, base: float | None = None
+    stage: Stage,
+    rate: float,
+    steps: int,
+    seconds: float,
+    *,
+    details: bool = False,
+    base: float | None = None,
+    bounds: tuple[float, float] = (0.0, math.inf),
 ) -> Generator[Play, Seen, Run]:
-    run = Run(rate, base)
+    run, (floor, reference) = Run(rate, base), bounds
     until = stage.left - seconds
     while len(run.losses) < steps and stage.left > until:
         look = details and (run.first is None or len(run.losses) == steps // 2)
@@ -110,7 +126,7 @@ def _run(
             break
         run.without += not seen.steps
         run.losses.append(seen.loss)
-        if not math.isfinite(seen.loss) or run.ratio < MEMORISED / 2:
+        if not math.isfinite(seen.loss) or run.end - floor < MEMORISED / 2 * (min(run.base, reference) - floor):
             break
     return run
 
@@ -151,94 +167,87 @@ def _judged(
     evidence: list[dict[str, Any]],
     plots: list[dict[str, Any]],
     checks: Wiring,
+    fitted: Fit,
 ) -> dict[str, Any]:
-    own = runs[0]
-    wrong = checks.first if checks.dead >= DEAD else ""
-    steps, ratio = len(own.losses), own.ratio
+    own, said = runs[0], Result(evidence, plots)
     told = (
-        f"the loss went from {number(own.losses[0])} to {number(own.losses[-1])} in {count(steps, 'step')} on one batch"
+        f"the loss went from {number(own.losses[0])} to {number(own.losses[-1])} "
+        f"in {count(len(own.losses), 'step')} on one batch"
     )
-    made_up = " (of synthetic data)" if "values" in stage.voided else ""
-    told += made_up
+    made_up = "values" in stage.voided
+    told += " (of synthetic data)" * made_up
     if min(own.losses) < 0:
-        return result("shown", f"{told}, which is not conclusive for a loss that becomes negative", evidence, plots)
+        return said("shown", f"{told}, which is not conclusive for a loss that becomes negative")
     if own.losses[0] == 0:
-        return result("shown", f"{told}: a loss of 0 cannot decrease", evidence, plots)
+        return said("shown", f"{told}: a loss of 0 cannot decrease")
     if checks.certain:
-        return result(
-            "failed", f"{told}: {checks.certain}", evidence, plots, then=checks.first, about=("probabilities",)
+        return said("failed", f"{told}: {checks.certain}", then=checks.first, about=("probabilities",))
+    if own.ratio <= LEARNS and _alike(known, own):
+        return said(
+            "shown", f"{told}; all targets of the batch are nearly the same, so a constant prediction does as well"
         )
-    if ratio <= LEARNS and _alike(known, own):
-        told += "; all targets of the batch are nearly the same, so a constant prediction does as well"
-        return result("shown", told, evidence, plots)
-    if ratio <= LEARNS:
-        said = (
-            "the batch is memorized" if ratio <= MEMORISED else "the model learns, but has not memorized the batch yet"
-        )
-        return result("passed", f"{told}: {said}", evidence, plots)
-    better = [run for run in runs[1:] if run.ratio <= LEARNS]
+    if fitted.hopeless and not own.short and not made_up and known.task:
+        then = _wrong(checks) or "check the scale of the inputs and targets, and the learning rate"
+        told += f": a constant prediction reaches {number(fitted.reference)}"
+        return said("failed", told, then=then, about=("does not fall",))
+    if own.ratio <= LEARNS:
+        left = f": {fitted.left}" if fitted.left else ""
+        learned = "the batch is memorized" if fitted.memorised else f"the model learns, but has not memorized it{left}"
+        return said("passed" if fitted.memorised else "shown", f"{told}: {learned}")
     if len(stage.optimizers) > 1:
-        return result("shown", f"{told}; several optimizers are used, possibly against each other", evidence, plots)
+        return said("shown", f"{told}; several optimizers are used, possibly against each other")
+    return _not_learned(stage, known, runs, told, said, checks)
+
+
+def _not_learned(
+    stage: Stage, known: Roles, runs: list[Run], told: str, said: Result, checks: Wiring
+) -> dict[str, Any]:
+    """What it means that the loss has not fallen by half."""
+    own, wrong, steps = runs[0], _wrong(checks), len(runs[0].losses)
     best = min(min(run.losses) for run in runs)
     guess = constant(known) if known.plain and scale_of(stage, known) == 1 else None
-    if guess and best >= guess * CONSTANT and known.task and steps >= FEWEST and ratio <= STAYS:
+    if guess and best >= guess * CONSTANT and known.task and steps >= FEWEST and own.ratio <= STAYS:
         told += f"; the best constant prediction reaches {number(guess)}: nothing is learned from the input"
-        return result("failed" if wrong else "shown", told, evidence, plots, then=wrong, about=("does not fall",))
+        return said("failed" if wrong else "shown", told, then=wrong, about=("does not fall",))
+    better = [run for run in runs[1:] if run.ratio <= LEARNS]
     if better:
-        rate = better[0].rate
-        told += f", and to {number(better[0].losses[-1])} with {rate:g} times the learning rate {number(stage.rate)}"
-        if rate < 1 and ratio > 1 and not own.short:
-            then = f"divide the learning rate by {1 / rate:g}, or see learning-rate"
-            said = f"{told}: the learning rate is too high"
-            return result("failed", said, evidence, plots, then=then, about=("steps too large",))
-        said = (
-            f"{told}: the model can learn, but the learning rate is {'high' if rate < 1 else 'low'} for a single batch"
-        )
-        kind = "steps too large" if rate < 1 else "steps too small"
-        return result("shown", said, evidence, plots, about=(kind,))
+        return _with_another_rate(stage, own, better[0], told, said)
     if own.short or not known.task:
-        why = (
-            "too few optimizer steps fit into the time limit"
-            if own.short
-            else "this kind of loss need not decrease on one batch"
-        )
-        return result("shown", f"{told}; {why}", evidence, plots)
+        why = "this kind of loss need not decrease on one batch"
+        return said("shown", f"{told}; {'too few optimizer steps fit into the time limit' if own.short else why}")
     if min(run.ratio for run in runs) <= STAYS:
-        return result("shown", f"{told}: it decreases slowly", evidence, plots)
-    floor = _floor(known)
+        return said("shown", f"{told}: it decreases slowly")
+    floor = lowest(known)
     if floor is not None and own.losses[0] <= floor * 1.1:
-        return result("shown", f"{told}; with these targets it cannot go much below {number(floor)}", evidence, plots)
-    tried = ", not even with other learning rates" if len(runs) > 1 else ""
-    if not wrong:
-        told += f": it does not decrease, although {1 - checks.dead:.0%} of the weights get gradients and change"
-        said = f"{told}; the model may be too small, or the targets may be noise"
-        return result("shown", said, evidence, plots, then=checks.first)
-    return result(
-        "failed", f"{told}: it does not decrease{tried}", evidence, plots, then=wrong, about=("does not fall",)
+        return said("shown", f"{told}; with these targets it cannot go much below {number(floor)}")
+    if wrong:
+        tried = ", not even with other learning rates" if len(runs) > 1 else ""
+        return said("failed", f"{told}: it does not decrease{tried}", then=wrong, about=("does not fall",))
+    told += f": it does not decrease, although {1 - checks.dead:.0%} of the weights get gradients and change"
+    return said("shown", f"{told}; the model may be too small, or the targets may be noise", then=checks.first)
+
+
+def _with_another_rate(stage: Stage, own: Run, better: Run, told: str, said: Result) -> dict[str, Any]:
+    """The loss falls with a multiple of the script's learning rate."""
+    rate, high = better.rate, better.rate < 1
+    told += f", and to {number(better.losses[-1])} with {rate:g} times the learning rate {number(stage.rate)}"
+    kind = "steps too large" if high else "steps too small"
+    if high and own.ratio > 1 and not own.short:
+        then = f"divide the learning rate by {1 / rate:g}, or see learning-rate"
+        return said("failed", f"{told}: the learning rate is too high", then=then, about=(kind,))
+    which = "high" if high else "low"
+    return said(
+        "shown", f"{told}: the model can learn, but the learning rate is {which} for a single batch", about=(kind,)
     )
+
+
+def _wrong(checks: Wiring) -> str:
+    """The first wrong check of the wiring, where it concerns nearly all weights."""
+    return checks.first if checks.dead >= DEAD else ""
 
 
 def _alike(known: Roles, run: Run) -> bool:
     """Whether the best constant answer would do as well as memorising."""
     best = constant(known)
-    return best is not None and best <= MEMORISED * run.base
-
-
-def _floor(known: Roles) -> float | None:
-    """What the loss cannot fall below, because the targets are no certain answers."""
-    target = known.target
-    if known.score is None or target is None:
-        return None
-    if known.task == "classes":
-        smoothing = float(known.score.keywords.get("label_smoothing") or 0.0)
-        if target.is_floating_point():
-            shares = target.detach().double().clamp_min(1e-12)
-            return float(-(shares * shares.log()).sum(1).mean()) if shares.dim() > 1 else None
-        if smoothing and known.classes > 1:
-            rest = smoothing / known.classes
-            top = 1 - smoothing + rest
-            return -(top * math.log(top) + (known.classes - 1) * rest * math.log(rest))
-    if known.task == "binary":
-        shares = target.detach().double().clamp(1e-12, 1 - 1e-12)
-        return float(-(shares * shares.log() + (1 - shares) * (1 - shares).log()).mean())
-    return None
+    nothing = run.base if known.task == "numbers" else min(run.base, knowing_nothing(known) or run.base)
+    return best is not None and best <= MEMORISED * nothing

@@ -125,6 +125,7 @@ torch nn functional optim amp cuda distributed backends cudnn torchvision transf
 backward step zero_grad no_grad inference_mode autograd grad requires_grad requires_grad_ unscale_ clip_grad_norm_
 train eval training forward super __init__ item detach to cpu float long bool squeeze argmax mean sum clone
 softplus NLLLoss CrossEntropyLoss BCEWithLogitsLoss logsigmoid log_softmax softmax sigmoid reduction batchmean dim ignore_index
+batch_first transpose view
 ModuleList ModuleDict ParameterList ParameterDict Parameter register_buffer Dropout inplace
 state_dict load_state_dict deepcopy load save map_location weights_only set_epoch
 shuffle drop_last num_workers pin_memory non_blocking persistent_workers worker_init_fn

@@ -251,85 +251,91 @@ CLAIMS: dict[str, list[Claim]] = {
     ],
     "TDR301": CONTAINED,
     "TDR302": [
-        Claim("built {} times?, and the base was ready before the first layer", never, some),
+        Claim("created {} times?, and the base class was initialized before the first layer", never, some),
         Claim("the construction raises {…}", always, never),
         Claim("the call raises {…}", always, never),
     ],
     "TDR303": [
-        Claim("{} numbers? that `forward` uses are in no `state_dict\\(\\)`", some, never),
-        Claim("{} numbers? of it are registered when its module runs", never, some),
-        Claim("no operation of `forward` takes any of its {} numbers?", never, some),
+        Claim("{} elements? used in `forward`, but missing from `state_dict\\(\\)`", some, never),
+        Claim("{} elements? of it registered when the module ran", never, some),
+        Claim("no operation in `forward` uses any of its {} elements?", never, some),
     ],
     "TDR304": [
-        Claim("built {} times? by forwards, with {} numbers of it that {…}", some, never),
-        Claim("{} layers? built there, and part of the model since", never, some),
+        Claim("created {} times? in forward passes, with {} parameters that {…}", some, never),
+        Claim("{} layers? created here became part of the model", never, some),
     ],
     "TDR305": [
-        Claim("called {} times? by name, past {} hooks?", lambda times, hooks: times > 0 and hooks > 0, never),
-        Claim("called {} times? by name, where no hook would run", never, some),
-        Claim("called {} times? by name, within the call of a module", never, some),
-        Claim("called {} times?, where calling it is no other way", never, some),
+        Claim("called directly {} times?, skipping {} hooks?", lambda times, hooks: times > 0 and hooks > 0, never),
+        Claim("called directly {} times?, without hooks to skip", never, some),
+        Claim("called directly {} times?, inside the call of a module", never, some),
+        Claim("called {} times?, where calling the object itself makes no difference", never, some),
     ],
     "TDR306": [
-        Claim("in evaluation mode it made {} of {} numbers? zero", some, never),
-        Claim("in evaluation mode it drops with a rate of {}", lambda rate: rate > 0, never),
-        Claim("{} evaluations? of its module did not come here", never, some),
+        Claim("in evaluation mode it set {} of {} elements? to zero", some, never),
+        Claim("in evaluation mode it drops with probability {}", lambda rate: rate > 0, never),
+        Claim("{} evaluations? of its module did not reach this line", never, some),
     ],
-    "TDR307": [Claim("{} numbers? of `{…}` are in no `parameters\\(\\)` on a GPU", some, never)],
+    "TDR307": [Claim("{} elements? of `{…}` missing from `parameters\\(\\)` on a GPU", some, never)],
     "TDR308": CONTAINED,
     "TDR309": [
-        Claim("its {} units? are identical after {} updates?", lambda units, steps: units > 1 and steps > 0, never),
-        Claim("its units differ after {} updates?", never, some),
+        Claim(
+            "its {} units? are identical after {} optimizer steps?", lambda units, steps: units > 1 and steps > 0, never
+        ),
+        Claim("its units differ after {} optimizer steps?", never, some),
     ],
     "TDR310": [
-        Claim("it runs in {} calls? of {…}", never, some),
-        Claim("it runs in none of {} calls? of {…}", some, never),
+        Claim("it ran in {} calls? of {…}", never, some),
+        Claim("it ran in none of {} calls? of {…}", some, never),
     ],
     "TDR311": [
         Claim(
-            "{} entries are one object: {} parameters? instead of {}",
+            "{} entries are the same object: {} parameters? instead of {}",
             lambda times, few, all_: times > 1 and few < all_,
             never,
         )
     ],
-    "TDR312": [Claim("{} of {} units? are zero in all {} rows of {} batches", some, never)],
-    "TDR313": [Claim("{} rows? of {} batch(?:es)? got the same output", several, never)],
+    "TDR312": [Claim("{} of {} units? are zero in all {} samples of {} batches", some, never)],
+    "TDR313": [Claim("{} samples? of {} batch(?:es)? got the same output", several, never)],
     "TDR314": [
-        Claim("it cannot be called without {} arguments? that torch does not give", some, never),
+        Claim("it requires {} arguments? that torch does not pass", some, never),
         Claim("{} backward pass(?:es)? ran in it", some, never),
-        Claim("0 modes are set in it", always, never),
+        Claim("it sets the mode of 0 modules", always, never),
     ],
-    "TDR315": [Claim("with one row replaced, {} of {} other rows? changed", some, none)],
-    "TDR316": [Claim("other rows in it changed the results in {} of {} tr(?:y|ies)", none, some)],
+    "TDR315": [Claim("with one sample replaced, {} of {} other samples? changed", some, none)],
+    "TDR316": [Claim("other values in it changed the output in {} of {} tr(?:y|ies)", none, some)],
     "TDR401": [TWICE, Claim("{} of {} evaluation batches run in training mode", some, none)],
     "TDR402": [
         Claim("{} of {} evaluation batches record a graph", some, none),
-        Claim("each keeps {} {…} for a backward pass that never comes", some, never),
+        Claim("each stores {} {…} for a backward pass that never runs", some, never),
     ],
-    "TDR403": [Claim("{} of {} training batches after it run in evaluation mode", some, none)],
+    "TDR403": [Claim("{} of {} training batches after the switch run in evaluation mode", some, none)],
     "TDR405": [
         Claim(
-            "{} rows in batches of {}: the last one has {}",
+            "{} samples in batches of {}: the last one has {}",
             lambda _, batch, last: last != batch,
             lambda _, batch, last: last == batch,
         )
     ],
     "TDR406": [TWICE],
     "TDR407": [
-        Claim("it was {} already when the batches began again", lambda before: before != 0, never),
-        Claim("it began anew in {} later pass(?:es)?", never, some),
+        Claim("it was still {} when the next pass over the batches started", lambda before: before != 0, never),
+        Claim("it was reset in {} later pass(?:es)?", never, some),
     ],
     "TDR408": [
         Claim(
-            "the loader gives {} batch(?:es)?: one of them counts",
+            "the loader yields {} batch(?:es)?, of which one counts",
             lambda batches: batches > 1,
             lambda batches: batches == 1,
         )
     ],
     "TDR409": [
-        Claim("the largest of {} in dimension {} of {…}", lambda scores, _: scores == 1, lambda scores, _: scores > 1),
-        Claim("{} times {…} was compared with {…}, which match", never, some),
-        Claim("{} times {…} was compared with {…}", some, never),
+        Claim(
+            "the largest of {} in dimension {} of {…} is picked",
+            lambda scores, _: scores == 1,
+            lambda scores, _: scores > 1,
+        ),
+        Claim("{…} was compared with {…}, which matches, {} times?", never, some),
+        Claim("{…} was compared with {…} {} times?", some, never),
     ],
     "TDR410": [
         Claim(

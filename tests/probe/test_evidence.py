@@ -23,10 +23,10 @@ def test_what_confirms_is_written_down_for_each_rule_that_reads_runs() -> None:
     [
         ("TDR104", Verdict.CONFIRMED, "6 backward passes, 2 steps of the optimizer"),
         ("TDR401", Verdict.CONFIRMED, "the same batch gave 0.333 and 0.333"),
-        ("TDR305", Verdict.CONFIRMED, "called 4 times by name, past 0 hooks"),
+        ("TDR305", Verdict.CONFIRMED, "called directly 4 times, skipping 0 hooks"),
         ("TDR501", Verdict.CONFIRMED, "of 2 graphs stored, none is alive one iteration later"),
         ("TDR105", Verdict.REFUTED, "0 of the first 3 steps had a gradient to apply"),
-        ("TDR405", Verdict.CONFIRMED, "1,024 rows in batches of 32: the last one has 32"),
+        ("TDR405", Verdict.CONFIRMED, "1,024 samples in batches of 32: the last one has 32"),
         ("TDR602", Verdict.REFUTED, "3 optimizer steps changed these tensors after they were stored"),
         ("TDR101", Verdict.CONFIRMED, "nobody knows what this is"),
     ],

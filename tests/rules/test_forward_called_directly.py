@@ -24,9 +24,9 @@ def test_a_call_in_a_loop_is_one_finding_that_says_what_to_call(script: Script) 
     for _ in script.loop():
         script.add(ForwardByName, "net.forward(x)", module=net, name="net", class_name="Net", skips=HOOKS)
     [finding] = script.findings(ForwardCalledDirectly)
-    assert finding.message == "`net.forward` is called by name, past its hooks"
-    assert finding.help == "call the module: `net(...)`"
-    assert [step.note for step in finding.trail] == ["`net` is built here"]
+    assert finding.message == "`net.forward` is called directly, which skips its hooks"
+    assert finding.help == "call the module itself: `net(...)`"
+    assert [step.note for step in finding.trail] == ["`net` is created here"]
 
 
 def test_a_function_of_a_test_file_is_silent(script: Script) -> None:

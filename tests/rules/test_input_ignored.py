@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def test_what_the_source_never_reads_is_reported(script: Script) -> None:
     script.add(InputTried, "mask", module="Net", name="mask")
     [finding] = script.findings(InputIgnored)
-    assert "`mask` has no influence on what `Net` gives" in finding.message
+    assert "`mask` has no effect on the output of `Net`" in finding.message
 
 
 @pytest.mark.parametrize(

@@ -200,6 +200,6 @@ def test_the_trail_leads_to_the_pass_that_switches_back() -> None:
     [finding] = scan(Options(paths=(SWITCHES_BACK,), rules=(MissingEvalMode(),))).findings
     lines = SWITCHES_BACK.read_text(encoding="utf-8").splitlines()
     notes = {step.note: lines[step.site.row - 1].strip() for step in finding.trail}
-    assert notes["its own pass puts it back into training mode here"] == "self.train()"
+    assert notes["its own forward pass switches it back to training mode here"] == "self.train()"
     assert not any("stays in it" in note for note in notes)
-    assert finding.help == "leave the mode to those who call it: take `self.train()` out"
+    assert finding.help == "remove `self.train()`, and let the caller set the mode"

@@ -19,7 +19,7 @@ def build(script: Script, **facts: object) -> None:
 def test_a_base_that_is_never_initialised(script: Script) -> None:
     build(script, base_initialised=False)
     assert script.found(MissingSuperInit) == [INIT]
-    assert script.findings(MissingSuperInit)[0].message.startswith("`Net` is built without `super().__init__()`")
+    assert script.findings(MissingSuperInit)[0].message.startswith("`Net` is created without `super().__init__()`")
 
 
 def test_a_layer_before_the_base_is_initialised(script: Script) -> None:
@@ -46,5 +46,5 @@ def test_a_class_without_an_init_of_its_own_is_silent(script: Script) -> None:
 def test_a_forward_that_is_misspelt(script: Script) -> None:
     build(script, misspelt="foward", meant="forward")
     (finding,) = script.findings(MissingSuperInit)
-    assert finding.message == "`Net` has `foward` and no `forward`: calling it raises NotImplementedError"
-    assert finding.help == "name it `forward`"
+    assert finding.message == "`Net` defines `foward`, but no `forward`: calling it raises NotImplementedError"
+    assert finding.help == "rename it to `forward`"

@@ -70,7 +70,7 @@ def test_the_remedy_fits_the_container(
     script.unregistered(parameters=parameters, container=container)
     [finding] = script.findings(rule)
     assert finding.help == f"make it an `{remedy}`"
-    assert f"plain {container} `self.layers`" in finding.message
+    assert f"Python {container} `self.layers`" in finding.message
 
 
 def test_where_the_layers_go_in_is_told(script: Script) -> None:

@@ -26,13 +26,15 @@ def test_two_objects_of_one_class_are_one_finding(script: Script) -> None:
     used(script, "mean")
     used(script, "mean")
     [finding] = script.findings(UnregisteredTensor)
-    assert finding.message == "`self.mean` is used in `forward` and is no buffer: not moved, not saved"
-    assert finding.help == 'register it: `self.register_buffer("mean", ...)`'
+    assert finding.message == "`self.mean` is used in `forward`, but is not a buffer: it is not moved or saved"
+    assert finding.help == 'register it as a buffer: `self.register_buffer("mean", ...)`'
     assert [step.note for step in finding.trail] == ["`Net` uses it here"]
 
 
 def test_a_leaf_that_gathers_gradients_is_to_be_a_parameter(script: Script) -> None:
     used(script, "weight", trained=True)
     [finding] = script.findings(UnregisteredTensor)
-    assert finding.message == "`self.weight` gathers gradients and is no parameter: not trained, not moved, not saved"
+    assert (
+        finding.message == "`self.weight` requires gradients, but is not a parameter: it is not trained, moved or saved"
+    )
     assert finding.help == "make it a parameter: `self.weight = nn.Parameter(...)`"

@@ -1,4 +1,4 @@
-"""TDR407: a sum over one epoch that still holds the epochs before."""
+"""TDR407: a running sum is not reset between epochs."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 
 class AccumulatorNotReset(Rule):
-    """A running loss or count is averaged for every epoch, and is never set back to zero between them.
+    """A running loss or count is averaged in every epoch, but never reset between epochs.
 
     ## Why is this bad?
-    The second epoch's average is that of two epochs added up, the tenth's that of ten: the loss seems to grow while the
-    model learns, an accuracy passes 100 %, and what is chosen by them, as the best checkpoint, is chosen wrongly.
+    The average of the second epoch includes two epochs, that of the tenth includes ten. The loss seems to grow although
+    the model learns, an accuracy exceeds 100 %, and decisions that are based on them, such as the best checkpoint, are
+    wrong.
 
     ## Example
     ```python
@@ -65,11 +66,13 @@ class AccumulatorNotReset(Rule):
     ```
 
     ## How the probe confirms it
-    When the loop over batches begins for the second time, the sum is what it was when it ended for the first time.
+    When the loop over batches starts for the second time, the sum still has the value from the end of the first pass.
 
     ## When it is not reported
-    For averages over the whole run, sums that are divided by what grows with them, those that any path may have set back,
-    and where nothing shows that the average is meant for one epoch.
+    - For averages over the whole training.
+    - The divisor grows along with the sum.
+    - Any path through the code may reset the sum.
+    - Nothing shows that the average is meant for one epoch.
 
     ## References
     - https://docs.pytorch.org/tutorials/beginner/introyt/trainingyt.html#per-epoch-activity
@@ -80,7 +83,7 @@ class AccumulatorNotReset(Rule):
     level = Level.WARNING
     witness = "SP"
     only_confirms = True
-    shown_by = "second pass through the batches"
+    shown_by = "second pass over the batches"
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every sum that is averaged over one pass of a loop and holds earlier passes too."""
@@ -93,7 +96,9 @@ class AccumulatorNotReset(Rule):
             if summed is None or summed.started is None or summed.started in seen:
                 continue
             seen.add(summed.started)
-            yield self._kept(summed, summed.started, Step(average.site, "and divided by the length of one epoch here"))
+            yield self._kept(
+                summed, summed.started, Step(average.site, "the sum is divided by the length of one epoch here")
+            )
 
     def same(self, finding: Finding, seen: Finding) -> bool:
         """Whether both speak of one addition: a run does not see where a sum of plain numbers began."""
@@ -107,18 +112,18 @@ class AccumulatorNotReset(Rule):
         """What the sum had when the batches began again."""
         begun = at(trace, finding.trail[0].site, Summed)
         for event, value in numbers(trace, claims.SUM_KEPT, *begun):
-            yield fact(f"it was {value:.6g} already when the batches began again", value, "", event)
+            yield fact(f"it was still {value:.6g} when the next pass over the batches started", value, "", event)
             return
         if len(begun) > 1:
             yield fact(
-                f"it began anew in {count(len(begun) - 1, 'later pass', 'later passes')}", len(begun) - 1, "passes"
+                f"it was reset in {count(len(begun) - 1, 'later pass', 'later passes')}", len(begun) - 1, "passes"
             )
 
     def _kept(self, summed: Summed, site: Site, *steps: Step) -> Finding:
         return self.finding(
             site,
-            message("`{sum}` is never reset: an epoch's average counts the epochs before it too", sum=summed.holder),
-            help="set it to zero at the beginning of every epoch",
+            message("`{sum}` is never reset: the average of an epoch includes all earlier epochs", sum=summed.holder),
+            help="reset it to zero at the start of every epoch",
             trail=[Step(summed.site, "every batch is added here"), *steps],
         )
 

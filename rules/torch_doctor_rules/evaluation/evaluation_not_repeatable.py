@@ -1,4 +1,4 @@
-"""TDR406: an evaluation that answers otherwise each time, though the model is in evaluation mode."""
+"""TDR406: an evaluation in evaluation mode is not repeatable."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ CAUSES = {
         "a functional dropout ignores the mode",
         "pass `training=self.training` to the functional dropout, or use `nn.Dropout`",
     ),
-    "disturbance": ("noise is added in evaluation mode too", "add the noise only where `self.training` holds"),
+    "disturbance": ("noise is added in evaluation mode too", "add noise only if `self.training` is true"),
     "estimate": (
         "its spectral norms were never estimated",
         "use `torch.nn.utils.parametrizations.spectral_norm`, or run the model in training mode first",
     ),
 }
-"""Why the answers differ, and the remedy, by `Reevaluated.because`."""
+"""Why the outputs differ, and the remedy, by `Reevaluated.because`."""
 
 
 class EvaluationNotRepeatable(Rule):
-    """The same batch evaluated twice gives two answers, although the model is in evaluation mode.
+    """The same batch gives two different outputs, although the model is in evaluation mode.
 
     ## Why is this bad?
-    `model.eval()` reaches modules only. A functional dropout without `training=self.training` goes on dropping: the score
-    is noisy and too low, and predictions differ from call to call. `nn.utils.spectral_norm` divides by random numbers until
-    the first forward in training mode: an evaluation before it tells nothing.
+    `model.eval()` affects modules only. A functional dropout without `training=self.training` stays active: the score
+    is noisy and too low, and predictions differ from call to call. `nn.utils.spectral_norm` divides by random numbers
+    until the first forward pass in training mode, so an evaluation before that is meaningless.
 
     ## Example
     ```python
@@ -86,14 +86,16 @@ class EvaluationNotRepeatable(Rule):
     ```
 
     ## How the probe confirms it
-    It evaluates a batch again on a copy of the model, with other random numbers and with the same: the answers differ with
-    the random numbers alone, and a functional dropout of the project's drew them, or a classifier adds noise of a strength
-    that nothing learns; or the copy answers otherwise as soon as its spectral norms are estimated.
+    It evaluates a batch again on a copy of the model, with different and with the same random numbers. The outputs
+    differ only with different random numbers, and a functional dropout in the project drew them, or a classifier adds
+    noise whose scale is not learned. For spectral norms, the output of the copy changes as soon as they are estimated.
 
     ## When it is not reported
-    For randomness that is drawn on purpose (sampling, noise that is scaled by what the model computes or that is all its
-    input, an average over several answers to one batch, a dropout with `training=True`), for models that
-    carry a state from call to call, in training mode (TDR401), and for models too big to copy.
+    - The randomness is intended: sampling, noise that is scaled by the model's output or is its only input, an average
+      over several outputs for one batch, or dropout with `training=True`.
+    - The model carries state from call to call.
+    - The model is in training mode (TDR401).
+    - The model is too large to copy.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.dropout.html
@@ -125,7 +127,7 @@ class EvaluationNotRepeatable(Rule):
             why, remedy = CAUSES[because[forward.index]]
             yield self.finding(
                 forward.site,
-                message("`{name}` evaluates the same batch to two answers: " + why, name=forward.name),
+                message("`{name}` gives two outputs for the same batch: " + why, name=forward.name),
                 help=remedy,
             )
 

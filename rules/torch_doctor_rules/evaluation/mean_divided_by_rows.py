@@ -1,4 +1,4 @@
-"""TDR410: means over batches that are added up and divided by the number of rows."""
+"""TDR410: batch means are summed and divided by the number of samples."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 
 class MeanDividedByRows(Rule):
-    """The means of batches are added up and divided by the number of rows: the result is too small by the batch size.
+    """Batch means are summed and divided by the number of samples, so the result is too small by the batch size.
 
     ## Why is this bad?
-    A loss of torch is the mean over its batch, so an epoch adds up as many numbers as there are batches. Divided by the
-    number of rows the result is a batch size too small: with batches of 64 a loss of 2.3 is reported as 0.036. It changes
-    with the batch size, and no run can be compared with another. It is as wrong by the length of another loader: what is
-    added up over the batches of `eval_loader` and divided by `len(train_loader)` follows the size of both.
+    A torch loss is the mean over its batch, so an epoch sums as many values as there are batches. If the sum is divided
+    by the number of samples, it is too small by a factor of the batch size: with batches of 64, a loss of 2.3 is
+    reported as 0.036. It changes with the batch size, so runs cannot be compared. Dividing by the length of a different
+    loader is also wrong: a sum over `eval_loader` that is divided by `len(train_loader)` depends on the size of both.
 
     ## Example
     ```python
@@ -85,18 +85,20 @@ class MeanDividedByRows(Rule):
     ```
 
     ## Fix safety
-    The number that is reported changes: the fix divides by the number of batches. Where the last batch is short, weighing
-    each batch by its size, as above, is exact. Only where the loader has a name at the division.
+    The reported number changes: the fix divides by the number of batches. If the last batch is smaller, weighting each
+    batch by its size, as above, is exact. A fix is offered only if the loader has a name where the sum is divided.
 
     ## How the probe confirms it
-    The loss is a mean there, over more than one row at a time. A sum, and batches of one row, refute it. Of the length of
-    another loader: both have other numbers of batches.
+    The loss is a mean over more than one sample. If it is a sum, or batches have one sample, the finding is refuted.
+    For the length of a different loader, the two loaders have different numbers of batches.
 
     ## When it is not reported
-    For losses that are summed (`reduction="sum"`), or weighted by the size of the batch before they are added up; for what
-    is multiplied by a number before or after the division; for loaders of one row, or whose dataset makes the batches; and
-    where it is not certain that the divisor counts the rows of this loader. The length of another loader is right where both
-    read the same rows, or part of them, where both are gone through side by side, and where the loop may end before.
+    - The losses are summed (`reduction="sum"`) or weighted by the batch size before they are added.
+    - The value is multiplied by a number before or after the division.
+    - The loader has one sample per batch, or its dataset creates the batches.
+    - It is uncertain whether the divisor is the number of samples of this loader.
+    - The divisor is the length of another loader, but both read the same samples or a part of them, or are iterated in
+      parallel, or the loop may end early.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -124,14 +126,14 @@ class MeanDividedByRows(Rule):
         """Means over batches: of sums of numbers a run tells nothing."""
         for mean in trace.of(LossCalled):
             if mean.reduction in MEANS and rows_of(mean) > 1:
-                yield self.finding(mean.site, "this is the mean over several rows", help="weigh each batch by its size")
+                yield self.finding(mean.site, "a mean over several samples", help="weight each batch by its size")
 
     def _mistaken(self, trace: Trace) -> Iterator[Finding]:
         for found in trace.view(OtherLengths).found():
             yield self.finding(
                 found.average.site,
                 found.message(),
-                help="divide by the length of what is summed over",
+                help="divide by the length of the loader that is summed over",
                 trail=found.trail(),
                 cause=place(found.added.site),
                 edits=divisor(trace, found.average, found.batch, rows=not (found.by_batches or found.added.means)),
@@ -151,14 +153,14 @@ class MeanDividedByRows(Rule):
             loader = loader_of(trace, batch)
             if loader is None or loader.batch in (0, 1) or not divides_by_rows(trace, average, batch, loader):
                 continue
-            trail = [Step(mean.site, "this is the mean over one batch"), Step(added.site, "every batch adds one here")]
+            trail = [Step(mean.site, "this is the mean over one batch"), Step(added.site, "every mean is added here")]
             yield self.finding(
                 average.site,
                 message(
-                    "`{sum}` adds up one mean per batch: divided by the number of rows it is too small",
+                    "`{sum}` sums one mean per batch: divided by the number of samples, it is too small",
                     sum=named(added.holder, "the sum"),
                 ),
-                help="divide by the number of batches, or weigh each batch by its size",
+                help="divide by the number of batches, or weight each batch by its size",
                 trail=trail,
                 cause=place(added.site),
                 edits=divisor(trace, average, batch),
@@ -167,10 +169,10 @@ class MeanDividedByRows(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loss was computed, of one row or as a sum."""
         if is_about_lengths(finding):
-            return are_alike(trace, finding) or "the run does not tell how many batches the loaders have"
+            return are_alike(trace, finding) or "it is unknown how many batches the loaders have"
         if is_no_mean(trace, finding):
             return True
-        return "the run does not tell what the loss of a batch was averaged over"
+        return "it is unknown what the loss of a batch is averaged over"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """Over how many rows the loss is a mean, or how many batches the loaders have."""
@@ -178,7 +180,7 @@ class MeanDividedByRows(Rule):
         for loss in [*at(trace, finding.site, LossCalled), *losses_of(trace, finding)][:1]:
             if rows := rows_of(loss):
                 how = "mean" if loss.reduction in MEANS else loss.reduction or "result"
-                yield fact(f"the loss is the {how} over a batch of {rows}", rows, "rows", loss)
+                yield fact(f"the loss is the {how} over a batch of {rows}", rows, "samples", loss)
 
     def same(self, finding: Finding, seen: Finding) -> bool:
         """Whether the mean that was seen is the one that is added up, or the loaders are those that were seen."""

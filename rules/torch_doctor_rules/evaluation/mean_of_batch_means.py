@@ -1,4 +1,4 @@
-"""TDR405: an average in which a short last batch counts as much as a full one."""
+"""TDR405: a smaller last batch counts as much as a full one."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Trace
 
 
-_MEAN = "`{name}` gives a short last batch the weight of a full one"
-_SUM = "the average of `{name}` gives a short last batch the weight of a full one"
+_MEAN = "`{name}` is biased: a smaller last batch counts as much as a full one"
+_SUM = "the average of `{name}` is biased: a smaller last batch counts as much as a full one"
 
 
 class MeanOfBatchMeans(Rule):
-    """What an evaluation decides or reports is the average of its batches' means, and a short last batch weighs too much.
+    """A reported or decisive score is the average of batch means, in which a smaller last batch counts too much.
 
     ## Why is this bad?
-    A loss is the mean over its batch. Of 50 rows in batches of 16 the last two are a batch of their own, and each of them
-    counts eight times as much as any other row: the number depends on the batch size, and on the order of the rows.
+    A loss is the mean over its batch. With 50 samples in batches of 16, the last two samples form their own batch, and
+    each of them counts eight times as much as any other. The score depends on the batch size and on the order of the
+    samples.
 
     ## Example
     ```python
@@ -74,15 +75,19 @@ class MeanOfBatchMeans(Rule):
     ```
 
     ## How the probe confirms it
-    The loader that is evaluated leaves fewer rows for its last batch than a batch has; rows that divide evenly refute it.
+    The last batch of the evaluated loader is smaller than the others. If the number of samples is a multiple of the
+    batch size, the finding is refuted.
 
     ## When it is not reported
-    For averages of training, and those of an evaluation that are only shown: in a loop that trains, one is reported where it
-    is compared with something or given to a scheduler; outside of any, it is the result. For passes with autograd and
-    training mode both on, losses that are summed (`reduction="sum"`) or weighted by the size of the batch, and sums that are
-    divided by something else than the number of their batches. For loaders of one batch or one row at a time, that drop the
-    last batch, whose rows are known to divide evenly, or come as a stream or from code out of sight, random batches of one
-    size, and where nothing shows which loader alone gives the batches.
+    - For averages of the training loss.
+    - Inside a training loop, an average is reported only if it is compared with something or passed to a scheduler.
+      Outside of a training loop, it is the result, and is reported.
+    - The pass runs with both autograd and training mode enabled.
+    - The losses are summed (`reduction="sum"`) or weighted by the batch size.
+    - The sum is divided by something other than the number of batches.
+    - The loader has a single batch or one sample per batch, drops the last batch, has a known multiple of the batch
+      size, is a stream, is unresolved, or draws random batches of one size.
+    - It is unknown which single loader yields the batches.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -102,21 +107,21 @@ class MeanOfBatchMeans(Rule):
         means = trace.view(BatchMeans)
         if trace.observed:  # a run shows the rows, and no sums of numbers
             yield from (
-                self.finding(loader.site, "the last batch is short", help="weigh each batch by its size")
+                self.finding(loader.site, "the last batch is smaller", help="weight each batch by its size")
                 for loader, _ in means.loaders.evaluating()
                 if means.falls_short(loader)
             )
             return
         for found in means.averages():
-            steps = [Step(found.loader.site, "the last batch of this loader may be short")]
+            steps = [Step(found.loader.site, "the last batch of this loader may be smaller")]
             steps.append(Step(found.mean.site, "this is the mean over one batch"))
-            steps += [Step(found.added.site, "every batch adds one")] if found.added is not None else []
+            steps += [Step(found.added.site, "every mean is added here")] if found.added is not None else []
             yield self.finding(
                 found.average.site,
                 message(
                     _SUM if found.added else _MEAN, name=(found.added.holder if found.added else found.average.name)
                 ),
-                help="weigh each batch by its size, and divide by the number of rows",
+                help="weight each batch by its size, and divide by the number of samples",
                 trail=steps,
             )
 
@@ -125,7 +130,7 @@ class MeanOfBatchMeans(Rule):
         means = trace.view(BatchMeans)
         evaluated = [each for each in self._built(trace, finding) if means.loaders.evaluates(each.loader)]
         if any(each.rows is None for each in evaluated):
-            return "how many rows the loader gives cannot be asked"
+            return "the number of samples in the loader is unknown"
         return bool(evaluated)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -134,8 +139,8 @@ class MeanOfBatchMeans(Rule):
         for loader in (*at(trace, finding.site, LoaderBuilt), *self._built(trace, finding)):
             if loaders.evaluates(loader.loader) and loader.rows is not None and loader.batch:
                 last = loader.rows % loader.batch or loader.batch
-                text = f"{loader.rows:,} rows in batches of {loader.batch}: the last one has {last}"
-                yield fact(text, last, "rows", loader)
+                text = f"{loader.rows:,} samples in batches of {loader.batch}: the last one has {last}"
+                yield fact(text, last, "samples", loader)
                 return
 
     def same(self, finding: Finding, seen: Finding) -> bool:

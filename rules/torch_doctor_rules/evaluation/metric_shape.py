@@ -1,4 +1,4 @@
-"""TDR409: a metric that compares what does not belong together."""
+"""TDR409: a metric compares all pairs, or takes the argmax of a single score."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.edits import Figure, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Compared, Kind, Matched
-from torch_doctor_rules.judging.evidence import at, fact
+from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.loss_shapes import column_and_row, crossed, shown
 from torch_doctor_rules.judging.sample_dimension import are_labels, choices, scores_among
@@ -25,12 +25,12 @@ _SHARED = frozenset((Kind.PROBABILITIES, Kind.LOG_PROBABILITIES))
 
 
 class MetricShape(Rule):
-    """A metric compares a row of answers with a column of labels, or chooses the largest of a single score.
+    """A metric compares a row of predictions with a column of labels, or takes the argmax of a single score.
 
     ## Why is this bad?
-    Tensors of different shapes are stretched to match. A row of 32 answers and a column of 32 labels make 1,024 comparisons,
-    of which those of rows that have nothing to do with each other are counted, too: the accuracy is above 1, or is that of
-    guessing. And the largest of one score is always the first, so that every row gets class 0, whatever the model says.
+    Tensors of different shapes are broadcast. A row of 32 predictions and a column of 32 labels give 1,024 comparisons,
+    most of them between unrelated samples. The accuracy exceeds 1, or is no better than chance. And the argmax of a
+    single score is always 0, so every sample is assigned class 0, whatever the model predicts.
 
     ## Example
     ```python
@@ -75,15 +75,18 @@ class MetricShape(Rule):
     ```
 
     ## Fix safety
-    The metric changes. The fix makes a row of the column where the two are compared. A single score has none: compare it
-    with a threshold, 0 for a logit and 0.5 behind a sigmoid.
+    The metric changes. The fix squeezes the column where the two are compared. There is no fix for a single score:
+    compare it with a threshold, 0 for a logit or 0.5 after a sigmoid.
 
     ## How the probe confirms it
-    The shapes of what is compared there, or of the scores that the largest is looked for in. Shapes that match refute it.
+    It checks the shapes of the compared tensors, or of the scores. If the shapes match, the finding is refuted.
 
     ## When it is not reported
-    When a shape or the size of a batch is not known, when the batch has one row, when both sides have a dimension of their own,
-    and for what no model answered, as labels that are compared with labels. The largest along the batch is TDR216's.
+    - A shape or the batch size is unknown.
+    - The batch has one sample.
+    - Both sides have an additional dimension.
+    - Neither side comes from a model, for example if labels are compared with labels.
+    - The argmax is over the batch: TDR216 reports it.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/broadcasting.html
@@ -111,12 +114,14 @@ class MetricShape(Rule):
                 yield self.finding(
                     compared.site,
                     message(
-                        "`{function}` of a single score is always 0: every row gets the first class", function=function
+                        "`{function}` of a single score is always 0: every sample is assigned the first class",
+                        function=function,
                     ),
-                    help="compare the score with a threshold: 0 for a logit, 0.5 behind a sigmoid",
+                    help="compare the score with a threshold: 0 for a logit, 0.5 after a sigmoid",
                     trail=[
                         Step(
-                            choice.site, f"the largest of one score, in dimension {choice.dim} of {shown(choice.input)}"
+                            choice.site,
+                            f"it picks the largest of one score, in dimension {choice.dim} of {shown(choice.input)}",
                         )
                     ],
                 )
@@ -127,12 +132,12 @@ class MetricShape(Rule):
                 column, row = match.left, match.right
                 if not column_and_row(column, row):
                     column, row = row, column
-                text = "`{row}` {one} is compared with all of `{column}` {other}: every one with every other"
+                text = "comparing `{row}` {one} with `{column}` {other} broadcasts them: it compares all pairs"
                 words = {"row": named(row.name, "a row"), "column": named(column.name, "a column")}
                 yield self.finding(
                     match.site,
                     message(text, one=shown(row), other=shown(column), **words),
-                    help="give both one shape: `.squeeze(1)` makes a row of the column",
+                    help="give both the same shape: apply `.squeeze(1)` to the column",
                     edits=_edits(trace, match),
                 )
 
@@ -148,14 +153,14 @@ class MetricShape(Rule):
         single = [choice for choice in found if scores_among(choice) == 1]
         if finding.trail or single:
             for choice in [*single, *found][:1]:
-                text = f"the largest of {scores_among(choice)} in dimension {choice.dim} of {shown(choice.input)}"
+                text = f"the largest of {scores_among(choice)} in dimension {choice.dim} of {shown(choice.input)} is picked"
                 yield fact(text, scores_among(choice) or 0, "scores", choice)
             return
         matches = at(trace, finding.site, Matched)
         wrong = [match for match in matches if crossed(match.left, match.right)]
         for match in [*wrong, *matches][:1]:
-            often, fits = (len(wrong), "") if wrong else (len(matches), ", which match")
-            text = f"{often} times {shown(match.left)} was compared with {shown(match.right)}{fits}"
+            often, fits = (len(wrong), "") if wrong else (len(matches), ", which matches,")
+            text = f"{shown(match.left)} was compared with {shown(match.right)}{fits} {count(often, 'time')}"
             yield fact(text, often, "times", match)
 
 

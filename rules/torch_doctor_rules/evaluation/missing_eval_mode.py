@@ -1,4 +1,4 @@
-"""TDR401: evaluation with dropout or batch norm still training."""
+"""TDR401: a model is evaluated in training mode."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class MissingEvalMode(Rule):
-    """Validation or inference runs with dropout or batch norm still in training mode.
+    """Validation or inference runs with dropout or batch norm in training mode.
 
     ## Why is this bad?
-    In training mode dropout throws activations away and batch norm uses the statistics of the batch it is given, and
-    updates its own with them. The score is noisy and too low, depends on the batch size, and the evaluation data leaks
-    into the model.
+    In training mode, dropout discards activations, and batch norm normalizes with the statistics of the current batch
+    and updates its running statistics with them. The score is noisy and too low and depends on the batch size, and
+    evaluation data leaks into the model.
 
     ## Example
     ```python
@@ -75,22 +75,27 @@ class MissingEvalMode(Rule):
     ```
 
     ## Fix safety
-    The fix is unsafe, as it changes the scores. It calls `eval()` before the pass, and `train()` where training goes on and
-    nobody calls it; where parts of the model have modes of their own, there is no fix.
+    The fix is unsafe because it changes the scores. It calls `eval()` before the pass, and `train()` where training
+    continues and nothing else calls it. If submodules have modes of their own, there is no fix.
 
     ## How the probe confirms it
-    A loader whose batches no `backward()` follows is evaluation. There the mode-sensitive parts are in training mode,
-    and the same batch evaluated twice, on a copy of the model, gives two answers: their difference is the evidence.
+    A pass whose batches are not followed by `backward()` is an evaluation. In it, dropout or batch norm is in training
+    mode, and the same batch, evaluated twice on a copy of the model, gives two outputs. Their difference is the
+    evidence.
 
     ## When it is not reported
-    For models without batch norm or dropout (a rate of 0, be it by default, is none; also where the mode decides how many
-    outputs are returned); where nobody knows whether a model has any, unless training code that takes any model puts it into
-    training mode itself; for functions that score whatever model they get and that nobody in sight calls (half of those
-    that are called get it in evaluation mode); for calls whose `forward` surely or perhaps passes by them (behind an
-    argument such as `is_training=False`); in a mode that is not known, for Monte-Carlo dropout (each input goes through
-    several times) and recalibration (nobody takes the output), for smoke forwards on random input, for passes that may go
-    backward, and in tests. Passes of one model that follow each other in one block, without training between them, are told
-    once.
+    - The model has no batch norm or dropout (dropout with a rate of 0, also by default, does not count), or the mode
+      decides how many outputs it returns.
+    - It is unknown whether the model has any, unless generic training code puts the model into training mode itself.
+    - A function scores any model that it gets and is not called in the project. About half of such functions get a
+      model that is already in evaluation mode.
+    - `forward` skips, or may skip, these layers in this call (behind an argument such as `is_training=False`).
+    - The mode is unknown.
+    - Training mode is intended: Monte Carlo dropout (each input is passed several times), or recalibration of batch
+      norm (the output is not used).
+    - For smoke tests on random input, passes that may be followed by `backward()`, and tests.
+
+    Consecutive passes of one model in one block, without training in between, are reported once.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.eval
@@ -101,7 +106,7 @@ class MissingEvalMode(Rule):
     name = "missing-eval-mode"
     level = Level.ERROR
     witness = "SP"
-    shown_by = "call here whose result is only evaluated"
+    shown_by = "forward pass here that only evaluates"
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.OUTPUTS})
     explained_by = frozenset(("TDR105", "TDR113", "TDR115"))  # what was to go backward looks like an evaluation
@@ -127,17 +132,18 @@ class MissingEvalMode(Rule):
             trail = [Step(backward.site, "the model is trained here") for backward in passes.training_of(forward)[:1]]
             mode, own = modes.last(forward), modes.by_itself(forward)
             if own is not None:
-                trail.append(Step(own.site, "its own pass puts it back into training mode here"))
+                trail.append(Step(own.site, "its own forward pass switches it back to training mode here"))
             elif mode is not None and mode.training is not False:  # else a part of it switches back, in its own pass
-                trail.append(Step(mode.site, "it is put into training mode here, and stays in it"))
-            trail.append(Step(forward.site, "no `backward()` follows this pass: it evaluates"))
-            remedy = f"call `{forward.name}.eval()` before the pass, and `train()` before training goes on"
+                trail.append(Step(mode.site, "it is switched to training mode here and stays in it"))
+            trail.append(Step(forward.site, "no `backward()` follows this forward pass: it is an evaluation"))
+            remedy = f"call `{forward.name}.eval()` before the pass, and `train()` before training continues"
             yield self.finding(
                 forward.site,
                 message(
-                    "`{name}` evaluates in training mode: dropout and batch norm spoil the result", name=forward.name
+                    "`{name}` is evaluated in training mode: dropout and batch norm distort the result",
+                    name=forward.name,
                 ),
-                help=remedy if own is None else f"leave the mode to those who call it: take `{own.name}.train()` out",
+                help=remedy if own is None else f"remove `{own.name}.train()`, and let the caller set the mode",
                 trail=trail,
                 cause=place(passes.first_of_block(forward, wrong).site),
                 edits=in_evaluation_mode(passes, forward) if own is None else left_alone(passes, mode, own, forward),
@@ -148,8 +154,8 @@ class MissingEvalMode(Rule):
         evaluating = trace.view(Passes).evaluating_at(finding.site)
         wrong = [event for event in evaluating if event.training is not False]
         if any(event.sensitive for event in wrong):
-            return "it runs in training mode here, but perhaps on purpose"
-        return "in this run no part of the module cares about its mode" if wrong else bool(evaluating)
+            return "it runs in training mode here, but possibly on purpose"
+        return "in this run no part of the module depends on the mode" if wrong else bool(evaluating)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What the same batch gave twice, and how many batches ran in which mode."""

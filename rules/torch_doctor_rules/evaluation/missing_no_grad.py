@@ -1,4 +1,4 @@
-"""TDR402: evaluation builds graphs."""
+"""TDR402: a model is evaluated with autograd enabled."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class MissingNoGrad(Rule):
-    """Validation or inference builds autograd graphs that nobody uses.
+    """Validation or inference builds autograd graphs that are never used.
 
     ## Why is this bad?
-    Outside `no_grad` every forward keeps its activations for a `backward()` that never comes. Evaluation needs several
-    times the memory, runs slower, and a result that is kept keeps its graph with it. The numbers are right.
+    Outside of `no_grad`, every forward pass stores its activations for a `backward()` that never runs. Evaluation needs
+    several times the memory and is slower, and a stored result keeps its graph alive. The numbers are correct.
 
     ## Example
     ```python
@@ -73,18 +73,23 @@ class MissingNoGrad(Rule):
     ```
 
     ## Fix safety
-    The fix is unsafe. It puts `@torch.no_grad()` over a function that only evaluates, and any other pass under
-    `with torch.no_grad():`, where what it computes no longer has a graph: code that torch-doctor does not see, and that
-    wants gradients of the results, breaks.
+    The fix is unsafe. It adds `@torch.no_grad()` to a function that only evaluates, and puts any other pass under `with
+    torch.no_grad():`. The results then have no graph. Code outside of the project that needs gradients of the results
+    breaks.
 
     ## How the probe confirms it
-    What a batch gives that no `backward()` follows has a graph; under `no_grad` it has none, which refutes the finding.
+    The output for a batch that no `backward()` follows has a graph. If it has none, because of `no_grad`, the finding
+    is refuted.
 
     ## When it is not reported
-    When a caller, decorator or context has switched gradients off, when the inputs require gradients, when autograd
-    is switched on before the pass and off after it, when the result goes into a training loss (teachers) or is dropped, when
-    the model is frozen, for smoke forwards, for a script that calls the model once to look at the result and scores nothing,
-    and in tests. Passes of one model that follow each other in one block, without training between them, are told once.
+    - A caller, decorator or context has disabled gradients.
+    - The inputs require gradients.
+    - Autograd is enabled before the pass and disabled after it.
+    - The result is used in a training loss (teachers), or discarded.
+    - The model is frozen.
+    - For smoke tests, for a script that calls the model once to show the result and computes no score, and in tests.
+
+    Consecutive passes of one model in one block, without training in between, are reported once.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
@@ -95,7 +100,7 @@ class MissingNoGrad(Rule):
     name = "missing-no-grad"
     level = Level.WARNING
     witness = "SP"
-    shown_by = "call here whose result is only evaluated"
+    shown_by = "forward pass here that only evaluates"
     fix = Fix.UNSAFE
     fix_changes = frozenset[Figure]()
     explained_by = frozenset(("TDR105", "TDR113", "TDR115"))  # what was to go backward looks like an evaluation
@@ -118,13 +123,14 @@ class MissingNoGrad(Rule):
         for forward in passes.first_of_each(wrong):
             if not any(uncalled(trace, context, between=(None, forward)) for context in CONTEXTS):
                 trail = [Step(step.site, "the model is trained here") for step in passes.training_of(forward)[:1]]
-                trail.append(Step(forward.site, "no `backward()` follows this pass, but it records a graph"))
+                trail.append(Step(forward.site, "no `backward()` follows this forward pass, but it records a graph"))
                 yield self.finding(
                     forward.site,
                     message(
-                        "`{name}` evaluates with autograd on: memory goes to graphs nobody uses", name=forward.name
+                        "`{name}` is evaluated with autograd enabled: memory is wasted on graphs that are never used",
+                        name=forward.name,
                     ),
-                    help="run the pass under `torch.no_grad()`",
+                    help="run the evaluation under `torch.no_grad()`",
                     trail=trail,
                     cause=place(passes.first_of_block(forward, wrong).site),
                     edits=without_gradients(passes, forward),
@@ -134,7 +140,7 @@ class MissingNoGrad(Rule):
         """Whether the forward evaluated, and recorded nothing."""
         evaluating = trace.view(Passes).evaluating_at(finding.site)
         wrong = any(event.output.graph is not False for event in evaluating)
-        return "it records a graph, which may be of use" if wrong else bool(evaluating)
+        return "it records a graph, which may be needed" if wrong else bool(evaluating)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many batches recorded a graph, and what one of them takes."""
@@ -171,4 +177,4 @@ def _saved(trace: Trace, forwards: Sequence[Forward]) -> Iterator[Evidence]:
     """What one of the forwards keeps for a backward pass."""
     weight = number(trace, "saved bytes", *forwards)
     if weight:
-        yield fact(f"each keeps {size(weight)} for a backward pass that never comes", weight, "bytes", forwards[0])
+        yield fact(f"each stores {size(weight)} for a backward pass that never runs", weight, "bytes", forwards[0])

@@ -1,4 +1,4 @@
-"""TDR404: `no_grad` where `inference_mode` serves."""
+"""TDR404: `no_grad` is used where `inference_mode` is faster."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ SINCE = (1, 9)
 
 
 class NoGradForServing(Rule):
-    """Results that never return to autograd are computed under `no_grad`.
+    """Results that autograd never uses are computed under `no_grad` instead of `inference_mode`.
 
     ## Why is this bad?
-    `no_grad` builds no graph, but every tensor still counts its versions and remembers what it is a view of, in case that
-    autograd sees it later. `inference_mode` leaves that out too, which is faster for models of many small operations.
+    `no_grad` builds no graph, but every tensor still tracks its version and its views, in case autograd uses it later.
+    `inference_mode` skips that too, which is faster for models with many small operations.
 
     ## Example
     ```python
@@ -76,11 +76,13 @@ class NoGradForServing(Rule):
     ```
 
     ## How the probe confirms it
-    It does not: this is advice about what the source says, and is off by default.
+    It does not: this is advice that is based on the source, and off by default.
 
     ## When it is not reported
-    When a result may go into a loss (teachers, targets, pseudo labels), is stored or goes out of sight, when weights are
-    changed in the context, where no model is called, in training mode, and where the project allows torch before 1.9.
+    - A result may be used in a loss (teachers, targets, pseudo labels), is stored, or is passed to unresolved code.
+    - Weights are changed in the context.
+    - No model is called in it, or one in training mode is.
+    - The project allows torch before 1.9.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/autograd.html#inference-mode
@@ -121,7 +123,8 @@ class NoGradForServing(Rule):
                 yield self.finding(
                     context.site,
                     message(
-                        "what `{name}` gives never returns to autograd: `inference_mode` is faster", name=forward.name
+                        "autograd never uses the output of `{name}`: `inference_mode` is faster than `no_grad`",
+                        name=forward.name,
                     ),
                     help="use `torch.inference_mode()`",
                     trail=[Step(forward.site, "the model is called here")],

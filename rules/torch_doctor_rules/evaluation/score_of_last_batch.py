@@ -1,4 +1,4 @@
-"""TDR408: a figure of an evaluation that every batch overwrites."""
+"""TDR408: every batch overwrites the score of an evaluation."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class ScoreOfLastBatch(Rule):
-    """What is reported, compared or kept as the evaluation's figure is that of its last batch: each overwrites the one before.
+    """A reported, compared or stored score of an evaluation is that of its last batch only.
 
     ## Why is this bad?
-    The loop computes a score for every batch, and all but the last are thrown away. The number that is printed, that decides
-    which weights are the best, or that a scheduler follows is measured on a few rows, always the same ones where the loader
-    does not shuffle. It jumps about, and says nothing of the rest of the data.
+    The loop computes a score for every batch, and all but the last are discarded. The score that is printed, selects
+    the best checkpoint or drives a scheduler is measured on a few samples, always the same ones if the loader does not
+    shuffle. It is noisy, and ignores the rest of the data.
 
     ## Example
     ```python
@@ -73,12 +73,14 @@ class ScoreOfLastBatch(Rule):
     ```
 
     ## How the probe confirms it
-    The loader that is evaluated gives several batches. One that gives a single batch refutes it.
+    The evaluated loader yields several batches. If it yields a single batch, the finding is refuted.
 
     ## When it is not reported
-    For training, whose last loss is shown as a sign of life; for scores that are added up or collected in the loop, too; for
-    loaders that give one batch, or loops that end in their first pass; for what is computed of several batches, as the best of
-    them or a running average; and where nothing shows which loader gives the batches.
+    - For training, where the loss of the last batch is often printed as a sign of progress.
+    - The scores are also summed or collected in the loop.
+    - The loader yields one batch, or the loop ends in its first iteration.
+    - The value is computed from several batches, such as a maximum or a running average.
+    - It is unknown which loader yields the batches.
 
     ## References
     - https://docs.pytorch.org/tutorials/beginner/basics/optimization_tutorial.html#full-implementation
@@ -120,12 +122,14 @@ class ScoreOfLastBatch(Rule):
             yield self.finding(
                 used.assigned,
                 message(
-                    "every batch overwrites `{name}`: only the last one's is {how}", name=used.holder, how=used.how
+                    "every batch overwrites `{name}`: only the value of the last batch is {how}",
+                    name=used.holder,
+                    how=used.how,
                 ),
-                help="add up the scores of all batches, each weighed by its size, and divide by the number of rows",
+                help="sum the scores of all batches, weighted by batch size, and divide by the number of samples",
                 trail=[
-                    Step(loader.site, "this loader gives the batches"),
-                    Step(used.site, f"here it is {used.how}, when the loop is over"),
+                    Step(loader.site, "the batches come from this loader"),
+                    Step(used.site, f"it is {used.how} here, after the loop"),
                 ],
                 cause=place(used.assigned),
             )
@@ -135,7 +139,7 @@ class ScoreOfLastBatch(Rule):
         loaders = trace.view(Loaders)
         evaluated = [each for each in _built(trace, finding) if loaders.evaluates(each.loader)]
         if any(each.batches is None for each in evaluated):
-            return "how many batches the loader gives cannot be asked"
+            return "the number of batches in the loader is unknown"
         return bool(evaluated)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -143,7 +147,7 @@ class ScoreOfLastBatch(Rule):
         loaders = trace.view(Loaders)
         for loader in (*at(trace, finding.site, LoaderBuilt), *_built(trace, finding)):
             if loaders.evaluates(loader.loader) and loader.batches is not None:
-                text = f"the loader gives {loader.batches:,} batch{'es' if loader.batches != 1 else ''}: one of them counts"
+                text = f"the loader yields {loader.batches:,} batch{'es' if loader.batches != 1 else ''}, of which one counts"
                 yield fact(text, loader.batches, "batches", loader)
                 return
 

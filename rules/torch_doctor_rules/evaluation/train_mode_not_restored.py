@@ -1,4 +1,4 @@
-"""TDR403: training goes on in evaluation mode."""
+"""TDR403: training continues in evaluation mode."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class TrainModeNotRestored(Rule):
-    """The model is put into evaluation mode inside the training loop and never back.
+    """The model is switched to evaluation mode inside the training loop and never back.
 
     ## Why is this bad?
-    Modes stay until someone changes them. After the first validation every further epoch trains without dropout and
-    with frozen batch norm statistics: the network that overfits is not the one that was configured.
+    The mode stays until it is changed. After the first validation, every epoch trains without dropout and with frozen
+    batch norm statistics. The model overfits, and it is not the one that you configured.
 
     ## Example
     ```python
@@ -74,17 +74,19 @@ class TrainModeNotRestored(Rule):
     ```
 
     ## Fix safety
-    The fix is unsafe, as it changes how the model trains. It calls `train()` at the beginning of every epoch, or after a
-    validation within one; where parts of the model have modes of their own, there is no fix.
+    The fix is unsafe because it changes how the model trains. It calls `train()` at the start of every epoch, or after
+    a validation within an epoch. If submodules have modes of their own, there is no fix.
 
     ## How the probe confirms it
-    The forward that a `backward()` follows runs in training mode in the first epoch and in evaluation mode in the
-    second. A run of one epoch does not reach it.
+    The forward pass that `backward()` follows runs in training mode in the first epoch and in evaluation mode in the
+    second. A run of one epoch does not show it.
 
     ## When it is not reported
-    For models without dropout or batch norm, for parts, teachers and averaged copies that are frozen on purpose, where
-    a part is put back into training mode by itself, for training that is in evaluation mode from the start, and when
-    someone out of sight may switch the mode back, or decides whether it is switched.
+    - The model has no dropout or batch norm.
+    - For submodules, teachers and averaged copies that are frozen on purpose.
+    - A submodule is switched back to training mode by itself.
+    - Training runs in evaluation mode from the start.
+    - Unresolved code may switch the mode back, or decides whether it is switched.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.train
@@ -123,8 +125,8 @@ class TrainModeNotRestored(Rule):
         if all(event.training for event in later):
             return bool(later) and not self._cut_short(trace, finding)
         if any(event.sensitive for event in later):
-            return "training goes on in evaluation mode, but perhaps on purpose"
-        return "in this run no part of the module cares about its mode"
+            return "training continues in evaluation mode, but possibly on purpose"
+        return "in this run no part of the module depends on the mode"
 
     def _cut_short(self, trace: Trace, finding: Finding) -> bool:
         """Whether the probe ended each loop that trains and switches before it trained again."""
@@ -143,7 +145,9 @@ class TrainModeNotRestored(Rule):
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many training batches after the switch ran in which mode."""
         later = self._trained_after(trace, finding)
-        return batches(later, "after it run in evaluation mode", lambda event: not event.training, "training batches")
+        return batches(
+            later, "after the switch run in evaluation mode", lambda event: not event.training, "training batches"
+        )
 
     def _trained_after(self, trace: Trace, finding: Finding) -> list[Forward]:
         """The forwards of the same modules that train, after the first switch."""
@@ -162,11 +166,14 @@ class TrainModeNotRestored(Rule):
         name = owner(mode.name, "eval", forward.name)
         return self.finding(
             mode.site,
-            message("`{name}` stays in evaluation mode: training goes on without dropout and batch norm", name=name),
+            message(
+                "`{name}` stays in evaluation mode: training continues without dropout and batch norm updates",
+                name=name,
+            ),
             help=f"call `{name}.train()` before the next training batch",
             trail=(
-                Step(mode.site, "the mode is switched here"),
-                Step(forward.site, "the next training batch still runs in it"),
+                Step(mode.site, "it is switched to evaluation mode here"),
+                Step(forward.site, "the next training batch still runs in evaluation mode"),
             ),
             edits=in_training_mode(passes, mode, forward) or (),
         )

@@ -67,7 +67,8 @@ class TargetDtype(Rule):
     ```
 
     ## How the probe confirms it
-    torch raises the error at this line, and the dtypes and shapes match those found in the source.
+    torch raises the error at this line, and the dtypes and shapes match those found in the source. For samples with
+    several classes, the probe counts them in a batch.
 
     ## When it is not reported
     - The dtype or the shape is unknown.

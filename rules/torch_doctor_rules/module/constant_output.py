@@ -1,4 +1,4 @@
-"""TDR313: a model that gives one answer to everything."""
+"""TDR313: a model gives the same output for every input."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ ROWS, UPDATES = 8, 2  # at least
 
 
 class ConstantOutput(Rule):
-    """The model gives the same output for rows that differ.
+    """The model gives the same output for different inputs.
 
     ## Why is this bad?
-    The input does not reach the output: something between them is zero or thrown away. What is learnt is one constant, and
-    a loss that falls a little to the best constant looks like training.
+    The input does not reach the output: something in between is zero or discarded. The model learns a single constant.
+    A loss that falls slightly to the best constant looks like training.
 
     ## Example
     ```python
@@ -73,8 +73,9 @@ class ConstantOutput(Rule):
     rounding. Where dropout changes the outputs of training, those of evaluation decide.
 
     ## When it is not reported
-    Before the second update (a head that begins at zero answers alike at first), for answers of one row, for inputs that
-    are alike, and where another finding explains it.
+    - Before the second update, as a head that is initialized with zeros gives equal outputs at first.
+    - For outputs of a single sample, and for equal inputs.
+    - If another finding explains it.
 
     ## References
     - https://docs.pytorch.org/docs/stable/nn.init.html
@@ -110,15 +111,15 @@ class ConstantOutput(Rule):
                 yield self.finding(
                     seen.site,
                     message(
-                        "`{name}` gives one answer to all inputs: what differs in them is lost on the way",
+                        "`{name}` gives the same output for every input: the input does not reach the output",
                         name=seen.name,
                     ),
-                    help="look for a dimension that is mixed up, an activation that is dead, a part that is multiplied by zero",
+                    help="look for mixed-up dimensions, dead activations, or a part that is multiplied by zero",
                 )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """In how many rows."""
         for seen in trace.of(OutputConstant):
             if seen.site == finding.site:
-                text = f"{count(seen.rows, 'row')} of {count(seen.batches, 'batch', 'batches')} got the same output"
-                yield fact(text, seen.rows, "rows", seen)
+                text = f"{count(seen.rows, 'sample')} of {count(seen.batches, 'batch', 'batches')} got the same output"
+                yield fact(text, seen.rows, "samples", seen)

@@ -1,4 +1,4 @@
-"""TDR312: activations almost all of whose units are zero for every input."""
+"""TDR312: almost all units of a ReLU are always zero."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ UNITS, ROWS, BATCHES = 8, 32, 3  # at least
 
 
 class DeadUnits(Rule):
-    """Over nine in ten units of a ReLU are zero for every row of every batch.
+    """More than 90 % of the units of a ReLU are zero for every sample of every batch.
 
     ## Why is this bad?
-    A unit that is zero for every input has no gradient and cannot come back. The layer passes on next to nothing, and the
-    model learns from what is left. Causes are a learning rate that is too high, weights or biases that begin far below
-    zero, inputs that are not scaled, or a ReLU behind another one.
+    A unit that is zero for every input gets no gradient and cannot recover. The layer outputs almost nothing, and the
+    model learns from what is left. Typical causes are a learning rate that is too high, weights or biases initialized
+    far below zero, inputs that are not scaled, or a ReLU after another one.
 
     ## Example
     ```python
@@ -60,8 +60,10 @@ class DeadUnits(Rule):
     zero in every sample of every batch.
 
     ## When it is not reported
-    For fewer than 8 units, 32 samples or 3 batches, for a function that is no activation of a layer (a penalty, a
-    threshold), where data or weights are synthetic, and where another finding explains it.
+    - There are fewer than 8 units, 32 samples or 3 batches.
+    - The function is not an activation after a layer (a penalty, a threshold).
+    - Data or weights are synthetic.
+    - Another finding explains it.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.ReLU.html
@@ -79,18 +81,18 @@ class DeadUnits(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every activation that is nearly dead."""
         for seen in _dead(trace):
-            text = "`{name}` passes on next to nothing: its units are zero for every input, and cannot come back"
+            text = "over 90 % of the units of `{name}` are always zero: they get no gradient and never recover"
             yield self.finding(
                 seen.site,
                 message(text, name=seen.name),
-                help="look at the learning rate, at how the layer before it begins, and at the scale of the inputs",
+                help="check the learning rate, the initialization of the layer before, and the scale of the inputs",
             )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many units are dead."""
         for seen in _dead(trace):
             if seen.site == finding.site:
-                text = f"{seen.dead} of {count(seen.units, 'unit')} are zero in all {seen.rows} rows of {seen.batches} batches"
+                text = f"{seen.dead} of {count(seen.units, 'unit')} are zero in all {seen.rows} samples of {seen.batches} batches"
                 yield fact(text, seen.dead, "units", seen)
 
 

@@ -1,4 +1,4 @@
-"""TDR306: functional dropout that is on in evaluation too."""
+"""TDR306: functional dropout stays active in evaluation mode."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ WITHOUT = claims.EVALUATIONS_WITHOUT_DROPOUT
 
 
 class DropoutIgnoresMode(Rule):
-    """`F.dropout(x)` in `forward` is not told the mode, and drops in evaluation too.
+    """Functional dropout in `forward` ignores the mode, and stays active in evaluation.
 
     ## Why is this bad?
-    `nn.Dropout` is switched off by `model.eval()`. The function has a `training` argument instead, which is `True` unless
-    somebody says otherwise; attention is given a rate (`dropout_p`), and no mode at all. So validation scores and predictions
-    are those of a crippled network, and differ from call to call.
+    `model.eval()` switches off `nn.Dropout`. `F.dropout` has a `training` argument instead, which defaults to `True`.
+    Attention functions get a rate (`dropout_p`) and no mode at all. Validation scores and predictions are then computed
+    with dropout, and differ from call to call.
 
     ## Example
     ```python
@@ -67,14 +67,17 @@ class DropoutIgnoresMode(Rule):
     ```
 
     ## How the probe confirms it
-    The call runs while its module is in evaluation mode; the numbers that it makes zero are counted, of attention the rate is read.
+    The call runs while its module is in evaluation mode. The probe counts the elements that the call sets to zero; for
+    attention, it reads the rate.
 
     ## When it is not reported
-    When `training` is given, by name, by position or perhaps in `*args` and `**kwargs` (`training=True` is Monte Carlo dropout
-    on purpose), when a branch asks for the mode or for an argument of the function, and in what follows a branch that returns.
-    When the rate is 0 at one call at least, be it by the default of an option, or comes from the mode, from the caller of
-    `forward`, from code out of sight or from an attribute that another method sets; for attention when any caller gives the
-    rate; outside of modules and while one is built.
+    - `training` is passed, by name, by position or possibly in `*args` and `**kwargs` (`training=True` is Monte Carlo
+      dropout on purpose).
+    - A branch checks the mode or an argument of the function, or returns before the call.
+    - The rate is 0 in at least one call, possibly by the default of an option.
+    - The rate depends on the mode, on the caller of `forward`, on unresolved code, or on an attribute that another
+      method sets. For attention, also if any caller passes the rate.
+    - The call is outside of a module, or runs while one is created.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.dropout.html
@@ -94,12 +97,12 @@ class DropoutIgnoresMode(Rule):
         switched_off = {event.site for event in trace.of(FunctionalDropout) if event.off}
         for event in first_per_site(each for each in trace.of(FunctionalDropout) if each.site not in switched_off):
             name = event.function.replace("torch.nn.functional", "F")
-            text = "`{name}` is not told the mode: it drops numbers in evaluation too"
+            text = "`{name}` is called without `training`: dropout stays active in evaluation mode"
             remedy, edit = "pass `training=self.training`", Keyword(event.site, "training", "self.training")
             if event.rate_site is not None or event.rate:
                 name = name.rpartition(".")[2]
-                text = "`{name}` does not know the mode: it drops by this rate in evaluation too"
-                remedy = "pass the rate `if self.training else 0.0`"
+                text = "`{name}` ignores the mode: dropout stays active in evaluation mode"
+                remedy = "pass the rate only in training: add `if self.training else 0.0`"
             yield self.finding(
                 event.site,
                 message(text, name=name),
@@ -111,15 +114,19 @@ class DropoutIgnoresMode(Rule):
         """Whether the module was called in evaluation mode without coming there."""
         if counted(trace, finding.site, WITHOUT):
             return True
-        return "it ran in training mode only, where it is right" if counted(trace, finding.site, IN_TRAINING) else False
+        return (
+            "it ran only in training mode, where dropout is correct"
+            if counted(trace, finding.site, IN_TRAINING)
+            else False
+        )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How much it drops in evaluation."""
         for event in at(trace, finding.site, FunctionalDropout)[:1]:
-            text = f"in evaluation mode it made {event.dropped:,} of {count(event.elements, 'number')} zero"
+            text = f"in evaluation mode it set {event.dropped:,} of {count(event.elements, 'element')} to zero"
             if event.rate:
-                text = f"in evaluation mode it drops with a rate of {event.rate:g}"
-            yield fact(text, event.rate or event.dropped, "" if event.rate else "numbers", event)
+                text = f"in evaluation mode it drops with probability {event.rate:g}"
+            yield fact(text, event.rate or event.dropped, "" if event.rate else "elements", event)
             return
         if often := counted(trace, finding.site, WITHOUT):
-            yield fact(f"{count(often, 'evaluation')} of its module did not come here", often, "evaluations")
+            yield fact(f"{count(often, 'evaluation')} of its module did not reach this line", often, "evaluations")

@@ -21,12 +21,12 @@ SO_MEANT = claims.FORWARDS_OTHERWISE
 
 
 class ForwardCalledDirectly(Rule):
-    """`model.forward(x)` is called by name, past the hooks of the model.
+    """`model.forward(x)` is called directly, which skips the hooks of the model.
 
     ## Why is this bad?
-    `model(x)` runs what stands around `forward`: the hooks that the script has registered, those of pruning, weight and
-    spectral normalisation, the gathering of `fully_shard`, and the code that `model.compile()` has made. Code that runs a
-    model, a loop, a step or an inference function, silently goes past all of that with `model.forward(x)`.
+    `model(x)` also runs the code around `forward`: registered hooks, pruning, weight and spectral normalization, the
+    parameter gathering of `fully_shard`, and the code compiled by `model.compile()`. A training loop, training step or
+    inference function that calls `model.forward(x)` skips all of that. No error is raised.
 
     ## Example
     ```python
@@ -61,17 +61,19 @@ class ForwardCalledDirectly(Rule):
     ```
 
     ## How the probe confirms it
-    The call is executed, on a module with hooks whose `__call__` is torch's, by code that is none of its methods. It counts
-    the calls and the hooks that they went past.
+    The call runs on a module that has hooks and does not override `__call__`, in code outside of the module's own
+    methods. The evidence is the number of calls, and of the hooks that they skip.
 
     ## When it is not reported
-    Where calling the model is known to do nothing else, or nobody knows: its hooks are those of its layers, which run either
-    way, or are taken out again; `DataParallel` and `DistributedDataParallel` do their work in their own `forward`.
-    Inside another module's `forward` or `__init__`, unless that has just built the model for itself, for
-    `super().forward(...)` and parent classes, for `self.forward(...)` in the module's own methods, for what is no module (a
-    loader, an extension, an `autograd.Function`), for classes with a `__call__` of their own, for what `torch.compile`
-    returned, and in tests, where `forward` itself is what is tested. The first such call of one model in a file stands for
-    the others.
+    - Calling the model does nothing else, or it is unknown whether it does. Hooks of its layers run either way, hooks
+      may be removed again, and `DataParallel` and `DistributedDataParallel` do their work in their own `forward`.
+    - The call is inside another module's `forward` or `__init__`, unless that has just created the model.
+    - The call is `super().forward(...)` or one of a parent class, or `self.forward(...)` in the module's own methods.
+    - The object is not a module (a data loader, an extension, an `autograd.Function`), defines its own `__call__`, or
+      is the result of `torch.compile`.
+    - The call is in a test, where `forward` itself is tested.
+
+    If a file calls `forward` of one model several times, only the first call is reported.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
@@ -92,12 +94,12 @@ class ForwardCalledDirectly(Rule):
         running = (event for event in trace.of(ForwardByName) if _skips(event) and not in_a_test(event))
         for event in first_per_site(running):
             made = built.get(event.module)
-            trail = [] if made is None else [Step(made.site, f"`{event.name}` is built here")]
-            trail += [] if event.put_at is None else [Step(event.put_at, f"what is skipped: {event.skips}")]
+            trail = [] if made is None else [Step(made.site, f"`{event.name}` is created here")]
+            trail += [] if event.put_at is None else [Step(event.put_at, f"the call skips {event.skips}")]
             yield self.finding(
                 event.site,
-                message("`{name}.forward` is called by name, past " + event.skips, name=event.name),
-                help=f"call the module: `{event.name}(...)`",
+                message("`{name}.forward` is called directly, which skips " + event.skips, name=event.name),
+                help=f"call the module itself: `{event.name}(...)`",
                 trail=trail,
                 cause=models(trace, (event.module,), event),
                 edits=[Attribute(event.site, "")],
@@ -107,7 +109,7 @@ class ForwardCalledDirectly(Rule):
         """Whether the call ran, and was none of a module, one of its own, or one inside another's `forward`, or skips nothing."""
         found = at(trace, finding.site, ForwardByName)
         if found and any(step.note.endswith(COMPILED) for step in finding.trail):
-            return "the probe compiles nothing, so that the call went past no compiled code"
+            return "the probe does not compile models, so no compiled code was skipped"
         return any(not _skips(event) for event in found) or bool(counted(trace, finding.site, SO_MEANT))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -115,14 +117,16 @@ class ForwardCalledDirectly(Rule):
         for event in at(trace, finding.site, ForwardByName)[:1]:
             times, hooks = number(trace, claims.FORWARDS_BY_NAME, event), number(trace, claims.HOOKS_SKIPPED, event)
             if times is not None:
-                skipped = f"past {count(hooks, 'hook')}" if hooks else "where no hook would run"
+                skipped = f"skipping {count(hooks, 'hook')}" if hooks else "without hooks to skip"
                 if event.within:
-                    skipped = "within the call of a module"
-                text = f"called {count(times, 'time')} by name, {skipped}"
+                    skipped = "inside the call of a module"
+                text = f"called directly {count(times, 'time')}, {skipped}"
                 yield fact(text, times, "calls", event)
             return
         if often := counted(trace, finding.site, SO_MEANT):
-            yield fact(f"called {count(often, 'time')}, where calling it is no other way", often, "calls")
+            yield fact(
+                f"called {count(often, 'time')}, where calling the object itself makes no difference", often, "calls"
+            )
 
 
 def _skips(event: ForwardByName) -> bool:

@@ -1,4 +1,4 @@
-"""TDR316: an input of a model, or a slice of one, has no influence on what it gives."""
+"""TDR316: an input of a model has no effect on its output."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ ENOUGH = 2
 
 
 class InputIgnored(Rule):
-    """An input of a model, or a slice of one, has no influence on what it gives.
+    """An input of a model, or a slice of one, has no effect on its output.
 
     ## Why is this bad?
-    A mask that `forward` takes and never passes on, a product with it that is not kept, a second encoder that gets the first
-    one's input, a slice of the features whose name is never used: the model trains without what it was meant to learn
-    from. Nothing fails, and its score is merely lower than it could be.
+    Examples are a mask that `forward` takes and never passes on, a product whose result is discarded, a second encoder
+    that gets the first one's input, or a slice of the features whose name is never used. The model trains without data
+    that it was meant to use. No error is raised, and its score is lower than it could be.
 
     ## Example
     ```python
@@ -74,18 +74,22 @@ class InputIgnored(Rule):
     ```
 
     ## How the probe confirms it
-    A copy of the model, whose weights are moved a little so that none is zero, gets other rows in one input, or in one slice,
-    with the same random numbers: in another order, and one row for all. Nothing that it returns or keeps changes, although it
-    does with another input. It looks at two calls, some updates apart.
+    A copy of the model, whose weights are perturbed so that none is zero, gets different samples in one input or slice,
+    with the same random numbers: once permuted, and once the same sample everywhere. Neither the output nor the state
+    of the model changes, although both depend on another input. The probe checks two calls, some updates apart.
 
     ## When it is not reported
-    For parameters that have a default or begin with an underscore; where a base class, or another class of the file or of a
-    table of the script, has a `forward` with the same parameter, so that one call may be of either, or where it is; for what
-    is not a tensor of a loader's batch; for what decides, is kept, changes something in place or goes to a function that may
-    keep it, or to a method that is defined more than once where its class is named; by the run alone, for what a branch that
-    is not taken may read, or a part that is no layer of torch's. Of a slice it tells where it has a name and nothing else
-    reads the same features (`a, b = x[:, :4], x[:, 4:]`); features that no line takes may be left out on purpose. TDR310
-    reports a layer that is never reached.
+    - The parameter has a default, or its name starts with an underscore.
+    - A base class, or another class of the same file or table, has a `forward` with the same parameter, so one call may
+      reach either; or the base class is unresolved.
+    - The argument is not a tensor from a loader's batch.
+    - The input decides a branch, is stored, is used to change something in place, or is passed to a function that may
+      store it, or to a method that is defined more than once in the file of the class.
+    - Only the run shows it, and a branch that is not taken, or a layer that is not torch's, may use the input.
+    - For a slice: it has no name, or other code reads the same features (`a, b = x[:, :4], x[:, 4:]`). Features that no
+      line uses may be left out on purpose.
+
+    TDR310 reports layers that are never called.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.forward
@@ -104,12 +108,12 @@ class InputIgnored(Rule):
         found = [event for event in trace.of(InputTried) if event.changed is None or _comes_to_nothing(trace, event)]
         tried = [event for event in found if not _is_shared(trace, event)]
         for event in first_per_site(tried):
-            text = "`{name}` has no influence on what `{module}` gives: it learns nothing from it"
+            text = "`{name}` has no effect on the output of `{module}`, which learns nothing from it"
             yield self.finding(
                 event.site,
                 message(text, name=event.name, module=event.module),
-                help=f"use `{event.name}` in `forward`, or leave it out",
-                trail=[] if event.used_at is None else [Step(event.used_at, "it is given here")],
+                help=f"use `{event.name}` in `forward`, or remove it",
+                trail=[] if event.used_at is None else [Step(event.used_at, "it is passed here")],
                 cause=f"{event.module}.{event.name}",
             )
 
@@ -117,7 +121,7 @@ class InputIgnored(Rule):
         """Whether other rows in it changed what the model gives."""
         if any(event.changed for event in _tried(trace, finding.site, _input_of(finding))):
             return True
-        return "the run does not tell it apart from what is the same in all rows"
+        return "the probe run cannot distinguish it from an input that is equal for all samples"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How often it was tried, and how often something changed."""
@@ -125,7 +129,7 @@ class InputIgnored(Rule):
         if found:
             changed = sum(bool(event.changed) for event in found)
             tries = count(len(found), "try", "tries")
-            yield fact(f"other rows in it changed the results in {changed:,} of {tries}", changed, "tries", found[0])
+            yield fact(f"other values in it changed the output in {changed:,} of {tries}", changed, "tries", found[0])
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """Whether nothing that a setting may switch on reads it."""

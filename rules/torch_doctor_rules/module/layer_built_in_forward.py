@@ -1,4 +1,4 @@
-"""TDR304: a layer that is made anew with every call."""
+"""TDR304: a layer is created in every call of `forward`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ STAYED = claims.LAYERS_STAYED
 
 
 class LayerBuiltInForward(Rule):
-    """A layer with weights is built in `forward`, anew with every call.
+    """A layer with weights is created in `forward`, again in every call.
 
     ## Why is this bad?
-    Every call draws new random weights. They are in no `parameters()` when the optimizer is built, so nothing trains them,
-    in no checkpoint, and not where the model was moved to. The model trains around the noise, and answers differently
-    every time.
+    Every call initializes new random weights. They are not in `parameters()` when the optimizer is created, so they are
+    never trained. They are missing from checkpoints, and are not on the model's device. The rest of the model trains
+    around the noise, and its output differs in every call.
 
     ## Example
     ```python
@@ -62,13 +62,14 @@ class LayerBuiltInForward(Rule):
     ```
 
     ## How the probe confirms it
-    It sees every module and parameter that is made while a model is called, and counts those with something to train that
-    are no part of the model afterwards, or that come anew with the next call.
+    It records the modules and parameters that are created during a call of a model. It counts the trainable ones that
+    are not part of the model afterwards, or that are created again in the next call.
 
     ## When it is not reported
-    For layers without weights (activations, pooling, softmax), for layers that become part of the module behind a branch
-    (built when the first input tells their size), for weights that are loaded or assigned (networks whose weights another
-    one computes), and for frozen ones.
+    - The layer has no weights (activations, pooling, softmax).
+    - It becomes part of the module in a branch (created when the size of the first input is known).
+    - Its weights are loaded or assigned (hypernetworks).
+    - It is frozen.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/modules.html
@@ -93,8 +94,10 @@ class LayerBuiltInForward(Rule):
             short = event.class_name.removeprefix("torch.")
             yield self.finding(
                 event.site,
-                message("`{name}` is built in every forward: new random weights, never trained", name=short),
-                help=f"build it in `{event.owner_class or 'the module'}.__init__` and keep it as an attribute",
+                message(
+                    "`{name}` is created in every call of `forward`: its random weights are never trained", name=short
+                ),
+                help=f"create it in `{event.owner_class or 'the module'}.__init__` and assign it to an attribute",
                 trail=[] if event.used_at == event.site else [Step(event.used_at, "it is used here")],
             )
 
@@ -106,9 +109,9 @@ class LayerBuiltInForward(Rule):
         """How many weights are lost, how often."""
         events = at(trace, finding.site, BuiltInForward)
         for event in events[-1:]:
-            what = "numbers of it that nobody trains" if not event.registered else "numbers of it that are replaced"
-            text = f"built {count(event.times, 'time')} by forwards, with {event.elements:,} {what}"
+            what = "parameters that are never trained" if not event.registered else "parameters that are replaced"
+            text = f"created {count(event.times, 'time')} in forward passes, with {event.elements:,} {what}"
             yield fact(text, event.elements, "numbers", event)
             return
         if stayed := counted(trace, finding.site, STAYED):
-            yield fact(f"{count(stayed, 'layer')} built there, and part of the model since", stayed, "layers")
+            yield fact(f"{count(stayed, 'layer')} created here became part of the model", stayed, "layers")

@@ -1,4 +1,4 @@
-"""TDR310: a layer that `forward` never reaches."""
+"""TDR310: a layer is never called."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class LayerNeverUsed(Rule):
-    """A module has a layer with parameters that nothing ever calls.
+    """A module has a layer with parameters that is never called.
 
     ## Why is this bad?
-    What was meant to be part of the network is not: the second layer does not learn. Its parameters take memory, stay at
-    their random start, go into every checkpoint, and stop `DistributedDataParallel`, which waits for gradients of all of
-    them.
+    A layer that was meant to be part of the network is not, so it never learns. Its parameters use memory, keep their
+    random initial values and are saved in every checkpoint. `DistributedDataParallel` fails, because it waits for the
+    gradients of all parameters.
 
     ## Example
     ```python
@@ -63,14 +63,16 @@ class LayerNeverUsed(Rule):
     ```
 
     ## How the probe confirms it
-    The module ran, and neither the layer nor anything in it did, nor did its parameters get a gradient.
+    The module ran, but neither the layer nor any part of it did, and its parameters got no gradient.
 
     ## When it is not reported
-    When anything in the project takes an attribute of that name from the module, a module around it or a class that
-    inherits it; for layers without parameters, such as activations and dropout; when the layers are reached without names
-    (`children()`, `_modules`, a computed `getattr`); when weights are loaded, whose names a module has to have; where the
-    file loads published ones; for losses, and for modules without a `forward` of their own. Where
-    `DistributedDataParallel` waits for the layer's gradient, TDR816 speaks instead.
+    - Anything in the project reads an attribute of that name from the module, from a module that contains it or from a
+      subclass.
+    - The layer has no parameters, like activations and dropout.
+    - The layers are accessed without names (`children()`, `_modules`, a computed `getattr`).
+    - Weights are loaded, whose names the module has to have, or the file loads published weights.
+    - The layer is a loss, or the module has no `forward` of its own.
+    - `DistributedDataParallel` waits for the layer's gradient: TDR816 reports it instead.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/modules.html
@@ -98,7 +100,7 @@ class LayerNeverUsed(Rule):
             yield self.finding(
                 event.site,
                 message(
-                    "`self.{name}` is a layer that `{owner}.forward` never uses",
+                    "`self.{name}` is never used in `{owner}.forward`, so it is never trained",
                     name=event.name,
                     owner=event.owner_class,
                 ),
@@ -109,14 +111,14 @@ class LayerNeverUsed(Rule):
         """Whether the module ran, and the layer in it."""
         found = at(trace, finding.site, LayerRegistered)
         if any(not event.reached for event in found):
-            return "it did not run, but a method names it or weights are loaded into it"
+            return "it did not run, but a method refers to it or weights are loaded into it"
         return bool(found)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How often its owner ran without it."""
         for event in at(trace, finding.site, LayerRegistered)[:1]:
             calls = count(event.forwards, "call")
-            said = f"it runs in {calls}" if event.reached else f"it runs in none of {calls}"
+            said = f"it ran in {calls}" if event.reached else f"it ran in none of {calls}"
             size = (
                 f": {count(event.elements, 'parameter')} without a gradient"
                 if event.elements and not event.reached

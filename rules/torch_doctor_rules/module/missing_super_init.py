@@ -1,4 +1,4 @@
-"""TDR302: the module's base is not initialised in time."""
+"""TDR302: `nn.Module.__init__` of a module does not run in time."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FORWARD = "name it `forward`"
-NAMES = {"__init__": "name it `__init__`", "forward": FORWARD}
+FORWARD = "rename it to `forward`"
+NAMES = {"__init__": "rename it to `__init__`", "forward": FORWARD}
 """What to do with a method that is misspelt, by what it is meant as."""
 
 
 class MissingSuperInit(Rule):
-    """`super().__init__()` of a module is missing, misspelt or too late, or `__init__` or `forward` is misspelt.
+    """`super().__init__()` is missing, misspelt or too late, or `__init__` or `forward` is misspelt.
 
     ## Why is this bad?
-    `nn.Module.__init__` makes the registries for parameters, layers, buffers and hooks. Before it ran, assigning a
-    layer raises `AttributeError`; a module that never runs it cannot be called, moved or saved. A constructor that is
-    misspelt itself (`___init___`, `_init_`) never runs: Python takes the base's, and the module has no layers. So it is with
-    `forward` (`foward`): the base's raises `NotImplementedError`.
+    `nn.Module.__init__` creates the registries for parameters, layers, buffers and hooks. Before it has run, assigning
+    a layer raises `AttributeError`. A module that never runs it cannot be called, moved or saved. A misspelt
+    constructor (`___init___`, `_init_`) never runs: Python calls the one of the base class, and the module has no
+    layers. If `forward` is misspelt (`foward`), the one of the base class raises `NotImplementedError`.
 
     ## Example
     ```python
@@ -65,13 +65,16 @@ class MissingSuperInit(Rule):
     ```
 
     ## How the probe confirms it
-    The construction raises `AttributeError: cannot assign module before Module.__init__() call` at the first layer; where
-    `forward` is misspelt, the call of the model fails.
+    Creating the module raises `AttributeError: cannot assign module before Module.__init__() call` at the first layer.
+    If `forward` is misspelt, calling the model fails.
 
     ## When it is not reported
-    When only plain attributes come before the call, when the base is initialised by name (`nn.Module.__init__(self)`,
-    `Base.__init__(self)`) or in the `__post_init__` of a dataclass, when the class is no module, when a base or a
-    decorator of the class is out of sight, and for methods with a name like `forward` that any file of the project names.
+    - Only attributes that are not layers or parameters are assigned before the call.
+    - The base class is initialized by name (`nn.Module.__init__(self)`, `Base.__init__(self)`) or in the
+      `__post_init__` of a dataclass.
+    - The class is not a module.
+    - A base class or a decorator of the class is unresolved.
+    - Any file of the project uses the name of the method that resembles `forward`.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
@@ -103,7 +106,7 @@ class MissingSuperInit(Rule):
         """What the construction raised, or how many did not."""
         ready = self._ready(trace, finding)
         if ready:
-            text = f"built {count(len(ready), 'time')}, and the base was ready before the first layer"
+            text = f"created {count(len(ready), 'time')}, and the base class was initialized before the first layer"
             yield fact(text, len(ready), "times", ready[0])
         elif trace.run is not None and trace.run.end.exception:
             said = trace.run.end.exception.splitlines()[0]
@@ -124,14 +127,14 @@ class MissingSuperInit(Rule):
 
     def _report(self, built: ModuleBuilt, init: Site) -> Finding:
         if built.misspelt and built.meant == "forward":
-            text = "`{name}` has `{method}` and no `forward`: calling it raises NotImplementedError"
+            text = "`{name}` defines `{method}`, but no `forward`: calling it raises NotImplementedError"
         elif built.misspelt:
-            text = "`{name}` is built without `{method}`, which Python never calls: it has none of its layers"
+            text = "`{name}` defines `{method}`, which Python never calls: its layers are never created"
         elif built.base_initialised is False:
-            text = "`{name}` is built without `super().__init__()`: it cannot hold layers or be called"
+            text = "`{name}` is created without `super().__init__()`: it cannot register layers or be called"
         else:
-            text = "`{name}` gets a layer before `super().__init__()`: the assignment raises AttributeError"
-        trail = [Step(built.site, f"`{built.class_name}` is built here")]
+            text = "`{name}` assigns a layer before `super().__init__()`, which raises AttributeError"
+        trail = [Step(built.site, f"`{built.class_name}` is created here")]
         if built.early_member is not None:
             trail.append(Step(built.early_member, "the first layer or parameter is assigned here"))
         return self.finding(
@@ -148,5 +151,5 @@ def _help(built: ModuleBuilt) -> str:
     if built.misspelt:
         return NAMES[built.meant]
     if built.calls_super:
-        return "write `super().__init__()` before the first layer: the `super` call in `__init__` does not get there"
-    return "call `super().__init__()` first"
+        return "call `super().__init__()` before the first layer: the `super` call in `__init__` does not run it"
+    return "call `super().__init__()` before assigning layers"

@@ -1,4 +1,4 @@
-"""TDR301: layers in a list are no layers of the module."""
+"""TDR301: layers in a Python list are not registered."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class ModulesInPlainContainer(Rule):
-    """Layers are kept in a plain list, dict, tuple or set, where their module does not see them.
+    """Layers are stored in a Python list, dict, tuple or set, so the module does not register them.
 
     ## Why is this bad?
-    A module registers what is assigned to an attribute, and does not look into containers. Layers in a list are
-    missing from `parameters()`, so no optimizer trains them, from `.to()`, `train()` and `eval()`, and from every
-    checkpoint. They still run in `forward`, so nothing fails until the model is on a GPU.
+    A module registers layers that are assigned to an attribute, but does not search containers. Layers in a list are
+    missing from `parameters()`, so no optimizer trains them. They are also missing from `.to()`, `train()`, `eval()`
+    and every checkpoint. They still run in `forward`, so no error is raised until the model is on a GPU.
 
     ## Example
     ```python
@@ -67,12 +67,14 @@ class ModulesInPlainContainer(Rule):
     ```
 
     ## How the probe confirms it
-    The set difference between the modules that ran and those that are reachable from the root's `named_modules()`.
+    It compares the modules that ran with those that `named_modules()` of the root module lists.
 
     ## When it is not reported
-    When the layers are registered another way (`ModuleList` or `Sequential` built of the list, `add_module`,
-    `setattr`), when they have nothing to train and no mode, when the owner is no module, and when they were passed in
-    one by one, as is done to keep a frozen network out on purpose.
+    - The layers are registered in another way (`ModuleList` or `Sequential` created from the list, `add_module`,
+      `setattr`).
+    - They have nothing to train and no mode.
+    - The owner is not a module.
+    - They are passed in one by one, as is done to keep a frozen network unregistered on purpose.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.ModuleList.html
@@ -93,7 +95,7 @@ class ModulesInPlainContainer(Rule):
         """Every plain container that is the only holder of layers."""
         for held in hidden(trace, parameters=False):
             kind = "nn.ModuleDict" if held.container == "dict" else "nn.ModuleList"
-            text = f"layers in the plain {held.container} `{{name}}` are not registered: not trained, moved or saved"
+            text = f"layers in the Python {held.container} `{{name}}` are not registered: they are not trained, moved or saved"
             yield self.finding(
                 held.site,
                 message(text, name=attribute(held)),

@@ -1,4 +1,4 @@
-"""TDR307: a parameter that is moved after it was made is a parameter no more."""
+"""TDR307: the result of moving a parameter is not a parameter."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 
 class ParameterNotALeaf(Rule):
-    """`nn.Parameter(...).to(device)` is assigned to an attribute of a module.
+    """`nn.Parameter(...).to(device)` is assigned to an attribute of a module, and is not a parameter.
 
     ## Why is this bad?
-    A move that changes something gives a new tensor, computed from the parameter. It is no `nn.Parameter`: the module does
-    not register it, no optimizer trains it and no checkpoint has it. On the CPU, where the move does nothing, all is well.
+    If the move changes the device, it returns a new tensor computed from the parameter. That tensor is not an
+    `nn.Parameter`: the module does not register it, no optimizer trains it, and no checkpoint includes it. On the CPU,
+    where the move has no effect, everything works.
 
     ## Example
     ```python
@@ -63,14 +64,15 @@ class ParameterNotALeaf(Rule):
     ```
 
     ## Fix safety
-    The fix moves the tensor before it becomes a parameter. The module then has a parameter more, which an optimizer trains
-    and a checkpoint holds: checkpoints written before lack it.
+    The fix moves the tensor before it becomes a parameter. The module then has an additional parameter, which is
+    trained and saved. Existing checkpoints do not include it.
 
     ## How the probe confirms it
-    Where there is a GPU, or the script believes it, the attribute is a tensor computed from a parameter that nobody holds.
+    On a GPU, or if the script runs on a simulated one, the attribute is a tensor computed from a parameter that is not
+    stored anywhere.
 
     ## When it is not reported
-    When the tensor is moved before it becomes a parameter, when the module is moved as a whole, and when only the dtype
+    If the tensor is moved before it becomes a parameter, if the module is moved as a whole, and if only the dtype
     changes.
 
     ## References
@@ -93,15 +95,18 @@ class ParameterNotALeaf(Rule):
         for event in first_per_site(trace.of(ParameterMoved)):
             yield self.finding(
                 event.site,
-                message("`{name}` is moved after it was made: no parameter, never trained", name=f"self.{event.name}"),
-                help="move the tensor before `nn.Parameter` gets it, or move the module as a whole",
+                message(
+                    "`{name}` is moved after `nn.Parameter(...)`: it is no parameter and is never trained",
+                    name=f"self.{event.name}",
+                ),
+                help="move the tensor before wrapping it in `nn.Parameter`, or move the whole module",
                 edits=[Inward(event.site, "Parameter")],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """A run on the CPU shows nothing: there the move does nothing."""
         ran = counted(trace, finding.site, claims.KEPT_WITHOUT_GRAPH)
-        return "on the CPU the move does nothing, and the attribute is a parameter" if ran else False
+        return "on the CPU the move has no effect, so the attribute is a parameter" if ran else False
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """A constructor that keeps a copy, and the parameter nowhere, has lost it."""
@@ -110,5 +115,5 @@ class ParameterNotALeaf(Rule):
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many numbers nobody trains."""
         for event in at(trace, finding.site, ParameterMoved)[:1]:
-            text = f"{count(event.elements, 'number')} of `self.{event.name}` are in no `parameters()` on a GPU"
-            yield fact(text, event.elements, "numbers", event)
+            text = f"{count(event.elements, 'element')} of `self.{event.name}` missing from `parameters()` on a GPU"
+            yield fact(text, event.elements, "elements", event)

@@ -1,4 +1,4 @@
-"""TDR308: parameters in a list are no parameters of the module."""
+"""TDR308: parameters in a Python list are not registered."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 
 class ParametersInPlainContainer(Rule):
-    """Parameters are kept in a plain list or dict, where their module does not see them.
+    """Parameters are stored in a Python list or dict, so the module does not register them.
 
     ## Why is this bad?
-    A module registers a parameter that is assigned to an attribute, and does not look into containers. Parameters in a
-    list are missing from `parameters()`, so no optimizer trains them, from `.to()` and from every checkpoint.
+    A module registers parameters that are assigned to an attribute, but does not search containers. Parameters in a
+    list are missing from `parameters()`, so no optimizer trains them. They are also missing from `.to()` and every
+    checkpoint.
 
     ## Example
     ```python
@@ -65,11 +66,14 @@ class ParametersInPlainContainer(Rule):
     ```
 
     ## How the probe confirms it
-    The set difference between the parameters that the loss depends on and those reachable from `named_parameters()`.
+    It compares the parameters that the loss depends on with those that `named_parameters()` lists.
 
     ## When it is not reported
-    When the parameters are registered another way (`register_parameter`, an attribute, a `ParameterList` of the list),
-    when none of them is trained, when the owner is no module, and when they were passed in from outside.
+    - The parameters are registered in another way (`register_parameter`, an attribute, a `ParameterList` created from
+      the list).
+    - None of them is trained.
+    - The owner is not a module.
+    - They are passed in from outside.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.ParameterList.html
@@ -89,7 +93,7 @@ class ParametersInPlainContainer(Rule):
         """Every plain container that is the only holder of parameters."""
         for held in hidden(trace, parameters=True):
             kind = "nn.ParameterDict" if held.container == "dict" else "nn.ParameterList"
-            text = f"parameters in the plain {held.container} `{{name}}` are not registered: not trained or saved"
+            text = f"parameters in the Python {held.container} `{{name}}` are not registered: they are not trained or saved"
             yield self.finding(
                 held.site,
                 message(text, name=attribute(held)),

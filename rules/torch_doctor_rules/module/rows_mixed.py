@@ -1,4 +1,4 @@
-"""TDR315: what a model gives for a row depends on the other rows of its batch."""
+"""TDR315: the output for a sample depends on the other samples of its batch."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ SINGLE = 2
 
 
 class RowsMixed(Rule):
-    """What the model gives for a row depends on the other rows of its batch.
+    """The output for a sample depends on the other samples of its batch.
 
     ## Why is this bad?
-    `nn.LSTM`, `nn.GRU`, `nn.MultiheadAttention` and the transformers of torch take `[steps, batch, features]`, unless they are
-    built with `batch_first=True`. Given `[batch, steps, features]` they go along the batch: each row is taken for the next
-    step after the one that happens to lie before it. A `view` that puts the batch in another place, where a `transpose`
-    was meant, cuts the rows into pieces and joins pieces of several. What a model normalises by a mean or a norm over all
-    rows depends on all of them, in evaluation, too. Nothing fails, the loss falls a little, and what is predicted for a row
-    changes with the company it is in.
+    `nn.LSTM`, `nn.GRU`, `nn.MultiheadAttention` and torch's transformers expect `[steps, batch, features]`, unless they
+    are created with `batch_first=True`. If they get `[batch, steps, features]`, they treat the samples of a batch as
+    consecutive steps. A `view` that is used instead of a `transpose` splits the samples and joins parts of several. If
+    a model normalizes by a mean or norm over all samples, each output depends on all of them, in evaluation too. No
+    error is raised, the loss falls slightly, and the prediction for a sample changes with the rest of its batch.
 
     ## Example
     ```python
@@ -79,18 +78,19 @@ class RowsMixed(Rule):
     ```
 
     ## Fix safety
-    The fix builds the layer with `batch_first=True`: outputs have the batch in front, too, and code that takes the last step as
-    `output[-1]` has to take `output[:, -1]`. Weights that were trained the other way are worth nothing.
+    The fix creates the layer with `batch_first=True`. Its outputs then have the batch first too, so code that takes the
+    last step as `output[-1]` has to use `output[:, -1]`. Weights that were trained the other way are useless.
 
     ## How the probe confirms it
-    On a copy of the model in evaluation mode one row of the batch is replaced by another: other rows of what the layer or the
-    view gives change, or of what is normalised. Where none does, it is refuted.
+    On a copy of the model in evaluation mode, it replaces one sample of the batch by another. Other samples in the
+    output of the layer, the view or the normalization change. If none does, the finding is refuted.
 
     ## When it is not reported
-    Where rows come in their stored order, which may be that of time; for batches of one row, and those that a `collate_fn`
-    of the script puts together; where it is not certain in which dimension the batch lies; for batch norm, be it
-    torch's or written by hand, similarities between rows, attention between rows of a single step, norms whose result no loss
-    compares with the batch's labels, and whatever else compares rows by itself.
+    - The loader keeps the stored order, which may be chronological.
+    - The batch has one sample, or a `collate_fn` of the script creates it.
+    - It is uncertain which dimension is the batch.
+    - For batch norm (torch's or written by hand), similarities between samples, attention between samples with a single
+      step, norms whose result no loss compares with the labels, and other operations that compare samples on purpose.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.LSTM.html
@@ -118,7 +118,7 @@ class RowsMixed(Rule):
                 yield self.finding(event.site, message(text, name=event.name), help=help, trail=trail)
                 continue
             single = len(event.shape) == SINGLE
-            text = "`{name}` goes along the batch: it takes the rows for the steps of one sequence"
+            text = "`{name}` runs along the batch: it treats the samples as steps of one sequence"
             edits = (
                 [Keyword(event.site, "batch_first", "True")] if not (single or event.explicit or trace.observed) else []
             )
@@ -135,13 +135,15 @@ class RowsMixed(Rule):
         found = _seen(trace, finding)
         if found and not any(event.changed for event in found):
             return True
-        return "the run does not tell whether the rows are in an order that means something" if found else _UNSEEN
+        return "it is unknown whether the order of the samples is meaningful" if found else _UNSEEN
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many other rows changed with one."""
         for event in sorted(_seen(trace, finding), key=lambda each: -each.changed)[:1]:
-            others = count(event.rows - 1, "other row")
-            yield fact(f"with one row replaced, {event.changed:,} of {others} changed", event.changed, "rows", event)
+            others = count(event.rows - 1, "other sample")
+            yield fact(
+                f"with one sample replaced, {event.changed:,} of {others} changed", event.changed, "samples", event
+            )
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """Whether what the model gives for other rows changed, too; losses that compare rows want norms over them."""
@@ -152,19 +154,19 @@ class RowsMixed(Rule):
         return any(same_place(site, seen.site) for site in _places(finding))
 
 
-_FIRST = "build it with batch_first=True, or give it the steps in dimension 0"
-_STEPS = "give it three dimensions, with the steps of each row in one of its own"
+_FIRST = "create it with `batch_first=True`, or pass the steps in dimension 0"
+_STEPS = "pass three dimensions, with a separate one for the steps of each sample"
 _WRITTEN = {
     "view": (
-        "`{name}` cuts the rows of a batch to pieces: each new row holds parts of several",
-        "change the order of dimensions by transposing, and view only what lies side by side",
+        "`{name}` splits the samples of the batch: each new row contains parts of several samples",
+        "reorder dimensions with `transpose`; use `view` only to merge or split adjacent ones",
     ),
     "norm": (
-        "`{name}` normalises over the rows of the batch: each depends on who else is there",
-        "normalise over the features (dim=1), or by batch norm, which keeps its statistics for evaluation",
+        "`{name}` normalizes over the batch: each output depends on the other samples",
+        "normalize over the features (`dim=1`), or use batch norm, which stores statistics for evaluation",
     ),
 }
-_UNSEEN = "the run does not tell what other rows have to do with it"
+_UNSEEN = "it is unknown whether the output depends on other samples"
 
 
 def _mixes(event: Mixed, loader: LoaderBuilt | None) -> bool:

@@ -1,4 +1,4 @@
-"""TDR311: one layer n times in a list is not n layers."""
+"""TDR311: a list contains one layer object several times."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ ON_PURPOSE = re.compile(r"shar|tied|common|recur", re.IGNORECASE)
 
 
 class SharedLayerObject(Rule):
-    """A list of layers holds the same layer n times.
+    """A list of layers contains the same layer object several times.
 
     ## Why is this bad?
-    `[nn.Linear(8, 8)] * 4` builds one layer and a list of four references to it, and `[layer for _ in range(4)]` does the
-    same. The network looks four layers deep and has the weights of one: the layer is applied four times, and gets the
-    gradients of all four places.
+    `[nn.Linear(8, 8)] * 4` creates one layer and a list of four references to it. `[layer for _ in range(4)]` does the
+    same. The network looks four layers deep, but has the weights of one layer, which is applied four times and gets the
+    gradients of all four positions.
 
     ## Example
     ```python
@@ -68,16 +68,17 @@ class SharedLayerObject(Rule):
     ```
 
     ## Fix safety
-    The fix builds a layer in each pass, or copies the one that has a name with `copy.deepcopy`. The model has more parameters
-    then, so that checkpoints of before do not fit. Copies begin with the same weights, as in torch's own encoders.
+    The fix creates a layer for each entry, or copies a named layer with `copy.deepcopy`. The model then has more
+    parameters, so existing checkpoints do not match. Copies start with the same weights, as in torch's own encoders.
 
     ## How the probe confirms it
-    The list of the built module holds one object several times; it counts the parameters that are missing.
+    The list in the created module contains one object several times. The probe counts the missing parameters.
 
     ## When it is not reported
-    When the layer has nothing to train (activations, pooling, dropout), when the list is not made into layers of a module,
-    when the layers are copied (`copy.deepcopy`), and when sharing is on purpose: one arm of a choice, a name that says so,
-    or one layer that `forward` applies in a loop.
+    - The layer has nothing to train (activations, pooling, dropout).
+    - The list does not become layers of a module.
+    - The layers are copied (`copy.deepcopy`).
+    - Sharing is intended: it is one branch of a choice, a name says so, or `forward` applies one layer in a loop.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.ModuleList.html
@@ -95,14 +96,14 @@ class SharedLayerObject(Rule):
         """Every expression that repeats a layer with parameters, and becomes layers."""
         for event in first_per_site(e for e in trace.of(Repeated) if _wrong(e)):
             often = f"{event.times} entries are" if event.times else "all entries are"
-            text = f"{often} the same `{{name}}`: one layer is trained and applied again and again"
-            trail = [] if event.built_at is None else [Step(event.built_at, "the only layer is built here")]
+            text = f"{often} the same `{{name}}` object: a single layer is applied several times"
+            trail = [] if event.built_at is None else [Step(event.built_at, "the only layer is created here")]
             if event.registered_at is not None:
-                trail.append(Step(event.registered_at, "the list becomes layers here"))
+                trail.append(Step(event.registered_at, "the list is registered as layers here"))
             yield self.finding(
                 event.site,
                 message(text, name=event.class_name.rpartition(".")[2]),
-                help=f"build one in each pass: `[{event.class_name.rpartition('.')[2]}(...) for ...]`",
+                help=f"create a layer for each entry: `[{event.class_name.rpartition('.')[2]}(...) for ...]`",
                 trail=[step for step in trail if not same_place(step.site, event.site)],
                 edits=[Repeat(event.site)],
             )
@@ -110,7 +111,7 @@ class SharedLayerObject(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the list was made; where its layers are several, or one, it is not a list of one object."""
         return (
-            "the run did not see that what the list holds is one object"
+            "the probe run does not show whether the entries are one object"
             if at(trace, finding.site, ModuleBuilt)
             else False
         )
@@ -119,7 +120,9 @@ class SharedLayerObject(Rule):
         """How many parameters there are, and how many there should be."""
         for event in at(trace, finding.site, Repeated)[:1]:
             meant = event.elements * event.times
-            text = f"{event.times} entries are one object: {count(event.elements, 'parameter')} instead of {meant:,}"
+            text = (
+                f"{event.times} entries are the same object: {count(event.elements, 'parameter')} instead of {meant:,}"
+            )
             yield fact(text, event.times, "entries", event)
 
 

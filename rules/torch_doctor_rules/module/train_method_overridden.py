@@ -1,4 +1,4 @@
-"""TDR314: `model.train()` trains, or needs a loader, instead of setting the mode."""
+"""TDR314: a module overrides `train` or `eval`, and does not set the mode."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
 
 class TrainMethodOverridden(Rule):
-    """A module defines its own `train` or `eval` that does something else than set the mode.
+    """A module overrides `train` or `eval` with a method that does not set the mode.
 
     ## Why is this bad?
-    `nn.Module.train(mode)` switches dropout and batch norm, for the module and all its parts. A training loop of the same
-    name takes its place: `model.train()` trains, or fails for want of arguments, and nothing sets the mode any more.
-    `model.eval()` is `self.train(False)`, so it ends there too, and so does the `train()` of any module around it.
+    `nn.Module.train(mode)` switches dropout and batch norm, for the module and all its submodules. If a training loop
+    has the same name, it replaces that method: `model.train()` trains, or fails because arguments are missing, and the
+    mode is no longer set. `model.eval()` calls `self.train(False)`, so it also ends there, and so does `train()` of any
+    module that contains this one.
 
     ## Example
     ```python
@@ -71,12 +72,14 @@ class TrainMethodOverridden(Rule):
     ```
 
     ## How the probe confirms it
-    The method of the class that was built cannot be called as torch calls it, or updates parameters when it runs.
+    The method cannot be called with the arguments that torch passes, or updates parameters when it runs.
 
     ## When it is not reported
-    When nothing in the model cares about its mode and nobody sets it; when the method sets the mode and calls its base (to
-    keep batch norm frozen, say), hands the call on to a part, or does nothing; when the class is no module, and when it
-    derives from a framework's class that gives the name a meaning.
+    - Nothing in the model depends on its mode, and the mode is never set.
+    - The method sets the mode and calls the base class (to keep batch norm frozen, for example), forwards the call to a
+      submodule, or does nothing.
+    - The class is not a module.
+    - The class derives from a framework's class that defines the name differently.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.train
@@ -92,34 +95,34 @@ class TrainMethodOverridden(Rule):
         """Every such method of a module that is built."""
         for event in first_per_site(e for e in trace.of(ModeMethod) if _wrong(e) and _is_asked(trace, e)):
             if event.needs:
-                text = "`{name}` needs `{first}`: `{method}()` of the model fails and sets no mode"
+                text = "`{name}` requires `{first}`: calling `{method}()` fails instead of setting the mode"
             elif event.trains:
-                text = "`{name}` trains: `{method}()` of the model no longer sets the mode"
+                text = "`{name}` trains the model: calling `{method}()` no longer sets the mode"
             else:
-                text = "`{name}` sets no mode: dropout and batch norm stay as they are"
+                text = "`{name}` does not set the mode: dropout and batch norm are not switched"
             named = f"{event.class_name}.{event.method}"
             first = event.needs[0] if event.needs else ""
             yield self.finding(
                 event.site,
                 message(text, name=named, first=first, method=event.method),
-                help="give the method a name that `nn.Module` does not use",
+                help="rename the method: `nn.Module` already uses its name",
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether such a module was built: what its method needs is known then."""
-        return "it is not seen what the method does" if at(trace, finding.site, ModeMethod) else False
+        return "the probe run does not show what the method does" if at(trace, finding.site, ModeMethod) else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What it needs, or how often it trained."""
         for event in at(trace, finding.site, ModeMethod)[:1]:
             often = _backwards(trace, event)
             if event.needs:
-                text = f"it cannot be called without {count(len(event.needs), 'argument')} that torch does not give"
+                text = f"it requires {count(len(event.needs), 'argument')} that torch does not pass"
                 yield fact(text, len(event.needs), "arguments", event)
             elif often:
                 yield fact(f"{count(often, 'backward pass', 'backward passes')} ran in it", often, "times", event)
             else:
-                yield fact("0 modes are set in it", 0, "modes", event)
+                yield fact("it sets the mode of 0 modules", 0, "modules", event)
 
 
 def _wrong(event: ModeMethod) -> bool:

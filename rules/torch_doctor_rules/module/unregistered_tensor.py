@@ -1,4 +1,4 @@
-"""TDR303: a tensor of a module that is no parameter and no buffer."""
+"""TDR303: a tensor used in `forward` is neither a parameter nor a buffer."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ REGISTERED = claims.TENSORS_REGISTERED
 
 
 class UnregisteredTensor(Rule):
-    """A tensor that `forward` needs is a plain attribute of its module.
+    """A tensor that `forward` uses is neither a parameter nor a buffer of its module.
 
     ## Why is this bad?
-    A module registers parameters, buffers and other modules. A plain tensor is none of them: `.to(device)` leaves it where
-    it is, so that `forward` fails on a GPU; `state_dict()` leaves it out, so that a checkpoint comes back without it; and
-    one with `requires_grad=True` is in no `parameters()`, so that nobody trains it.
+    A module registers parameters, buffers and submodules. A plain tensor attribute is none of them. `.to(device)` does
+    not move it, so `forward` fails on a GPU. `state_dict()` does not include it, so it is lost when a checkpoint is
+    loaded. A tensor with `requires_grad=True` is missing from `parameters()`, so it is never trained.
 
     ## Example
     ```python
@@ -66,18 +66,22 @@ class UnregisteredTensor(Rule):
     ```
 
     ## Fix safety
-    The fix registers the tensor as a buffer. The `state_dict()` has one more entry then, so that checkpoints of before load only
-    with `strict=False`; write `persistent=False` where the tensor can be computed anew. What gathers gradients
-    becomes a parameter, unless an optimizer may be given it beside those of its module, and would have it twice.
+    The fix registers the tensor as a buffer. This adds an entry to `state_dict()`, so existing checkpoints load only
+    with `strict=False`. If the tensor can be recomputed, pass `persistent=False`. A tensor that requires gradients
+    becomes a parameter, unless an optimizer may get it in addition to those of its module, and would then have it
+    twice.
 
     ## How the probe confirms it
-    In the model's first forward it follows the tensors that its modules keep and have not registered: which of them are
-    combined with others. It counts the numbers that are in no `state_dict()`.
+    In the model's first forward pass, it tracks which unregistered tensors of its modules are combined with other
+    tensors. It counts the elements that are not in any `state_dict()`.
 
     ## When it is not reported
-    When `forward` moves the tensor itself or makes it anew, when somebody else assigns the attribute, when the constructor
-    is given it or puts it on a device, for single numbers, indices and empty tensors, for what `forward` does not use, and
-    for modules that define how they move.
+    - `forward` moves the tensor itself or creates it again.
+    - The attribute is assigned from outside of the class.
+    - The constructor gets the tensor as an argument, or puts it on a device.
+    - The tensor is a single number, an index or empty.
+    - `forward` does not use it.
+    - The module defines how it is moved.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_buffer
@@ -97,11 +101,11 @@ class UnregisteredTensor(Rule):
         """Every such attribute."""
         for event in first_per_site(trace.of(PlainTensorUsed)):
             if event.trained:
-                text = "`{name}` gathers gradients and is no parameter: not trained, not moved, not saved"
+                text = "`{name}` requires gradients, but is not a parameter: it is not trained, moved or saved"
                 how = f"make it a parameter: `self.{event.name} = nn.Parameter(...)`"
             else:
-                text = "`{name}` is used in `forward` and is no buffer: not moved, not saved"
-                how = f'register it: `self.register_buffer("{event.name}", ...)`'
+                text = "`{name}` is used in `forward`, but is not a buffer: it is not moved or saved"
+                how = f'register it as a buffer: `self.register_buffer("{event.name}", ...)`'
             yield self.finding(
                 event.site,
                 message(text, name=f"self.{event.name}"),
@@ -117,15 +121,13 @@ class UnregisteredTensor(Rule):
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many numbers it has, or what else became of it."""
         for event in at(trace, finding.site, PlainTensorUsed)[:1]:
-            text = f"{count(event.elements, 'number')} that `forward` uses are in no `state_dict()`"
+            text = f"{count(event.elements, 'element')} used in `forward`, but missing from `state_dict()`"
             yield fact(text, event.elements, "numbers", event)
             return
         if registered := counted(trace, finding.site, REGISTERED):
-            yield fact(
-                f"{count(registered, 'number')} of it are registered when its module runs", registered, "numbers"
-            )
+            yield fact(f"{count(registered, 'element')} of it registered when the module ran", registered, "numbers")
         elif idle := counted(trace, finding.site, NOT_USED):
-            yield fact(f"no operation of `forward` takes any of its {count(idle, 'number')}", idle, "numbers")
+            yield fact(f"no operation in `forward` uses any of its {count(idle, 'element')}", idle, "numbers")
 
 
 def _edits(trace: Trace, event: PlainTensorUsed) -> list[Buffer | Wrap]:

@@ -1,4 +1,4 @@
-"""TDR309: layers whose weights are all one number have units that stay identical."""
+"""TDR309: constant weights keep the units of a layer identical."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ LEAST = 2
 
 
 class ZeroInitialisedWeights(Rule):
-    """The weights of a hidden layer, and of the one after it, all start at one number, or at 0 before a ReLU.
+    """A hidden layer and the layer after it start with constant weights, or with zeros before a ReLU.
 
     ## Why is this bad?
-    Units that compute the same and count the same get the same gradient, so they stay the same: a layer of 512 units is one
-    unit, 512 times. With zeros a network of ReLUs does not learn at all. Random weights are what makes units differ.
+    Units that compute the same value and have the same effect get the same gradient, so they stay identical. A layer
+    with 512 units then acts like a single unit. With zeros, a network of ReLUs does not learn at all. Random weights
+    make the units differ.
 
     ## Example
     ```python
@@ -63,17 +64,19 @@ class ZeroInitialisedWeights(Rule):
     ```
 
     ## How the probe confirms it
-    After some updates the rows of the layer's weight are still equal to each other. A parameter that a module multiplies with
-    is looked at by columns, too.
+    After some optimizer steps, the rows of the layer's weight are still equal. For a parameter that a module multiplies
+    with, the probe also compares the columns.
 
     ## When it is not reported
-    For biases, norms and embeddings, for layers of one unit and frozen ones, and where only one of two layers in a row is
-    constant: last layers, residual branches, LoRA and zero convolutions that start at zero come apart with the first update.
-    In a row are linear and convolutional layers, and products with parameters, with nothing but functions, norms and layers
-    without weights between them; dropout makes units differ, unless all of a layer,
-    with its bias, is 0 before a ReLU. Also for a parameter at zero to whose product something else is
-    added before the ReLU, where weights are loaded or changed after it, where it is not known which layers a loop sets, and in
-    scripts and tests that never train the layer.
+    - Biases, norms, embeddings, layers with one unit, and frozen layers.
+    - Only one of two consecutive layers is constant. Last layers, residual branches, LoRA and zero convolutions that
+      start at zero differ after the first step. Consecutive layers are linear and convolutional layers, and products
+      with parameters, with only functions, norms and layers without weights in between.
+    - Dropout between the layers makes units differ, unless all of a layer, including its bias, is 0 before a ReLU.
+    - A term is added to the product with a zero parameter before the ReLU.
+    - Weights are loaded or changed afterwards.
+    - It is unknown which layers a loop initializes.
+    - The script or test never trains the layer.
 
     ## References
     - https://docs.pytorch.org/docs/stable/nn.init.html
@@ -92,10 +95,12 @@ class ZeroInitialisedWeights(Rule):
         """Every layer with constant weights whose units stay identical."""
         wrong = [event for event in trace.of(ConstantWeights) if event.identical and not in_a_test(event)]
         for event in first_per_site(event for event in wrong if _is_trained(trace, event)):
-            value = "the same number" if event.value is None else f"{event.value:g}"
-            role = "a hidden layer, before a ReLU" if event.closed else "a hidden layer, followed by another such"
+            value = "the same value" if event.value is None else f"{event.value:g}"
+            role = (
+                "a hidden layer before a ReLU" if event.closed else "a hidden layer, followed by another constant layer"
+            )
             trail = [] if event.built_at is None else [Step(event.built_at, role)]
-            what = "no gradient comes back through the ReLU" if event.closed else "its units stay identical"
+            what = "no gradient passes the ReLU" if event.closed else "its units stay identical"
             yield self.finding(
                 event.site,
                 message(
@@ -104,7 +109,7 @@ class ZeroInitialisedWeights(Rule):
                     value=value,
                     what=what,
                 ),
-                help="leave torch's own initialisation, or draw the weights at random",
+                help="keep torch's default initialization, or initialize the weights randomly",
                 trail=trail,
             )
 
@@ -117,13 +122,13 @@ class ZeroInitialisedWeights(Rule):
         """Whether the layer was updated, and its units came apart."""
         found = self._seen(trace, finding)
         if any(event.identical for event in found) or (found and max(event.steps for event in found) < LEAST):
-            return "too few updates to tell"
+            return "too few optimizer steps to tell"
         return bool(found)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many of its units are identical."""
         for event in self._seen(trace, finding)[:1]:
-            after = f"after {count(event.steps, 'update')}"
+            after = f"after {count(event.steps, 'optimizer step')}"
             same = f"its {count(event.units, 'unit')} are identical" if event.identical else "its units differ"
             yield fact(f"{same} {after}", event.units if event.identical else event.steps, "units", event)
 

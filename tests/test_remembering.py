@@ -306,7 +306,7 @@ def test_trouble_is_told_in_one_line(project: Path, run: Callable[..., Outcome])
     told = [line for line in second.err.splitlines() if line not in first.err.splitlines()]
     assert told == [f"warning: the cache in {project / FOLDER} is not used (file is not a database): {advice}"]
     assert run("clean").err == f"Removed {project / FOLDER}\n"
-    assert run("clean").err == f"There is no cache in {project / FOLDER}\n"
+    assert run("clean").err == f"No cache at {project / FOLDER}\n"
     assert run("scan", "--isolated", "--no-cache").status == 1
     assert not (project / FOLDER).exists()
     assert run("scan", "--isolated", "--cache-dir", "kept").status == 1

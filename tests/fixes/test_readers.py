@@ -332,4 +332,4 @@ def test_what_a_forward_that_nobody_calls_returns_beside_its_loss_is_read(folder
     options = Options(paths=(script,), rules=tuple(rule for rule in all_rules() if rule.code == "TDR201"))
     (finding,) = with_proposals(scan(options), options).findings
     assert finding.fix is None
-    assert "line 11 reads them" in finding.help
+    assert "line 11 uses them" in finding.help

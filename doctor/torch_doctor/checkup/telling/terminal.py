@@ -1,4 +1,4 @@
-"""A checkup on a terminal: a line for each rung as it goes on, then a summary that fits one screen."""
+"""A checkup on a terminal: a line for each rung as it goes on, then a summary with the result of each in full."""
 
 from __future__ import annotations
 
@@ -127,12 +127,9 @@ def summary(checked: Checkup, paint: Paint, *, signs: dict[str, str], width: int
         head = f"{signs[rung.status]} {rung.name:<{NAME}} "
         word = f"{rung.status:<8}"
         room = max(10, width - len(head) - len(word))
-        said = textwrap.shorten(rung.reason, room * 2, placeholder=" …") if rung.status == "failed" else rung.reason
-        first, *rest = textwrap.wrap(said, room) or [""]
-        if rung.status != "failed" and rest:
-            first, rest = textwrap.shorten(rung.reason, room, placeholder=" …"), []
+        first, *rest = textwrap.wrap(rung.reason, room) or [""]
         lines.append(head + paint(word, COLOURS[rung.status]) + first)
-        lines += [" " * (len(head) + len(word)) + each for each in rest[:1]]
+        lines += [" " * (len(head) + len(word)) + each for each in rest]
     if charts and signs is SIGNS:
         lines += _charts(checked, width)
     lines += _next(checked, paint, width)

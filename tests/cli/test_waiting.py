@@ -65,6 +65,8 @@ def test_findings_are_shown_first_then_what_the_run_does_and_ctrl_c_ends_it(
     terminal.read("epoch 2, batch 3 of `loader`")
     source, live = terminal.text.split("train.py: ", 1)[0], terminal.text
     assert "error[TDR101] missing-zero-grad: gradients from earlier steps" in source
+    assert "call `optimizer.zero_grad()` before the backward pass of every step" in source
+    assert "optimizer.zero_grad()" in source.split("help:")[1].split("\n", 1)[1]
     assert "probe:" not in live
     assert "s left" in live
     terminal.press("\x03")

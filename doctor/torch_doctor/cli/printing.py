@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
+from torch_doctor.cli.fixing import with_proposals
 from torch_doctor.cli.streams import PLAIN, is_terminal, look_of, write, write_file
 from torch_doctor.report.formats import renderer
 from torch_doctor.report.reported import Reported
@@ -54,7 +55,8 @@ class Printing:
 
         for name, file in self._outputs:
             if file is None and name in FOR_PEOPLE and not (self._statistics or self._err) and is_terminal(sys.stdout):
-                self._print(report, name)
+                proposed = with_proposals(replace(report, findings=[*report.findings]), self._options)
+                self._print(proposed, name)
                 sys.stdout.flush()
                 self._shown[name] = frozenset(map(shown, report.findings))
 

@@ -402,7 +402,7 @@ def test_trace_shows_what_happened_beside_what_the_source_says(run: Run, write: 
     write("train.py", LOOKS_BAD)
     outcome = run("trace", "train.py", "--probe")
     assert outcome.status == 0
-    said, seen = outcome.out.split("train.py (what happened when it ran)\n")
+    said, seen = outcome.out.split("train.py (recorded at run time)\n")
     assert "clear" not in said.split("backward")[1]
     assert "step `optimizer`" in said
     assert "step `optimizer`" in seen

@@ -86,16 +86,16 @@ def test_events_are_indented_by_call_and_loop(script: Script) -> None:
         script.text()
         == """\
 train.py
-20:5  call main (row 10)
+20:5  call main (line 10)
 11:5    call build (model.py:3:5)
- 4:5      build Net (mode-sensitive)
+ 4:5      create Net (mode-sensitive)
 12:5    loop over `loader`, batch by batch
-12:5      pass 1
+12:5      iteration 1
 12:5        take a batch from `loader`
 13:5        backward `loss`: gradients for Net
 14:5        clip the gradients of Net (utils.clip_grad_norm_)  [if args.clip]
-12:5      pass 2: the same again
-21:5  save `net`: the object of Net itself, and not its state
+12:5      iteration 2: same as above
+21:5  save `net`: the Net object, not its state_dict
 """
     )
 
@@ -143,8 +143,8 @@ def test_events_under_the_same_condition_stand_below_it() -> None:
         "14:12  if args.clip\n"
         "15:5    update the gradient scaler\n"
         "16:5    update the gradient scaler\n"
-        "17:5    update the gradient scaler  [unless the test in row 3, every so many passes]\n"
-        "18:5  update the gradient scaler  [unless the test in row 3, every so many passes]\n"
+        "17:5    update the gradient scaler  [unless the condition on line 3 (periodic)]\n"
+        "18:5  update the gradient scaler  [unless the condition on line 3 (periodic)]\n"
     )
 
 
@@ -180,8 +180,8 @@ def test_what_follows_a_context_that_never_ends_stands_beside_it() -> None:
         "train.py\n"
         " 1:5  set_grad_enabled: autograd on\n"
         " 2:5  update the gradient scaler\n"
-        "20:5  call main (row 10)\n"
-        " 3:5    autograd not known again\n"
+        "20:5  call main (line 10)\n"
+        " 3:5    autograd unknown again\n"
     )
 
 
@@ -193,7 +193,7 @@ def test_a_module_goes_by_the_name_it_has_furthest_outside() -> None:
     script.add(t.ModeSet, 4, module=1, name="self.net", training=True, whole=True)
     script.scope = root
     script.add(t.ModeSet, 5, module=1, name="model", training=True, whole=True)
-    assert "1:5  build optimizer SGD over `model`\n" in script.text()
+    assert "1:5  create optimizer SGD over `model`\n" in script.text()
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_a_constructor_is_named_with_its_class(row: str, called: str) -> None:
     under(script, 4)
     script.trace.replace(script.trace.events[0], site=t.Site("train.py", 1, 9, 1, len(row) + 1))
     source = SourceFile(Path("/train.py"), "train.py", row)
-    assert render([script.trace], {"train.py": source}, PLAIN).startswith(f"train.py\n1:9  call {called} (row 3)\n")
+    assert render([script.trace], {"train.py": source}, PLAIN).startswith(f"train.py\n1:9  call {called} (line 3)\n")
 
 
 def test_a_trace_in_which_nothing_happens_is_left_out() -> None:
@@ -224,7 +224,7 @@ def test_a_trace_in_which_nothing_happens_is_left_out() -> None:
 
 def test_the_start_in_the_middle_of_things_is_told(script: Script) -> None:
     script.trace.begins_outside = True
-    assert script.text().startswith("train.py (a function that nobody in sight calls)\n")
+    assert script.text().startswith("train.py (a function without known callers)\n")
 
 
 def test_programs_get_every_event_with_all_it_says(script: Script) -> None:

@@ -160,21 +160,21 @@ MEETS = "model(x)"
 def test_a_model_meets_its_input_whatever_the_other_arm_does(arm: str, meetings: int, first: bool) -> None:
     one, two = (arm, MEETS) if first else (MEETS, arm)
     script = f"{DEVICES}if flag:\n    {one}\nelse:\n    {two}\n"
-    assert len(said(script, "on the CPU beside")) == meetings
+    assert len(said(script, "on the CPU and others")) == meetings
 
 
 def test_what_either_arm_has_set_is_known_after_them() -> None:
     script = f"{DEVICES}if flag:\n    torch.set_default_device('cuda')\n{MEETS}\n"
-    assert not said(script, "on the CPU beside")
+    assert not said(script, "on the CPU and others")
 
 
 @pytest.mark.parametrize("wait", ["model(x).sum().item()", "print(f'{model(x)}')", "(model(x) > 0).nonzero()"])
 def test_calls_that_wait_in_one_arm_are_not_between_the_readings_of_the_other(wait: str) -> None:
     begin, end = "start = time.time()", "print(time.time() - start)"
     script = f"{DEVICES}{begin}\nif flag:\n    {wait}\nelse:\n    {end}\n"
-    assert said(script, "measure a time")
-    assert not said(script, "may wait")
-    assert said(f"{script}{end}\n", "may wait")
+    assert said(script, "measure elapsed time")
+    assert not said(script, "waiting for the GPU")
+    assert said(f"{script}{end}\n", "waiting for the GPU")
 
 
 def test_gradients_cleared_in_one_arm_make_no_optimizer_in_the_other() -> None:
@@ -208,8 +208,8 @@ model = Model()
 def test_a_framework_drives_a_module_in_each_arm() -> None:
     fits = "pl.Trainer().fit(model)"
     script = f"{LIGHTNING}if flag:\n    {fits}\nelse:\n    {fits}\n"
-    assert len(said(script, "pass 1")) == 2
-    assert len(said(f"{LIGHTNING}{fits}\n{fits}\n", "pass 1")) == 1
+    assert len(said(script, "iteration 1")) == 2
+    assert len(said(f"{LIGHTNING}{fits}\n{fits}\n", "iteration 1")) == 1
 
 
 PROGRAM = """
@@ -299,7 +299,7 @@ def test_what_goes_to_the_gpu_stays_where_the_same_test_found_none(asks: str) ->
         model = nn.Linear(4, 4).cuda() if use_cuda else nn.Linear(4, 4)
         model(torch.randn(2, 4, device=device))
         """,
-        "on the CPU beside",
+        "on the CPU and others",
     )
     assert not found
 
@@ -311,5 +311,5 @@ def test_whether_there_is_a_gpu_is_the_same_wherever_it_is_asked() -> None:
     model = nn.Linear(4, 4).cuda() if torch.cuda.is_available() else nn.Linear(4, 4)
     model(torch.randn(2, 4).to("cuda" if torch.cuda.is_available() else "cpu"))
     """
-    assert not said(script, "on the CPU beside")
-    assert said(script.replace("model(torch", "nn.Linear(4, 4)(torch"), "on the CPU beside")
+    assert not said(script, "on the CPU and others")
+    assert said(script.replace("model(torch", "nn.Linear(4, 4)(torch"), "on the CPU and others")

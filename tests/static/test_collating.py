@@ -21,7 +21,7 @@ criterion = nn.CrossEntropyLoss()
 for batch in loader:
     criterion(model(batch[{words}]).flatten(0, 1), batch[{tags}].flatten()).backward()
 """
-COUNTS = "loss `criterion` of `batch[{}].flatten()` counts their padding"
+COUNTS = "loss `criterion` of `batch[{}].flatten()` includes padding"
 TUPLE = """
 def collate(batch):
     words, tags = zip(*batch)

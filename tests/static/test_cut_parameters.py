@@ -29,7 +29,7 @@ for _ in range(3):
     optimizer.step()
     print(model.scale.item())
 """
-ALL = "all of it in the loss"
+ALL = "its only use in the loss"
 
 
 @pytest.mark.parametrize(

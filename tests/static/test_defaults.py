@@ -56,4 +56,4 @@ def test_a_layer_has_the_size_of_an_option(layer: str, size: int) -> None:
 @pytest.mark.parametrize(("rate", "known"), [("args.rate", False), ("args.out_size / 10", True)])
 def test_a_rate_that_is_zero_by_default_may_be_raised(rate: str, *, known: bool) -> None:
     script = f"net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Dropout({rate}))\nnet(torch.randn(2, 2))\n"
-    assert any("mode-sensitive" in line for line in said(OPTIONS + script, "build")) is known
+    assert any("mode-sensitive" in line for line in said(OPTIONS + script, "create")) is known

@@ -93,7 +93,7 @@ def test_the_part_that_gives_the_name_is_executed_and_the_others_are_not(
     package(imports)
     lines = said_in(write("train.py", use))
     assert sum("seed random numbers" in line for line in lines) == 1
-    assert sum("build Net7" in line for line in lines) == 1
+    assert sum("create Net7" in line for line in lines) == 1
 
 
 def test_parts_are_reached_as_attributes_of_the_package(
@@ -101,7 +101,7 @@ def test_parts_are_reached_as_attributes_of_the_package(
 ) -> None:
     package("from . import part{number}")
     lines = said_in(write("train.py", "import torch\nimport nets\n\nmodel = nets.part3.net3()\n"))
-    assert sum("build Net3" in line for line in lines) == 1
+    assert sum("create Net3" in line for line in lines) == 1
 
 
 def test_a_small_package_is_executed_whole(package: Callable[[str], None], write: Callable[..., Path]) -> None:
@@ -117,7 +117,7 @@ def test_a_table_that_other_parts_fill_is_not_taken_to_be_empty(
     package(STAR)
     use = "import nets\nfrom nets.table import build\nfrom torch import nn\n\nmodel = build('net7')\nprint(nn.Linear(4, 2))\n"
     lines = said_in(write("train.py", use))
-    assert sum("build Linear" in line for line in lines) == 1  # what follows is reached
+    assert sum("create Linear" in line for line in lines) == 1  # what follows is reached
 
 
 def test_packages_that_take_all_of_each_other_end(package: Callable[[str], None], write: Callable[..., Path]) -> None:
@@ -126,7 +126,7 @@ def test_packages_that_take_all_of_each_other_end(package: Callable[[str], None]
     write("others/__init__.py", "\n".join(f"from .part{number} import *" for number in range(PARTS)))
     write("others/part3.py", "from nets import *\n")
     use = "import torch\nfrom nets import *\n\nnet3()\nprint(nothing)\nmodel = torch.nn.Linear(4, 2)\n"
-    assert sum("build Linear" in line for line in said_in(write("train.py", use))) == 1
+    assert sum("create Linear" in line for line in said_in(write("train.py", use))) == 1
 
 
 @pytest.mark.parametrize("unused", ["from nets import net3, net7 as seven", "import torch\nfrom nets import Net3"])
@@ -136,7 +136,7 @@ def test_what_a_file_takes_of_a_large_package_and_never_uses_is_not_executed(
     package(NAMED)
     lines = said_in(write("train.py", f"{unused}\nimport torch\n\nmodel = torch.nn.Linear(4, 2)\n"))
     assert not sum("seed random numbers" in line for line in lines)
-    assert sum("build Linear" in line for line in lines) == 1
+    assert sum("create Linear" in line for line in lines) == 1
 
 
 def test_a_package_with_a_large_one_in_it_is_large(package: Callable[[str], None], write: Callable[..., Path]) -> None:
@@ -145,7 +145,7 @@ def test_a_package_with_a_large_one_in_it_is_large(package: Callable[[str], None
     write("nets/inner/__init__.py", "\n".join(f"from ..part{number} import *" for number in range(PARTS)))
     lines = said_in(write("train.py", "import torch\nfrom nets import net7\n\nmodel = net7()\n"))
     assert sum("seed random numbers" in line for line in lines) == 1
-    assert sum("build Net7" in line for line in lines) == 1
+    assert sum("create Net7" in line for line in lines) == 1
 
 
 def test_a_name_of_a_large_package_is_what_a_function_calls(
@@ -154,7 +154,7 @@ def test_a_name_of_a_large_package_is_what_a_function_calls(
     package(NAMED)
     write("making.py", "from nets import net7\n\n\ndef make():\n    return net7()\n")
     lines = said_in(write("train.py", "import torch\nfrom making import make\n\nmodel = make()\nagain = make()\n"))
-    assert sum("build Net7" in line for line in lines) == 2
+    assert sum("create Net7" in line for line in lines) == 2
     assert sum("seed random numbers" in line for line in lines) == 1
 
 
@@ -163,4 +163,4 @@ def test_a_fallback_for_a_package_that_is_there_is_not_taken(
 ) -> None:
     package(NAMED)
     use = "import torch\n\ntry:\n    from nets import net7\nexcept ImportError:\n    net7 = None\nmodel = net7()\n"
-    assert sum("build Net7" in line for line in said_in(write("train.py", use))) == 1
+    assert sum("create Net7" in line for line in said_in(write("train.py", use))) == 1

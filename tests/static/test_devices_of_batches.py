@@ -27,7 +27,7 @@ def train(batches, model):
 
 train(data.BucketIterator(data.TabularDataset("a.tsv", "tsv", []), batch_size=32), nn.Linear(4, 2))
 """
-TWO_DEVICES = "gets a tensor on the CPU beside some on the GPU"
+TWO_DEVICES = "gets a tensor on the CPU and others on the GPU"
 
 
 @pytest.mark.parametrize(

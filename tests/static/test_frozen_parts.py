@@ -29,8 +29,8 @@ for _ in range(3):
     nn.functional.cross_entropy(model(torch.randn(8, 4)) + offset, torch.ones(8).long()).backward()
     optimizer.step()
 """
-FROZEN_STEP = "step an optimizer all of whose parameters are frozen"
-STATISTICS = "the batch norm that runs here is frozen, and gathers statistics"
+FROZEN_STEP = "step an optimizer with only frozen parameters"
+STATISTICS = "frozen batch norm updates its running statistics"
 
 
 def test_an_optimizer_of_what_is_frozen_steps_nothing() -> None:
@@ -83,7 +83,7 @@ def train():
     optimizer.step()
     optimizer.zero_grad(set_to_none=False)
 """
-OLD_GRADIENT = "step frozen parameters that keep an old gradient"
+OLD_GRADIENT = "step frozen parameters that have an old gradient"
 
 
 @pytest.mark.parametrize("frozen", [0, 1], ids=["frozen first", "frozen last"])

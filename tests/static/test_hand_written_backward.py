@@ -102,5 +102,5 @@ def test_gradients_are_counted_where_their_number_is_certain(returned: str, more
 
 
 def test_a_result_that_the_context_keeps_is_told_and_an_input_is_not() -> None:
-    assert "keeps its result" in backward("y", "grad * 2 * x", keep="ctx.y = y = x * x")
+    assert "stores its result" in backward("y", "grad * 2 * x", keep="ctx.y = y = x * x")
     assert "keeps" not in backward("x * x", "grad * 2 * x", keep="ctx.x = x")

@@ -53,7 +53,7 @@ net = Net()
 for x, y in DataLoader(TensorDataset(torch.randn(32, 4), torch.randn(32, 4)), batch_size=8):
     net(x, y).sum().backward()
 """
-NOTHING = "puts `{}` into nothing"
+NOTHING = "does not use `{}`"
 
 
 @pytest.mark.parametrize(

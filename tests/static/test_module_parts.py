@@ -27,11 +27,11 @@ optimizer = torch.optim.SGD(Net().parameters(), lr=0.1)
 
 
 def test_all_parts_of_a_small_module_are_known() -> None:
-    built, *_ = said(SCRIPT, "build optimizer")
+    built, *_ = said(SCRIPT, "create optimizer")
     assert not built.endswith("maybe others")
 
 
 def test_of_a_module_with_more_parts_than_are_looked_at_some_are_out_of_sight(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module_parts, "MOST_PARTS", 3)
-    built, *_ = said(SCRIPT, "build optimizer")
+    built, *_ = said(SCRIPT, "create optimizer")
     assert built.endswith("maybe others")

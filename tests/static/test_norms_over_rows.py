@@ -41,7 +41,7 @@ LOSS = "nn.functional.cross_entropy(net(x), y)"
     ],
 )
 def test_a_norm_over_rows(body: str) -> None:
-    assert len(set(said(SCRIPT.format(body=body, loss=LOSS), "mixes the rows"))) == 1
+    assert len(set(said(SCRIPT.format(body=body, loss=LOSS), "mixes the samples"))) == 1
 
 
 @pytest.mark.parametrize(
@@ -58,4 +58,4 @@ def test_a_norm_over_rows(body: str) -> None:
     ],
 )
 def test_what_is_none_or_may_compare_rows(body: str, loss: str) -> None:
-    assert not said(SCRIPT.format(body=body, loss=loss), "mixes the rows")
+    assert not said(SCRIPT.format(body=body, loss=loss), "mixes the samples")

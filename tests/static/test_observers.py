@@ -128,7 +128,7 @@ class Attention(nn.Module):
 
 Attention()(q, k, v)
 """
-    told = "whatever its mode is"
+    told = "in both training and evaluation mode"
     assert said(script.format(attend="F.scaled_dot_product_attention(q, k, v, dropout_p=0.1)"), told)
     early = "functools.partial(F.scaled_dot_product_attention, dropout_p=0.1)(q, k, v)"
     assert not said(script.format(attend=early), told)

@@ -15,7 +15,7 @@ layer = nn.Linear(3, 2).cuda()
 x = {made}
 layer(x)
 """
-MET = "a tensor on the CPU beside some on the GPU"
+MET = "a tensor on the CPU and others on the GPU"
 
 
 @pytest.mark.parametrize("made", ["torch.cuda.FloatTensor(2, 3)", "torch.cuda.FloatTensor(2, 3).uniform_(-0.5, 0.5)"])

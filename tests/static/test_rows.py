@@ -34,4 +34,4 @@ SCRIPT = """
 
 @pytest.mark.parametrize(("move", "met"), [("x, y = x.cuda(), y.cuda()", 0), ("print(x)", 1)])
 def test_rows_are_on_the_cpu_unless_the_data_set_keeps_what_was_moved(move: str, met: int) -> None:
-    assert bool(said(SCRIPT.format(move=move), "a tensor on the CPU beside some on the GPU")) is bool(met)
+    assert bool(said(SCRIPT.format(move=move), "a tensor on the CPU and others on the GPU")) is bool(met)

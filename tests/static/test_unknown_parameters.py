@@ -27,9 +27,9 @@ for weight, copy in prefetch(zip(model.parameters(), other.parameters())):
     ],
 )
 def test_a_change_of_what_may_be_a_parameter_escapes(statement: str) -> None:
-    assert said(SCRIPT + f"    {statement}\n", "let `model` escape to `weight")
+    assert said(SCRIPT + f"    {statement}\n", "pass `model` to `weight")
 
 
 def test_a_change_of_what_is_none_does_not() -> None:
     script = "import torch\nfrom unseen_package import load\nmodel = torch.nn.Linear(4, 2)\nweight = load()\nweight.copy_(weight)\n"
-    assert not said(script, "escape to `weight")
+    assert not said(script, " to `weight")

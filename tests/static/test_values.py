@@ -119,7 +119,7 @@ else:
     model(x)
 """
     assert len(said(script, "forward `model`")) == 2
-    assert len(said(script, "gets a tensor on the CPU beside some on the GPU")) == 1
+    assert len(said(script, "gets a tensor on the CPU and others on the GPU")) == 1
 
 
 def test_a_change_in_place_is_undone_and_joined() -> None:

@@ -41,4 +41,4 @@ def test_objects_go_by_their_own_names_or_else_by_their_classes() -> None:
     assert names.things([2]) == "something"
     assert names.things([1], whole=False) == "`model`, maybe others"
     assert names.things([], whole=False) == "something unresolved"
-    assert names.things([]) == "nothing in sight"
+    assert names.things([]) == "nothing known"

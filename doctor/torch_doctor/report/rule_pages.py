@@ -1,4 +1,4 @@
-"""Rules as text: the page of one rule, and tables of all."""
+"""Render the page of a rule, and tables of rules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LEAST_SUMMARY = 30
 
 
 def page(rule: Rule) -> str:
-    """The documentation page, in Markdown."""
+    """Return the documentation page in Markdown."""
     facts = f"Level: {LEVELS[rule.level]}  \nWitness: {WITNESSES[rule.witness]}"
     fix = f"  \nFix: {words}" if (words := fix_words(rule)) else ""
     return f"# {rule.name} ({rule.code})\n\n{facts}{fix}\n\n{rule.page()}\n"
@@ -50,7 +50,7 @@ def fix_words(rule: Rule) -> str:
 
 
 def record(rule: Rule) -> dict[str, Any]:
-    """The rule for programs."""
+    """Return the JSON record of a rule."""
     return {
         "code": rule.code,
         "name": rule.name,
@@ -65,7 +65,7 @@ def record(rule: Rule) -> dict[str, Any]:
 
 
 def markdown_table(rules: Sequence[Rule], *, linked: bool = False) -> str:
-    """The table that stands in the README; `linked`: beside the pages, to which codes lead."""
+    """Return a Markdown table of rules; with `linked`, each code links to its page in the same directory."""
     rows = ["| code | name | what goes wrong | level | witness |", "|---|---|---|---|---|"]
     for rule in rules:
         summary = rule.summary().replace("|", "\\|")
@@ -75,7 +75,7 @@ def markdown_table(rules: Sequence[Rule], *, linked: bool = False) -> str:
 
 
 def text_table(rules: Sequence[Rule], look: Look) -> str:
-    """A line per rule; summaries are cut where the terminal ends."""
+    """Return one line per rule, with summaries truncated to the width of the terminal."""
     paint = look.paint
     width = max((len(rule.name) for rule in rules), default=0)
     lines = []

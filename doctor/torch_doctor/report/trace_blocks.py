@@ -1,4 +1,4 @@
-"""How the events of a trace lie within each other: in calls, loops, contexts, and under conditions."""
+"""Nest the events of a trace by call, loop, context and condition."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ STRUCTURE = (t.CallEntered, t.LoopEntered, t.LoopIterated, t.GradModeEntered)
 
 @dataclasses.dataclass(slots=True)
 class Block:
-    """An event with what happened within it, or a condition (a branch and its arm) with what happened under it.
+    """An event with the events inside it, or a condition (a branch and its arm) with the events under it.
 
-    The outermost has neither.
+    The outermost block has neither.
     """
 
     event: t.Event | None = None
@@ -30,7 +30,7 @@ class Block:
 
 
 def nested(trace: t.Trace) -> Block:
-    """The events within each other; calls, loops, passes and contexts in which nothing happens are left out."""
+    """Return the nested events, without calls, loops, iterations and contexts that contain no other event."""
     top = Block()
     stack = [top]
     for event in trace.events:
@@ -47,7 +47,7 @@ def nested(trace: t.Trace) -> Block:
 
 
 def _leave(stack: list[Block], event: t.Event) -> bool:
-    """Go out to where the event happens, if that is known: out of its call, loop or context, or of the loop's last pass."""
+    """Leave the call, loop, context or iteration that `event` ends; return whether it was on the stack."""
     for depth in range(len(stack) - 1, 0, -1):
         entered = stack[depth].event
         if isinstance(event, t.CallExited):
@@ -69,7 +69,7 @@ def _leave(stack: list[Block], event: t.Event) -> bool:
 
 
 def _pruned(block: Block) -> Block:
-    """The block without what holds nothing; what follows a context that never ends stands beside it."""
+    """Return the block without empty parts; events after a context that never ends become its siblings."""
     inner: list[Block] = []
     for each in map(_pruned, block.inner):
         if isinstance(each.event, t.GradModeEntered) and not each.ended:
@@ -80,13 +80,13 @@ def _pruned(block: Block) -> Block:
 
 
 class _Conditions:
-    """Puts blocks that follow each other under the same condition into a block of their own."""
+    """Groups consecutive blocks under the same condition into one block."""
 
     def __init__(self, trace: t.Trace) -> None:
         self._branches = trace.branches
 
     def grouped(self, blocks: Sequence[Block], known: frozenset[_Condition]) -> list[Block]:
-        """The blocks by the conditions that are not `known` from outside."""
+        """Return the blocks, grouped by the conditions that are not already `known` from an outer block."""
         result: list[Block] = []
         position = 0
         while position < len(blocks):
@@ -107,6 +107,6 @@ class _Conditions:
         return result
 
     def _of(self, block: Block) -> dict[_Condition, tuple[int, bool]]:
-        """The conditions of a block; the parts of one test (`a and b`) are branches of their own at the same site."""
+        """Return the conditions of a block; the parts of one test (`a and b`) are separate branches at the same site."""
         guards = block.event.guards if block.event is not None else ()
         return {(self._branches[number].site, arm): (number, arm) for number, arm in sorted(guards, reverse=True)}

@@ -1,4 +1,4 @@
-"""A trace to read: what the script does, indented by call, loop and condition; and the same for programs."""
+"""Render traces as text, indented by call, loop and condition, or as JSON."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ EMPHASIZED = (t.CallEntered, t.LoopEntered)
 
 
 def render(traces: Sequence[t.Trace], sources: Mapping[str, Source], look: Look) -> str:
-    """The traces in which something happens, one after the other."""
+    """Return the text of all traces that are not empty, in order."""
     shown = [(trace, block) for trace in traces if (block := nested(trace)).inner]
     return "\n".join(_Text(trace, sources, look).render(block) for trace, block in shown)
 
 
 def render_json(traces: Sequence[t.Trace]) -> str:
-    """A list of traces, each with its events in order."""
+    """Return the traces as a JSON list, each with its events in order."""
     return json.dumps([_trace_record(trace) for trace in traces], indent=2, ensure_ascii=False) + "\n"
 
 
@@ -41,9 +41,9 @@ class _Text:
         self._gutter = max((len(_position(event.site)) for event in trace.events), default=0)
 
     def render(self, block: Block) -> str:
-        outside = " (a function that nobody in sight calls)" if self._trace.begins_outside else ""
+        outside = " (a function without known callers)" if self._trace.begins_outside else ""
         if self._trace.observed:
-            outside = " (what happened when it ran)"
+            outside = " (recorded at run time)"
         name = self._trace.events[0].scope.chain()[0].name if self._trace.events else ""
         lines = [f"{self._paint(self._trace.path, 'bold')}{f', {name}' if name else ''}{outside}"]
         lines += self._within(block, 0, self._trace.path)
@@ -54,13 +54,13 @@ class _Text:
         for inner in block.inner:
             lines = list(self._block(inner, depth, path))
             if isinstance(inner.event, t.LoopIterated) and lines[1:] and lines[1:] == previous:
-                yield f"{lines[0]}: the same again"
+                yield f"{lines[0]}: same as above"
                 continue
             previous = lines[1:]
             yield from lines
 
     def _block(self, block: Block, depth: int, path: str) -> Iterator[str]:
-        """The block's own line, and those of what lies within it; a condition of one line stands behind that."""
+        """Yield the lines of a block and its contents; a condition around a single line is appended to that line."""
         notes = []
         while block.condition is not None and len(block.inner) == 1:
             notes.append(f"[{self._condition(*block.condition)}]")
@@ -86,13 +86,13 @@ class _Text:
             site = event.function_site
             if event.function == "__init__":
                 words = f"call {self._built(event.site)}"
-            return f"{words} ({site})" if site.path != path else f"{words} (row {site.row})"
+            return f"{words} ({site})" if site.path != path else f"{words} (line {site.row})"
         if isinstance(event, t.LoopEntered) and self._row(event.site).lstrip().startswith("while"):
             words = words.replace("loop over", "loop while", 1)
         return f"{words} (in {event.site.path})" if event.site.path != path else words
 
     def _built(self, site: t.Site) -> str:
-        """The constructor that a call runs, with its class where the source names it."""
+        """Return the name of the called constructor, with its class if the source names it."""
         name = self._row(site)[site.column - 1 :].partition("(")[0].removesuffix(".__init__")
         if name == "super":
             return "super().__init__"
@@ -100,8 +100,8 @@ class _Text:
 
     def _condition(self, number: int, arm: bool) -> str:  # noqa: FBT001 - the arm of a branch is one
         branch = self._trace.branches[number]
-        test = self._test(branch.site) or f"the test in row {branch.site.row}"
-        often = ", every so many passes" if branch.kind is t.BranchKind.PERIODIC else ""
+        test = self._test(branch.site) or f"the condition on line {branch.site.row}"
+        often = " (periodic)" if branch.kind is t.BranchKind.PERIODIC else ""
         return f"{'if' if arm else 'unless'} {test}{often}"
 
     def _test(self, site: t.Site) -> str:
@@ -111,7 +111,7 @@ class _Text:
         return text if len(text) <= LONGEST_TEST else text[: LONGEST_TEST - 1] + "…"
 
     def _row(self, site: t.Site) -> str:
-        """The row of source that the site begins in, if it is at hand."""
+        """Return the source line where the site starts, or "" if the source is not available."""
         source = self._sources.get(site.path)
         row = source.row_of(site) if source is not None else 0
         return source.shown[row - 1] if source is not None and 0 < row <= len(source.shown) else ""
@@ -156,7 +156,7 @@ def _scope_record(scope: t.Scope) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - any field of any event
-    """The value as JSON knows it."""
+    """Return the value as a type that JSON supports."""
     if isinstance(value, t.Site):
         return value._asdict()
     if isinstance(value, enum.Enum):

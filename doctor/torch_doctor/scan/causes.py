@@ -1,4 +1,4 @@
-"""One cause is told once: of the findings that it gives, the most telling one."""
+"""Report one finding per cause."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 Key: TypeAlias = "tuple[str, str, str]"
 ROOM = 100
-"""The most characters that a message may have."""
+"""Maximum length of a message, in characters."""
 SHORTEST = 9
-"""No name is cut to fewer characters than this."""
+"""Names are never truncated to fewer characters than this."""
 
 
 class Causes:
-    """The findings of one project, until all of its traces are judged.
+    """The findings of one project, collected until all of its traces have been checked.
 
-    A rule yields to those of the rules that it names whose finding is at the very same place, or whose trail comes there.
-    Findings of a rule in one file that share a cause are one: the first, which counts the others; wide ones are so in all
-    files. Of the `quiet` rules no advice is told.
+    A finding is dropped if a rule in `yields_to` has a finding at the same position, or a rule in `step_of` has a trail
+    through it. Findings of a rule that share a cause within a file (or within the project, if they are `wide`) are merged
+    into the first, whose message counts the others. Advice of the `quiet` rules is not reported.
     """
 
     def __init__(self, rules: Iterable[Rule], quiet: Collection[str] = ()) -> None:
@@ -38,7 +38,7 @@ class Causes:
         self._told: set[Key] = set()
 
     def add(self, finding: Finding) -> None:
-        """Take a finding in; of several of one rule at one place the first counts."""
+        """Add a finding, unless its rule already has one at the same position."""
         if self._is_wanted(finding):
             self._waiting.setdefault((finding.code, finding.site), finding)
 
@@ -46,7 +46,7 @@ class Causes:
         return finding.level is not Level.ADVICE or finding.code not in self._quiet
 
     def told(self) -> Iterator[Finding]:
-        """The findings that are to be reported; they are not given again."""
+        """Yield the findings to report, and forget them."""
         found = self.taken()
         at = {(finding.code, finding.site) for finding in found}
         along = {(finding.code, step.site) for finding in found for step in finding.trail}
@@ -64,24 +64,24 @@ class Causes:
             yield for_all([first, *others])
 
     def taken(self) -> list[Finding]:
-        """All findings since this was last asked."""
+        """Return all findings added since the last call, and forget them."""
         found = self.waiting()
         self._waiting.clear()
         return found
 
     def waiting(self) -> list[Finding]:
-        """All findings that were not told yet."""
+        """Return all findings that have not been reported yet."""
         return list(self._waiting.values())
 
     def is_new(self, finding: Finding) -> bool:
-        """Whether nothing has been reported of the finding's cause; it counts as reported from here on."""
+        """Return whether the finding's cause has not been reported before, and mark it as reported."""
         new = not finding.cause or _key(finding) not in self._told
         self._told.add(_key(finding))
         return new and self._is_wanted(finding)
 
 
 def for_all(findings: Sequence[Finding]) -> Finding:
-    """The first of findings with one cause, which says how many there are, and mends them all."""
+    """Merge findings with one cause into the first, with a count in its message and the edits of all."""
     first, *others = findings
     if not others:
         return first
@@ -91,7 +91,7 @@ def for_all(findings: Sequence[Finding]) -> Finding:
 
 
 def order(finding: Finding) -> tuple[str, int, int, int, str]:
-    """Where a finding belongs in a report."""
+    """Return the sort key of a finding in a report."""
     site = finding.site
     return site.path, site.cell or 0, site.row, site.column, finding.code
 
@@ -101,7 +101,7 @@ def _key(finding: Finding) -> Key:
 
 
 def _counting(message: str, others: int, files: int) -> str:
-    """The message, which says how many others there are; its longest name makes room for that, or it is left out."""
+    """Return the message with the number of others; its longest name is shortened to make room, or the count omitted."""
     count = f" ({others:,} more, in {files:,} files)" if files > 1 else f" ({others:,} more)"
     excess = len(message) + len(count) - ROOM
     if excess <= 0:

@@ -26,7 +26,7 @@ def lose(executor: Run, reason: str) -> None:
         Escaped(
             site=site,
             scope=scope,
-            to="out of sight",
+            to="unresolved code",
             optimizers=frozenset(thing.id for thing in objects.of(Optimizer)),
             modules=frozenset(thing.id for kind in (Module, ParameterValue) for thing in objects.of(kind)),
             forwards=numbers,

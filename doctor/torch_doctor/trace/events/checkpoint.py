@@ -25,8 +25,8 @@ class StateTaken(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         if self.alias:
-            return f"give {quoted(self.name)} the name {quoted(self.alias)} too"
-        return f"take the state of {quoted(self.name)}, whose tensors stay its own"
+            return f"make {quoted(self.alias)} another name of {quoted(self.name)}"
+        return f"get the state_dict of {quoted(self.name)}, which shares its tensors"
 
 
 class Saved(Event, frozen=True, kw_only=True):
@@ -57,7 +57,7 @@ class Saved(Event, frozen=True, kw_only=True):
     file: str = ""
 
     def words(self, names: Names, /) -> str:
-        whole = f": the object of {names.things(self.modules)} itself, and not its state" if self.modules else ""
+        whole = f": the {names.things(self.modules)} object, not its state_dict" if self.modules else ""
         return f"save {quoted(self.what)}{whole}"
 
 
@@ -122,11 +122,11 @@ class LoadMisused(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         if self.path:
-            return f"load {quoted(self.path)}, a string, into {quoted(self.name)}"
+            return f"load the string {quoted(self.path)} into {quoted(self.name)}"
         if self.keys:
-            return f"load {self.keys} keys into {quoted(self.name)}, of which it has none"
-        fails = f", which fails in row {self.fails_at.row}" if self.fails_at is not None else ""
-        return f"take what loading into {quoted(self.name)} returns for itself{fails}"
+            return f"load {self.keys} keys into {quoted(self.name)}, which has none of them"
+        fails = f", which fails on line {self.fails_at.row}" if self.fails_at is not None else ""
+        return f"use the result of load_state_dict as {quoted(self.name)}{fails}"
 
 
 class RoundTripped(Event, frozen=True, kw_only=True):
@@ -143,8 +143,8 @@ class RoundTripped(Event, frozen=True, kw_only=True):
     lost: tuple[str, ...] = ()
 
     def words(self, _: Names, /) -> str:
-        answer = f"another answer, by up to {self.difference:.4g}" if self.difference else "the same answer"
-        return f"read back what was saved of `{self.name}`: {answer}"
+        answer = f"outputs differ by up to {self.difference:.4g}" if self.difference else "same output"
+        return f"reload the saved state of `{self.name}`: {answer}"
 
 
 class FolderMissing(Event, frozen=True, kw_only=True):
@@ -159,4 +159,4 @@ class FolderMissing(Event, frozen=True, kw_only=True):
     what: str = "file"
 
     def words(self, _: Names, /) -> str:
-        return f"write to the folder {quoted(self.folder)}, which does not exist"
+        return f"write to the directory {quoted(self.folder)}, which does not exist"

@@ -39,7 +39,7 @@ class LoopIterated(Event, frozen=True, kw_only=True):
     number: int
 
     def words(self, _: Names, /) -> str:
-        return f"pass {self.number}"
+        return f"iteration {self.number}"
 
 
 class LoopExited(Event, frozen=True, kw_only=True):

@@ -22,14 +22,14 @@ class RowsTaken(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         start, stop = ("" if bound is None else bound for bound in (self.stretch.start, self.stretch.stop))
-        return f"take the rows [{start}:{stop}]"
+        return f"slice samples [{start}:{stop}]"
 
 
 class RowsRead(Event, frozen=True, kw_only=True):
     """Rows were read, found in what was read, or changed: two values of which all the same is known are the same rows."""
 
     def words(self, _: Names, /) -> str:
-        return "rows are read, found in what was read, or changed"
+        return "read, select or change samples"
 
 
 class DatasetBuilt(Event, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ class DatasetBuilt(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         style = {True: "iterable", False: "map-style", None: ""}[self.iterable]
-        order = {True: "rows in random order", False: "rows as they are stored", None: ""}[self.shuffled]
+        order = {True: "samples in random order", False: "samples in stored order", None: ""}[self.shuffled]
         return f"read {short(self.class_name) or 'data'}{in_brackets(part for part in (style, order) if part)}"
 
 
@@ -82,7 +82,7 @@ class Reordered(Event, frozen=True, kw_only=True):
     of: str = ""
 
     def words(self, _: Names, /) -> str:
-        return "put something in random order"
+        return "shuffle something"
 
 
 class LoaderBuilt(Event, frozen=True, kw_only=True):
@@ -126,10 +126,13 @@ class LoaderBuilt(Event, frozen=True, kw_only=True):
     orders: frozenset[int] = NO_EVENTS
 
     def words(self, names: Names, /) -> str:
-        order = {True: "shuffled", False: "in stored order", None: "order not known"}[self.shuffle]
-        traits = ["order by a sampler" if self.sampled else order, *["short batch dropped"] * bool(self.drop_last)]
+        order = {True: "shuffled", False: "in stored order", None: "order unknown"}[self.shuffle]
+        traits = [
+            "order set by a sampler" if self.sampled else order,
+            *["incomplete batch dropped"] * bool(self.drop_last),
+        ]
         over = f" over {names.thing(self.dataset)}" if self.dataset else ""
-        return f"build a data loader{over}{in_brackets(traits)}"
+        return f"create a data loader{over}{in_brackets(traits)}"
 
 
 class RowMoved(Event, frozen=True, kw_only=True):
@@ -145,7 +148,7 @@ class RowMoved(Event, frozen=True, kw_only=True):
     times: int = 0
 
     def words(self, _: Names, /) -> str:
-        return f"rows of {self.class_name or 'a dataset'} are moved to the GPU, in {self.workers} worker processes"
+        return f"move samples of {self.class_name or 'a dataset'} to the GPU in {self.workers} worker processes"
 
 
 class EpochSet(Event, frozen=True, kw_only=True):
@@ -154,7 +157,7 @@ class EpochSet(Event, frozen=True, kw_only=True):
     sampler: int
 
     def words(self, _: Names, /) -> str:
-        return "tell a sampler its epoch"
+        return "set the epoch of a sampler"
 
 
 class RowsDrawn(Event, frozen=True, kw_only=True):
@@ -168,7 +171,7 @@ class RowsDrawn(Event, frozen=True, kw_only=True):
     count: int
 
     def words(self, _: Names, /) -> str:
-        return f"a sampler gives {self.count} rows, from row {', '.join(map(str, self.rows[:3]))} on"
+        return f"a sampler yields {self.count} indices, starting with {', '.join(map(str, self.rows[:3]))}"
 
 
 class BatchTaken(Event, frozen=True, kw_only=True):
@@ -197,7 +200,7 @@ class Fitted(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         what = "a statistic" if self.function == "statistic" else short(self.function).rpartition(".")[2]
-        return f"fit {what} on rows{in_brackets([self.name])}"
+        return f"fit {what} on samples{in_brackets([self.name])}"
 
 
 class RowsSplit(Event, frozen=True, kw_only=True):
@@ -210,7 +213,7 @@ class RowsSplit(Event, frozen=True, kw_only=True):
     fits: frozenset[int] = NO_EVENTS
 
     def words(self, _: Names, /) -> str:
-        return f"split rows by {self.by.rpartition('.')[2]}{in_brackets(['fitted on before'] * bool(self.fits))}"
+        return f"split samples with {self.by.rpartition('.')[2]}{in_brackets(['after a fit on all of them'] * bool(self.fits))}"
 
 
 class MemoryChanged(Event, frozen=True, kw_only=True):
@@ -228,7 +231,7 @@ class MemoryChanged(Event, frozen=True, kw_only=True):
     elements: int = 0
 
     def words(self, _: Names, /) -> str:
-        return f"change {quoted(self.name)} in place, whose memory a tensor has"
+        return f"change {quoted(self.name)} in place, which shares memory with a tensor"
 
 
 class PixelsGiven(Event, frozen=True, kw_only=True):
@@ -247,7 +250,7 @@ class PixelsGiven(Event, frozen=True, kw_only=True):
     shown: bool = False
 
     def words(self, _: Names, /) -> str:
-        return f"give {quoted(self.name)} pictures in numbers from 0 to 255"
+        return f"pass images with values from 0 to 255 to {quoted(self.name)}"
 
 
 class WorkersAlike(Event, frozen=True, kw_only=True):
@@ -291,4 +294,4 @@ class PaddingRead(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         reads = "reads" if self.reads else "does not read"
-        return f"{quoted(self.name)} {reads} what lies behind the ends of padded sequences"
+        return f"{quoted(self.name)} {reads} the padding of sequences"

@@ -35,7 +35,7 @@ class Moved(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         return (
-            f"move {quoted(self.name)} to {self.device or 'a device'}{'' if self.used else '; the result is dropped'}"
+            f"move {quoted(self.name)} to {self.device or 'a device'}{'' if self.used else '; the result is discarded'}"
         )
 
 
@@ -50,7 +50,7 @@ class MoveLost(Event, frozen=True, kw_only=True):
     elements: int
 
     def words(self, _: Names, /) -> str:
-        return f"move {quoted(self.name)} to {self.device or 'a device'}; the result is dropped, and the tensor stays"
+        return f"move {quoted(self.name)} to {self.device or 'a device'}; the result is discarded and the tensor is not moved"
 
 
 class DevicesMet(Event, frozen=True, kw_only=True):
@@ -80,8 +80,8 @@ class DevicesMet(Event, frozen=True, kw_only=True):
     beside: str = ""
 
     def words(self, _: Names, /) -> str:
-        numbers = f"{self.elements} numbers" if self.elements else "a tensor" if self.how != "parameter" else "weights"
-        return f"{self.operation} gets {numbers} on the CPU beside some on the GPU"
+        numbers = f"{self.elements} values" if self.elements else "a tensor" if self.how != "parameter" else "weights"
+        return f"{self.operation} gets {numbers} on the CPU and others on the GPU"
 
 
 class ArrayRead(Event, frozen=True, kw_only=True):
@@ -101,7 +101,7 @@ class ArrayRead(Event, frozen=True, kw_only=True):
     def words(self, _: Names, /) -> str:
         where = {True: ", which is on the GPU", False: ", which is on the CPU", None: ""}[self.gpu]
         refused = f": {on_one_line(self.raised)}" if self.raised else ""
-        return f"{short(self.function)} makes an array of {self.value.words()}{where}{refused}"
+        return f"{short(self.function)} creates an array from {self.value.words()}{where}{refused}"
 
 
 class DevicesAgreed(Event, frozen=True, kw_only=True):
@@ -114,7 +114,7 @@ class DevicesAgreed(Event, frozen=True, kw_only=True):
     times: int
 
     def words(self, _: Names, /) -> str:
-        return f"{self.times} times all {self.tensors} tensors are on the GPU"
+        return f"all {self.tensors} tensors are on the GPU ({self.times} times)"
 
 
 class DevicesDiffer(Event, frozen=True, kw_only=True):
@@ -131,7 +131,7 @@ class DevicesDiffer(Event, frozen=True, kw_only=True):
     elements: int
 
     def words(self, _: Names, /) -> str:
-        return f"`{self.name}` on the CPU and on the GPU: {self.elements} numbers differ, by up to {self.largest:.4g}"
+        return f"`{self.name}` on the CPU and on the GPU: {self.elements} values differ by up to {self.largest:.4g}"
 
 
 class Wrapped(Event, frozen=True, kw_only=True):
@@ -168,8 +168,8 @@ class GroupBegun(Event, frozen=True, kw_only=True):
     exchanges: frozenset[Site] = frozenset()
 
     def words(self, _: Names, /) -> str:
-        how = [f"by {self.backend}"] * bool(self.backend) + [f"of {self.size}"] * bool(self.size)
-        return f"join a group of processes{in_brackets(tuple(how))}"
+        how = [f"backend {self.backend}"] * bool(self.backend) + [f"world size {self.size}"] * bool(self.size)
+        return f"join a process group{in_brackets(tuple(how))}"
 
 
 class GpuChosen(Event, frozen=True, kw_only=True):
@@ -179,7 +179,7 @@ class GpuChosen(Event, frozen=True, kw_only=True):
     surely: bool = True
 
     def words(self, _: Names, /) -> str:
-        return f"{quoted(self.function)} {'chooses' if self.surely else 'may choose'} the current GPU"
+        return f"{quoted(self.function)} {'sets' if self.surely else 'may set'} the current GPU"
 
 
 class GradientsSeen(Event, frozen=True, kw_only=True):
@@ -208,7 +208,7 @@ class Exchanged(Event, frozen=True, kw_only=True):
     numbers: int
 
     def words(self, _: Names, /) -> str:
-        return f"{self.numbers or 'some'} numbers go through {self.function}"
+        return f"{self.function} exchanges {self.numbers or 'some'} values"
 
 
 class WriterBuilt(Event, frozen=True, kw_only=True):
@@ -222,7 +222,7 @@ class WriterBuilt(Event, frozen=True, kw_only=True):
     file: str = ""
 
     def words(self, _: Names, /) -> str:
-        return f"build the writer {quoted(self.name)}"
+        return f"create the writer {quoted(self.name)}"
 
 
 class AutocastEntered(Event, frozen=True, kw_only=True):
@@ -239,7 +239,7 @@ class AutocastEntered(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         where = " on ".join(part for part in (self.dtype, self.device) if part)
-        return f"autocast{' to ' * bool(where)}{where}{', switched off' * (self.enabled is False)}"
+        return f"autocast{' to ' * bool(where)}{where}{', disabled' * (self.enabled is False)}"
 
 
 class AutocastExited(Event, frozen=True, kw_only=True):
@@ -269,7 +269,7 @@ class Timed(Event, frozen=True, kw_only=True):
     copies: bool = False
 
     def words(self, _: Names, /) -> str:
-        return f"measure a time{', in which something may wait for the GPU' * self.waits}"
+        return f"measure elapsed time{', which may include waiting for the GPU' * self.waits}"
 
 
 class OutdatedUsed(Event, frozen=True, kw_only=True):
@@ -290,4 +290,4 @@ class OutdatedUsed(Event, frozen=True, kw_only=True):
     dropped: bool = False
 
     def words(self, _: Names, /) -> str:
-        return f"use {quoted(self.name)}, which `{self.instead}` replaces since torch {'.'.join(map(str, self.since))}"
+        return f"use {quoted(self.name)}, replaced by `{self.instead}` since torch {'.'.join(map(str, self.since))}"

@@ -29,8 +29,8 @@ class ModeSet(Event, frozen=True, kw_only=True):
         names.spelled(self.module, self.name, self.scope)
 
     def words(self, _: Names, /) -> str:
-        mode = {True: "training mode", False: "evaluation mode", None: "a mode that is not known"}[self.training]
-        return f"switch {quoted(self.name)} to {mode}{'' if self.whole else ' (a part of a model)'}"
+        mode = {True: "training mode", False: "evaluation mode", None: "an unknown mode"}[self.training]
+        return f"switch {quoted(self.name)} to {mode}{'' if self.whole else ' (part of a model)'}"
 
 
 class Stored(Event, frozen=True, kw_only=True):
@@ -83,7 +83,7 @@ class Steered(Event, frozen=True, kw_only=True):
     sums: frozenset[int]
 
     def words(self, _: Names, /) -> str:
-        return "a sum or an average decides what happens"
+        return "control flow depends on a sum or an average"
 
 
 class Averaged(Event, frozen=True, kw_only=True):

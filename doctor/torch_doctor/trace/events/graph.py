@@ -29,7 +29,7 @@ class Retained(Event, frozen=True, kw_only=True):
     bounded: bool = False
 
     def words(self, _: Names, /) -> str:
-        bounded = ", which drops old values by itself" if self.bounded else ""
+        bounded = ", which drops old values automatically" if self.bounded else ""
         return f"retain {self.value.words()} in {quoted(self.holder)} ({self.how.value}){bounded}"
 
 
@@ -40,7 +40,7 @@ class StateKept(Event, frozen=True, kw_only=True):
     name: str
 
     def words(self, names: Names, /) -> str:
-        return f"{names.thing(self.module)} keeps what it computed as {quoted(self.name)}"
+        return f"{names.thing(self.module)} stores a computed value as {quoted(self.name)}"
 
 
 class Logged(Event, frozen=True, kw_only=True):
@@ -73,4 +73,4 @@ class MemoryGrew(Event, frozen=True, kw_only=True):
     size: int
 
     def words(self, _: Names, /) -> str:
-        return f"{self.alive} graphs alive after {self.passes} passes, held by {self.holder or 'something'}"
+        return f"{self.alive} graphs alive after {self.passes} iterations, held by {self.holder or 'something'}"

@@ -17,7 +17,7 @@ class GaveUp(Event, frozen=True, kw_only=True):
     reason: str
 
     def words(self, _: Names, /) -> str:
-        return f"not followed any further: {self.reason}"
+        return f"not analyzed further: {self.reason}"
 
 
 class Escaped(Event, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class Escaped(Event, frozen=True, kw_only=True):
 
     def words(self, names: Names, /) -> str:
         things = names.things(self.modules | self.optimizers, nothing="values")
-        return f"return {things}" if self.returned else f"let {things} escape to {quoted(self.to)}"
+        return f"return {things}" if self.returned else f"pass {things} to {quoted(self.to)}, which is not analyzed"
 
 
 class Owned(Event, frozen=True, kw_only=True):
@@ -57,4 +57,4 @@ class Owned(Event, frozen=True, kw_only=True):
     details: tuple[str, ...] = ()
 
     def words(self, _: Names, /) -> str:
-        return f"{self.framework} owns the loop{in_brackets(self.details)}"
+        return f"{self.framework} runs the loop{in_brackets(self.details)}"

@@ -32,7 +32,7 @@ class LossBuilt(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         given = [f"gets {fact.words()}" for fact in self.given]
-        return f"build the loss {short(self.loss)}{in_brackets(given)}"
+        return f"create the loss {short(self.loss)}{in_brackets(given)}"
 
 
 class LossCalled(Event, frozen=True, kw_only=True):
@@ -116,7 +116,7 @@ class Compared(Event, frozen=True, kw_only=True):
     target: TensorFact
 
     def words(self, _: Names, /) -> str:
-        return f"compare what was chosen with {self.target.words()}"
+        return f"compare the predicted classes with {self.target.words()}"
 
 
 class Matched(Event, frozen=True, kw_only=True):
@@ -156,7 +156,7 @@ class Broadcast(Event, frozen=True, kw_only=True):
     right: TensorFact
 
     def words(self, _: Names, /) -> str:
-        return f"the difference {quoted(self.name)} stretches {self.left.size()} and {self.right.size()} to match"
+        return f"the difference {quoted(self.name)} broadcasts {self.left.size()} and {self.right.size()}"
 
 
 class Overwritten(Event, frozen=True, kw_only=True):
@@ -173,8 +173,8 @@ class Overwritten(Event, frozen=True, kw_only=True):
     fails_at: Site | None = None
 
     def words(self, _: Names, /) -> str:
-        fails = f", which fails in row {self.fails_at.row}" if self.fails_at is not None else ""
-        return f"put what {quoted(self.name)} returns into {quoted(self.name)}{fails}"
+        fails = f", which fails on line {self.fails_at.row}" if self.fails_at is not None else ""
+        return f"overwrite {quoted(self.name)} with its own return value{fails}"
 
 
 class PaddedTargets(Event, frozen=True, kw_only=True):
@@ -201,9 +201,7 @@ class PaddedTargets(Event, frozen=True, kw_only=True):
     after: float = 0.0
 
     def words(self, _: Names, /) -> str:
-        counts = {True: "counts their padding", False: "leaves their padding out", None: "gets padded targets"}[
-            self.counted
-        ]
+        counts = {True: "includes padding", False: "ignores padding", None: "gets padded targets"}[self.counted]
         return f"loss {quoted(self.name)} of {quoted(self.target)} {counts}{_unused(self.used)}"
 
 
@@ -229,8 +227,8 @@ class TokensCompared(Event, frozen=True, kw_only=True):
     shifted: float | None = None
 
     def words(self, _: Names, /) -> str:
-        return f"loss {quoted(self.name)} compares with tokens that are {self.ahead} ahead{_unused(self.used)}"
+        return f"loss {quoted(self.name)} compares with tokens {self.ahead} positions ahead{_unused(self.used)}"
 
 
 def _unused(used: bool) -> str:  # noqa: FBT001 - a field
-    return "" if used else ", and is not used"
+    return "" if used else ", but is not used"

@@ -40,7 +40,7 @@ class Names:
             if before is None or depth < before or through:
                 self._depths[number], self._spelled[number] = depth, name
 
-    def things(self, numbers: Iterable[int], *, whole: bool = True, nothing: str = "nothing in sight") -> str:
+    def things(self, numbers: Iterable[int], *, whole: bool = True, nothing: str = "nothing known") -> str:
         """What modules, optimizers and the like are called; `whole` is False when there may be more.
 
         Where some have a name of their own, the others are mostly their parts and go without saying.

@@ -25,7 +25,7 @@ class SettingSet(Event, frozen=True, kw_only=True):
     value: Tri = None
 
     def words(self, _: Names, /) -> str:
-        value = {True: "on", False: "off", None: "to what is not known"}[self.value]
+        value = {True: "on", False: "off", None: "to an unknown value"}[self.value]
         return f"switch {quoted(self.setting)} {value}"
 
 
@@ -36,7 +36,7 @@ class Seeded(Event, frozen=True, kw_only=True):
     surely: bool = True
 
     def words(self, _: Names, /) -> str:
-        return f"{'' if self.surely else 'perhaps '}seed random numbers with {quoted(self.function)}"
+        return f"{'' if self.surely else 'maybe '}seed random numbers with {quoted(self.function)}"
 
 
 class FiniteChecked(Event, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class FiniteChecked(Event, frozen=True, kw_only=True):
     function: str
 
     def words(self, _: Names, /) -> str:
-        return f"look for NaN or Inf with {quoted(self.function)}"
+        return f"check for NaN or Inf with {quoted(self.function)}"
 
 
 class RunAsScript(Event, frozen=True, kw_only=True):
@@ -68,7 +68,7 @@ class ValueRead(Event, frozen=True, kw_only=True):
     on_gpu: Tri = None
 
     def words(self, _: Names, /) -> str:
-        return f"read the numbers of {quoted(self.name)}"
+        return f"read the values of {quoted(self.name)}"
 
 
 class Unreadable(Event, frozen=True, kw_only=True):
@@ -99,4 +99,4 @@ class SuppressionUnused(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         names = [*self.names, *(name for name, _ in self.unknown)]
-        return f"suppress {', '.join(map(quoted, names))} where nothing is found of it"
+        return f"unused suppression of {', '.join(map(quoted, names))}"

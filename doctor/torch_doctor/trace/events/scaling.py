@@ -27,8 +27,8 @@ class RowsScaled(Event, frozen=True, kw_only=True):
     std: tuple[float, ...] = ()
 
     def words(self, _: Names, /) -> str:
-        how = f"by {list(self.mean)} and {list(self.std)}" if self.mean else "by numbers that are not known"
-        return f"pictures of {short(self.source)} are {f'normalised {how}' if self.normalised_at else 'not normalised'}"
+        how = f"with mean {list(self.mean)} and std {list(self.std)}" if self.mean else "with unknown mean and std"
+        return f"images of {short(self.source)} are {f'normalised {how}' if self.normalised_at else 'not normalised'}"
 
 
 class PreparerBuilt(Event, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class PreparerBuilt(Event, frozen=True, kw_only=True):
     how: str
 
     def words(self, _: Names, /) -> str:
-        return f"rows may be prepared by {self.name} ({self.sort})"
+        return f"samples may be preprocessed by {self.name} ({self.sort})"
 
 
 class InputPrepared(Event, frozen=True, kw_only=True):
@@ -61,7 +61,7 @@ class InputPrepared(Event, frozen=True, kw_only=True):
     name: str = ""
 
     def words(self, _: Names, /) -> str:
-        return f"a model gets what was prepared: {self.sort} {self.name or self.how}"
+        return f"a model gets preprocessed input: {self.sort} {self.name or self.how}"
 
 
 WAYS = "; "
@@ -80,7 +80,7 @@ class BatchReworked(Event, frozen=True, kw_only=True):
     loader: int
 
     def words(self, _: Names, /) -> str:
-        return "compute something of a batch"
+        return "compute something from a batch"
 
 
 class BatchMeasured(Event, frozen=True, kw_only=True):
@@ -95,4 +95,4 @@ class BatchMeasured(Event, frozen=True, kw_only=True):
     channels: tuple[float, ...] = ()
 
     def words(self, _: Names, /) -> str:
-        return f"a batch with the mean {self.mean:.4g} and the deviation {self.std:.4g}"
+        return f"a batch with the mean {self.mean:.4g} and the standard deviation {self.std:.4g}"

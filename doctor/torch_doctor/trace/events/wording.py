@@ -37,7 +37,7 @@ def on_one_line(text: str) -> str:
 
 def autograd(enabled: Tri) -> str:
     """Whether autograd records."""
-    return {True: "autograd on", False: "autograd off", None: "autograd not known"}[enabled]
+    return {True: "autograd on", False: "autograd off", None: "autograd unknown"}[enabled]
 
 
 def in_brackets(traits: Iterable[str]) -> str:

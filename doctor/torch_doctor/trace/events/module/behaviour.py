@@ -31,8 +31,8 @@ class ForwardByName(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         around = " within another module" if self.within else ""
-        past = f", past {self.skips}" if self.skips else ""
-        return f"call `forward` of {quoted(self.name)} by name{around}{past}"
+        past = f", bypassing {self.skips}" if self.skips else ""
+        return f"call `forward` of {quoted(self.name)} directly{around}{past}"
 
 
 class BuiltInForward(Event, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class BuiltInForward(Event, frozen=True, kw_only=True):
     times: int = 0
 
     def words(self, _: Names, /) -> str:
-        return f"build {short(self.class_name)} in the forward of {short(self.owner_class)}"
+        return f"create {short(self.class_name)} in the forward of {short(self.owner_class)}"
 
 
 class FunctionalDropout(Event, frozen=True, kw_only=True):
@@ -75,7 +75,9 @@ class FunctionalDropout(Event, frozen=True, kw_only=True):
     rate_site: Site | None = None
 
     def words(self, _: Names, /) -> str:
-        return f"{short(self.function)} in the forward of {short(self.owner_class)}, whatever its mode is"
+        return (
+            f"{short(self.function)} in the forward of {short(self.owner_class)}, in both training and evaluation mode"
+        )
 
 
 class ModeMethod(Event, frozen=True, kw_only=True):
@@ -97,7 +99,7 @@ class ModeMethod(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         traits = [f"needs {', '.join(self.needs)}"] * bool(self.needs) + ["trains"] * self.trains
-        return f"{self.class_name} has a `{self.method}` of its own{in_brackets(traits)}"
+        return f"{self.class_name} defines its own `{self.method}`{in_brackets(traits)}"
 
 
 class ConstantWeights(Event, frozen=True, kw_only=True):
@@ -118,7 +120,7 @@ class ConstantWeights(Event, frozen=True, kw_only=True):
     steps: int = 0
 
     def words(self, _: Names, /) -> str:
-        value = "one number" if self.value is None else f"{self.value:g}"
+        value = "the same number" if self.value is None else f"{self.value:g}"
         return f"all weights of {short(self.class_name)} are {value}{in_brackets(['its units stay identical'] * self.identical)}"
 
 
@@ -137,7 +139,7 @@ class UnitsSeen(Event, frozen=True, kw_only=True):
     batches: int
 
     def words(self, _: Names, /) -> str:
-        return f"{self.dead} of {self.units} units were zero in all {self.rows} rows"
+        return f"{self.dead} of {self.units} units were zero in all {self.rows} samples"
 
 
 class OutputConstant(Event, frozen=True, kw_only=True):
@@ -153,7 +155,7 @@ class OutputConstant(Event, frozen=True, kw_only=True):
     updates: int
 
     def words(self, _: Names, /) -> str:
-        return f"`{self.name}` gives one output for {self.rows} different rows"
+        return f"`{self.name}` returns the same output for {self.rows} different samples"
 
 
 class RowsMixed(Event, frozen=True, kw_only=True):
@@ -180,9 +182,9 @@ class RowsMixed(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         if self.rows and not self.changed:
-            return f"{short(self.name)} keeps the rows of a batch apart"
+            return f"{short(self.name)} processes the samples of a batch independently"
         counted = [f"{self.changed} of {self.rows - 1} others"] * bool(self.rows)
-        return f"{short(self.name)} mixes the rows of a batch{in_brackets(counted)}"
+        return f"{short(self.name)} mixes the samples of a batch{in_brackets(counted)}"
 
 
 class InputTried(Event, frozen=True, kw_only=True):
@@ -204,5 +206,6 @@ class InputTried(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         if self.changed is None:
-            return f"{quoted(self.module)} puts {quoted(self.name)} into nothing"
-        return f"other rows in {quoted(self.name)} {'change' if self.changed else 'do not change'} what {quoted(self.module)} gives"
+            return f"{quoted(self.module)} does not use {quoted(self.name)}"
+        effect = "changes" if self.changed else "does not change"
+        return f"changing {quoted(self.name)} {effect} the output of {quoted(self.module)}"

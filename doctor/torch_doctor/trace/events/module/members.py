@@ -49,10 +49,10 @@ class ModuleBuilt(Event, frozen=True, kw_only=True):
         if self.base_initialised is False:
             traits.append("nn.Module.__init__ never ran")
         if self.early_member is not None:
-            traits.append(f"a part was set before nn.Module.__init__ ran, in row {self.early_member.row}")
+            traits.append(f"a member was set before nn.Module.__init__ ran, on line {self.early_member.row}")
         if self.misspelt:
             traits.append(f"{self.misspelt} never ran")
-        return f"build {short(self.class_name)}{in_brackets(traits)}"
+        return f"create {short(self.class_name)}{in_brackets(traits)}"
 
 
 class Registered(Event, frozen=True, kw_only=True):
@@ -94,8 +94,8 @@ class Unregistered(Event, frozen=True, kw_only=True):
     def words(self, _: Names, /) -> str:
         what = f"{'parameter' if self.parameters else 'module'}{'s' * (len(self.members) != 1)}"
         fate = "registered elsewhere" if self.registered else "not registered"
-        where = f"the plain {self.container} `{self.name}` of {self.owner_class}"
-        return f"keep {len(self.members)} {what} in {where}: {fate}"
+        where = f"the Python {self.container} `{self.name}` of {self.owner_class}"
+        return f"store {len(self.members)} {what} in {where}: {fate}"
 
 
 class Repeated(Event, frozen=True, kw_only=True):
@@ -118,7 +118,7 @@ class Repeated(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         often = f"{self.times} times" if self.times else "several times"
-        return f"list {short(self.class_name)} {quoted(self.name)} {often}, the same one each time"
+        return f"list the same {short(self.class_name)} {quoted(self.name)} {often}"
 
 
 class LayerRegistered(Event, frozen=True, kw_only=True):
@@ -157,7 +157,7 @@ class ParameterMoved(Event, frozen=True, kw_only=True):
     elements: int = 0
 
     def words(self, _: Names, /) -> str:
-        return f"keep a moved parameter as {quoted(f'self.{self.name}')} of {short(self.owner_class)}"
+        return f"store a moved parameter as {quoted(f'self.{self.name}')} of {short(self.owner_class)}"
 
 
 class PlainTensorUsed(Event, frozen=True, kw_only=True):
@@ -176,6 +176,4 @@ class PlainTensorUsed(Event, frozen=True, kw_only=True):
     elements: int = 0
 
     def words(self, _: Names, /) -> str:
-        return (
-            f"use {quoted(f'self.{self.name}')} of {short(self.owner_class)}, a plain tensor, at row {self.used_at.row}"
-        )
+        return f"use {quoted(f'self.{self.name}')} of {short(self.owner_class)}, a plain tensor, on line {self.used_at.row}"

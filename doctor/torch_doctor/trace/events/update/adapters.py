@@ -45,7 +45,7 @@ class AdapterTrained(Event, frozen=True, kw_only=True):
         fate = {True: "trains", False: "is frozen", None: "may train"}
         switched = [self.off] * bool(self.off)
         return (
-            f"adapter {short(self.class_name)} {fate[self.own_trains]}, what it adapts {fate[self.base_trains]}"
+            f"adapter {short(self.class_name)} {fate[self.own_trains]}, its base {fate[self.base_trains]}"
             f"{in_brackets(switched)}"
         )
 
@@ -61,7 +61,11 @@ class FrozenStepped(Event, frozen=True, kw_only=True):
     since: Site | None = None
 
     def words(self, _: Names, /) -> str:
-        return "step an optimizer all of whose parameters are frozen" if self.frozen else "step what was frozen before"
+        return (
+            "step an optimizer with only frozen parameters"
+            if self.frozen
+            else "step parameters that were frozen before"
+        )
 
 
 class FrozenNormsRan(Event, frozen=True, kw_only=True):
@@ -82,8 +86,8 @@ class FrozenNormsRan(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         if self.thawed:
-            return "batch norm that was frozen may train again"
-        return "the batch norm that runs here is frozen, and gathers statistics"
+            return "frozen batch norm may be trained again"
+        return "frozen batch norm updates its running statistics"
 
 
 class FrozenMoved(Event, frozen=True, kw_only=True):
@@ -102,4 +106,8 @@ class FrozenMoved(Event, frozen=True, kw_only=True):
     steps: int = 0
 
     def words(self, _: Names, /) -> str:
-        return "what was frozen may train again" if self.thawed else "step frozen parameters that keep an old gradient"
+        return (
+            "frozen parameters may be trained again"
+            if self.thawed
+            else "step frozen parameters that have an old gradient"
+        )

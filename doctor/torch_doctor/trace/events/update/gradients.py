@@ -54,7 +54,7 @@ class Forward(Event, frozen=True, kw_only=True):
         names.spelled(self.module, self.name, self.scope)
 
     def words(self, _: Names, /) -> str:
-        mode = {True: "training mode", False: "evaluation mode", None: "mode not known"}[self.training]
+        mode = {True: "training mode", False: "evaluation mode", None: "mode unknown"}[self.training]
         traits = [*[mode] * (self.sensitive is not False), autograd(self.grad)]
         what = f"{quoted(self.name)} ({short(self.class_name)})"
         return f"forward {what}: {', '.join(traits)} → {self.output.words()}"
@@ -74,7 +74,7 @@ class PartUnrecorded(Event, frozen=True, kw_only=True):
     steps: int = 0
 
     def words(self, _: Names, /) -> str:
-        return f"call {quoted(self.name)} with autograd off, a part of what is trained"
+        return f"call {quoted(self.name)} with autograd off, although it is part of a trained model"
 
 
 class Backward(Event, frozen=True, kw_only=True):
@@ -112,7 +112,7 @@ class Backward(Event, frozen=True, kw_only=True):
         if self.through != "backward":
             traits.append(f"through {self.through}")
         if self.retain_graph:
-            traits.append("keeps the graph")
+            traits.append("retains the graph")
         if self.inputs_only:
             traits.append("gradients of inputs only")
         if self.context:
@@ -156,7 +156,7 @@ class GradientsRead(Event, frozen=True, kw_only=True):
 
     def words(self, names: Names, /) -> str:
         of = names.things(self.modules, whole=self.whole, nothing="a tensor")
-        how = "ask for" if self.asked else "hand a hook" if self.hooked else "read"
+        how = "request" if self.asked else "pass a hook" if self.hooked else "read"
         return f"{how} the gradient {quoted(self.name)} of {of}"
 
 
@@ -212,7 +212,7 @@ class ParameterCut(Event, frozen=True, kw_only=True):
     backward: Site | None = None
 
     def words(self, _: Names, /) -> str:
-        return f"{quoted(self.how)} takes a parameter without its graph{in_brackets(['all of it in the loss'] * self.alone)}"
+        return f"{quoted(self.how)} takes a parameter without its graph{in_brackets(['its only use in the loss'] * self.alone)}"
 
 
 class LeafMade(Event, frozen=True, kw_only=True):
@@ -222,7 +222,7 @@ class LeafMade(Event, frozen=True, kw_only=True):
     value: TensorFact
 
     def words(self, _: Names, /) -> str:
-        return f"require gradients of {self.value.words()}, as if nothing had come before it"
+        return f"require gradients of {self.value.words()}, which discards its history"
 
 
 class GradFlagSet(Event, frozen=True, kw_only=True):
@@ -240,7 +240,7 @@ class GradFlagSet(Event, frozen=True, kw_only=True):
     records: Tri = None
 
     def words(self, _: Names, /) -> str:
-        return f"set {quoted(self.name)} of a {self.of}, which torch does not read"
+        return f"set {quoted(self.name)} of a {self.of}, which torch ignores"
 
 
 class NotCalled(Event, frozen=True, kw_only=True):
@@ -256,7 +256,7 @@ class NotCalled(Event, frozen=True, kw_only=True):
     target: int = 0
 
     def words(self, _: Names, /) -> str:
-        return f"name {quoted(self.name)} and do not call it"
+        return f"refer to {quoted(self.name)} without calling it"
 
 
 class HandWrittenBackward(Event, frozen=True, kw_only=True):
@@ -286,8 +286,8 @@ class HandWrittenBackward(Event, frozen=True, kw_only=True):
         if self.gradients != self.inputs:
             traits.append(f"{self.gradients} gradients for {self.inputs} inputs")
         if self.argument:
-            traits.append(f"{quoted(self.argument)} gets {self.given:.4g}, where {self.slope:.4g} is right")
+            traits.append(f"{quoted(self.argument)} gets {self.given:.4g} instead of {self.slope:.4g}")
         if self.kept:
-            traits.append(f"keeps its result as {quoted(self.kept)}")
+            traits.append(f"stores its result as {quoted(self.kept)}")
         traits += [self.because] * bool(self.because)
         return f"the backward of {self.class_name}{in_brackets(traits)}"

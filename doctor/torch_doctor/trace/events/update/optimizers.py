@@ -32,7 +32,7 @@ class OptimizerBuilt(Event, frozen=True, kw_only=True):
         names.built(self.optimizer, self.class_name)
 
     def words(self, names: Names, /) -> str:
-        return f"build optimizer {short(self.class_name)} over {names.things(self.modules, whole=self.whole)}"
+        return f"create optimizer {short(self.class_name)} over {names.things(self.modules, whole=self.whole)}"
 
 
 class WeightsDrawn(Event, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class WeightsDrawn(Event, frozen=True, kw_only=True):
     class_name: str
 
     def words(self, _: Names, /) -> str:
-        return f"train {short(self.class_name)} from the weights that it was built with"
+        return f"train {short(self.class_name)} from its initial weights"
 
 
 class WeightsGiven(Event, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ class WeightsGiven(Event, frozen=True, kw_only=True):
     anew: bool = False
 
     def words(self, names: Names, /) -> str:
-        return f"give{' new' * self.anew} weights to {names.things(self.modules, whole=self.whole)}"
+        return f"{'initialize' if self.anew else 'set'} weights of {names.things(self.modules, whole=self.whole)}"
 
 
 class OptimizerRestored(Event, frozen=True, kw_only=True):
@@ -67,7 +67,7 @@ class OptimizerRestored(Event, frozen=True, kw_only=True):
     optimizer: int
 
     def words(self, names: Names, /) -> str:
-        return f"give {names.things([self.optimizer], nothing='an optimizer')} a state"
+        return f"load a state into {names.things([self.optimizer], nothing='an optimizer')}"
 
 
 class Stepped(Event, frozen=True, kw_only=True):
@@ -94,7 +94,7 @@ class Stepped(Event, frozen=True, kw_only=True):
 
     def words(self, names: Names, /) -> str:
         flags = {
-            "by hand": self.manual,
+            "manually": self.manual,
             "with a closure": self.closure,
             "scaled": self.scaled,
             "clears the gradients": self.clears,
@@ -111,7 +111,7 @@ class ScalerBuilt(Event, frozen=True, kw_only=True):
     unseen: bool = False
 
     def words(self, _: Names, /) -> str:
-        return f"build a gradient scaler{' (switched off)' if self.enabled is False else ''}"
+        return f"create a gradient scaler{' (disabled)' if self.enabled is False else ''}"
 
 
 class ScalerUpdated(Event, frozen=True, kw_only=True):
@@ -171,7 +171,7 @@ class SchedulerBuilt(Event, frozen=True, kw_only=True):
         names.built(self.scheduler, self.class_name)
 
     def words(self, names: Names, /) -> str:
-        return f"build scheduler {short(self.class_name)} on {names.things([self.optimizer])}"
+        return f"create scheduler {short(self.class_name)} on {names.things([self.optimizer])}"
 
 
 class SchedulerStepped(Event, frozen=True, kw_only=True):
@@ -259,7 +259,7 @@ class ParameterSeen(Event, frozen=True, kw_only=True):
     fresh: bool = False
 
     def words(self, _: Names, /) -> str:
-        fate = "" if self.moved is None else ", moved" if self.moved else ", never moved"
+        fate = "" if self.moved is None else ", updated" if self.moved else ", never updated"
         owned = "" if self.optimizer else ", in no optimizer"
         return f"parameter `{self.name}`: {self.nonzero} of {self.backwards} backward passes gave it a gradient{fate}{owned}"
 
@@ -280,4 +280,4 @@ class NonFinite(Event, frozen=True, kw_only=True):
     skipped: bool = False
 
     def words(self, _: Names, /) -> str:
-        return f"first value that is not finite: {self.value} in the {self.what} `{self.name}`"
+        return f"first non-finite value: {self.value} in the {self.what} `{self.name}`"

@@ -231,7 +231,7 @@ class MemoryChanged(Event, frozen=True, kw_only=True):
     elements: int = 0
 
     def words(self, _: Names, /) -> str:
-        return f"change {quoted(self.name)} in place, which shares memory with a tensor"
+        return f"change {quoted(self.name)} in place; a tensor shares its memory"
 
 
 class PixelsGiven(Event, frozen=True, kw_only=True):

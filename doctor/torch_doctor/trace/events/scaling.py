@@ -28,7 +28,7 @@ class RowsScaled(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         how = f"with mean {list(self.mean)} and std {list(self.std)}" if self.mean else "with unknown mean and std"
-        return f"images of {short(self.source)} are {f'normalised {how}' if self.normalised_at else 'not normalised'}"
+        return f"images of {short(self.source)} are {f'normalized {how}' if self.normalised_at else 'not normalized'}"
 
 
 class PreparerBuilt(Event, frozen=True, kw_only=True):

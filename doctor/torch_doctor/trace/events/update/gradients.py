@@ -222,7 +222,7 @@ class LeafMade(Event, frozen=True, kw_only=True):
     value: TensorFact
 
     def words(self, _: Names, /) -> str:
-        return f"require gradients of {self.value.words()}, which discards its history"
+        return f"require gradients of {self.value.words()}, which starts a new graph"
 
 
 class GradFlagSet(Event, frozen=True, kw_only=True):

@@ -66,5 +66,5 @@ def test_one_that_does_not_answer_has_none(tmp_path: Path) -> None:
 
 
 def test_one_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(NoInterpreterError, match="nowhere is not there"):
+    with pytest.raises(NoInterpreterError, match="nowhere does not exist"):
         libraries_of("nowhere", tmp_path)

@@ -110,8 +110,8 @@ def test_a_part_that_fails_is_an_error_and_costs_no_other(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--executor", "ray:local"], "such as dask:tcp://10.0.0.1:8786"),
-        (["--executor", "dask:"], "such as dask:tcp://10.0.0.1:8786"),
+        (["--executor", "ray:local"], "such as `dask:tcp://10.0.0.1:8786`"),
+        (["--executor", "dask:"], "such as `dask:tcp://10.0.0.1:8786`"),
         (["--executor", "dask:tcp://127.0.0.1:1"], "no Dask scheduler answers at tcp://127.0.0.1:1"),
         (["--executor", "dask:tcp://127.0.0.1:1", "--shard", "1/2"], "--executor cannot be used with --shard"),
     ],

@@ -251,7 +251,8 @@ def test_five_bugs_at_once_are_all_named_and_no_rung_says_otherwise(
     for name, code in (("learning-rate", "TDR101"), ("repeatability", "TDR401"), ("small-subset", "TDR201")):
         rung = rungs[name]
         assert rung["status"] != "passed"
-        assert code in {finding["code"] for finding in rung["findings"]} or rung["status"] == "failed"
+        explained = code in {finding["code"] for finding in rung["findings"]} or rung["status"] == "failed"
+        assert explained or rung["reason"].startswith("not meaningful until overfit-one-batch passes")
         assert f"{name:<18} {rung['status'].upper()}" in done.err
 
 

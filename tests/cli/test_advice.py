@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 USES = "import torch\nsteps = torch.range(1, 3)\nrates = torch.range(0, 2)\n"
 ASKING = ("scan", "--isolated", "--no-cache", "--output-format", "concise")
-OLD = "TDR807 outdated-api: `torch.range` warns since torch 0.4: use `torch.arange`"
+OLD = "TDR807 outdated-api: `torch.range` is deprecated since torch 0.4: use `torch.arange`"
 
 
 @pytest.fixture

@@ -31,8 +31,8 @@ for x, y in loader:
     optimizer.step()
 torch.save(model, "model.pt")
 """
-KNOWN = "train.py:11:5: TDR101 missing-zero-grad: "
-ANYWAY = "train.py:14:1: TDR601 whole-model-saved: "
+KNOWN = "train.py:11:5: TDR101 missing-zero-grad [*unsafe]: "
+ANYWAY = "train.py:14:1: TDR601 whole-model-saved [*unsafe]: "
 
 
 @pytest.fixture(scope="module")

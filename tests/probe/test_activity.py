@@ -42,7 +42,7 @@ def test_a_run_starts_imports_trains_evaluates_and_saves(hear: Callable[..., str
     hear("scope", id=0, parent=None, kind="root", loop=0, number=0, loop_kind="plain")
     hear("event", e="LoopEntered", loop=1, over="range(3)", **{"in": 0})
     hear("scope", **iteration(1, 0, 1, 1, "plain"))
-    assert hear("event", e="LoopIterated", **{"in": 1}) == "pass 1 of `range(3)`"
+    assert hear("event", e="LoopIterated", **{"in": 1}) == "iteration 1 of `range(3)`"
     hear("event", e="LoopEntered", loop=2, over="train_loader", **{"in": 1})
     hear("scope", id=2, parent=1, kind="call", loop=0, number=0, loop_kind="plain")
     hear("scope", **iteration(3, 2, 2, 2, "batches"))

@@ -126,7 +126,7 @@ class SchedulerInterval(Rule):
             often = "every batch" if moved.every else "once per epoch"
             if moved.stale is not None and moved.step.metric is not None:
                 again = "each time" if moved.stale else "last, after other scores"
-                text = f"it steps {often}and gets the score {short(moved.step.metric)} {again}"
+                text = f"it steps {often} and gets the score {short(moved.step.metric)} {again}"
                 yield fact(text, moved.step.metric, event=moved.step)
             if moved.length.number is not None and moved.batches is not None:
                 epoch = count(moved.batches, "batch", "batches")

@@ -94,7 +94,7 @@ def test_a_script_goes_on_where_instruments_fail(sabotaged: Callable[..., Any]) 
 
 def test_a_failure_that_ends_the_run_is_not_called_the_scripts(sabotaged: Callable[..., Any]) -> None:
     outcome = sabotaged(("recorder", "Recorder", "rests"))
-    assert "train.py was ended by a failure of the probe's own, which is no fault of the script" in outcome.err
+    assert "train.py was stopped by an internal error of the probe, not by the script; please report it" in outcome.err
     assert "an instrument failed: KeyError: 'sabotaged'" in outcome.err
     assert "fails" not in outcome.err
     assert "confirmed" not in outcome.out

@@ -27,6 +27,7 @@ PARTS = {
         "instrument",
         "last_batch",
         "later",
+        "layers_behind",
         "members",
         "noise",
         "own_losses",

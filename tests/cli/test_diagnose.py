@@ -107,6 +107,15 @@ def test_a_script_is_examined_and_the_bug_comes_first(run: Run, write: Callable[
 
 
 @pytest.mark.usefixtures("farm")
+def test_a_symptom_that_does_not_occur_in_the_run_is_said_so_first(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", TRAINING.replace("        optimizer.zero_grad()\n", ""))
+    out = run("diagnose", "the loss is nan", "train.py", "--isolated", "--time", "60", "-q").out
+    assert " ".join(out.split()).startswith(
+        "When the loss is nan: train.py It did not occur in this run: batch, activations,"
+    )
+
+
+@pytest.mark.usefixtures("farm")
 def test_what_the_scan_finds_besides_comes_first_where_no_cause_is_confirmed(
     run: Run, write: Callable[..., Path]
 ) -> None:

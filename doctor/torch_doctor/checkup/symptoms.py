@@ -16,6 +16,7 @@ class Symptom(Struct, frozen=True):
     """What people see: its name, its meaning in a line, how people say it, and its causes, the most likely first.
 
     `measured_by` are the rungs in which it would have shown itself, so that they speak against causes when they pass.
+    `seen_by` is the rung that sees it where it occurs within a few steps; later it may still occur.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Symptom(Struct, frozen=True):
     examples: tuple[str, ...]
     causes: tuple[Cause, ...]
     measured_by: tuple[str, ...] = ()
+    seen_by: str = ""
 
     @property
     def rungs(self) -> tuple[str, ...]:
@@ -57,6 +59,7 @@ SYMPTOMS = (
         "the loss, an output, a gradient or a weight is NaN or infinite",
         ("nan after a few steps", "inf loss", "gradients are not finite"),
         (causes.NUMBERS, causes.EXPLODING, causes.RATE, causes.HALF, causes.BAD_BATCH, causes.UPDATE),
+        seen_by="non-finite",
     ),
     Symptom(
         "the loss explodes",

@@ -201,6 +201,11 @@ def _lines(symptom: Symptom, checked: Checkup, paint: Paint) -> Iterator[str]:
     found = answers(symptom, checked)
     rest = others(found, checked.findings)
     yield paint(f"When {symptom.name}: {checked.script}", "bold")
+    unseen = next((rung for rung in checked.rungs if rung.name == symptom.seen_by and rung.status == "passed"), None)
+    if unseen is not None:
+        yield from _wrapped(
+            "", f"It did not occur in this run: {unseen.reason}. The causes below may still lead to it."
+        )
     proved = found[0].likelihood == PROVED
     if not proved:
         yield from _rest(rest, paint)

@@ -22,7 +22,7 @@ _OPTIONS = (
         is_flag=True,
         help="Apply safe fixes. With --probe, re-run the scripts and revert fixes that do not remove the evidence.",
     ),
-    click.option("--unsafe-fixes", is_flag=True, help="Also apply fixes that change behavior on purpose."),
+    click.option("--unsafe-fixes", is_flag=True, help="Also apply fixes that change what the script computes."),
     click.option("--diff", is_flag=True, help="Print what --fix would change, without writing it."),
     click.option("--fix-only", is_flag=True, help="Apply fixes, and do not report the remaining findings."),
     click.option("--show-fixes", is_flag=True, help="List the findings that were fixed."),

@@ -42,7 +42,7 @@ _OPTIONS = (
     click.option(
         "--write-baseline",
         is_flag=True,
-        help="Create or update the baseline file. An update asks before it adds new findings; if nobody can answer, it fails.",
+        help="Create or update the baseline file. An update asks before it adds new findings; without a terminal, it fails.",
     ),
     click.option("--accept-new", is_flag=True, help="Let --write-baseline add new findings without asking."),
     click.option(
@@ -53,7 +53,7 @@ _OPTIONS = (
     click.option(
         "--named-only",
         is_flag=True,
-        help="Report only findings in the given files, or with a trail through one of them.",
+        help="Report only findings in the given files, or whose explanation includes a line in one of them.",
     ),
 )
 

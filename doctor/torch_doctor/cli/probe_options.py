@@ -46,7 +46,7 @@ _OPTIONS = (
         FLAG,
         type=click.Choice((ON, REQUIRE)),
         metavar="[=require]",
-        help="Run each script for a few steps and give each finding a verdict. Of a folder, run the scripts that train. "
+        help="Run each script for a few steps and give each finding a verdict. In a folder, run only the scripts that train. "
         "Arguments after `--` go to the script. With =require, fail if a script cannot be run or raises an exception.",
     ),
     click.option(
@@ -56,7 +56,8 @@ _OPTIONS = (
         "--python",
         type=Paths(),
         metavar="PATH",
-        help="Python interpreter or environment of the scripts. The scan reads its libraries, and the probe runs it.",
+        help="Python interpreter or environment of the scripts. The scan reads the libraries installed there; the probe runs the "
+        "scripts with it.",
     ),
     click.option(
         "--probe-timeout",

@@ -84,7 +84,7 @@ class TransformsDiffer(Rule):
 
     ## How the probe confirms it
     The mean or the standard deviation of the first batches of both loaders differs. If both agree, the finding is refuted.
-    For the channel order, the probe compares the channel means: in evaluation they are those of training, in reverse order.
+    For the channel order, the probe compares the channel means: those of evaluation equal those of training in reverse order.
     Images of a single color, and images that do not come from a loader, leave the finding undecided. A run does not show
     which samples something was fitted on, or which tokenizer produced the tokens.
 

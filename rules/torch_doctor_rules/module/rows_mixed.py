@@ -79,7 +79,7 @@ class RowsMixed(Rule):
 
     ## Fix safety
     The fix creates the layer with `batch_first=True`. Its outputs then have the batch first too, so code that takes the
-    last step as `output[-1]` has to use `output[:, -1]`. Weights that were trained the other way are useless.
+    last step as `output[-1]` has to use `output[:, -1]`. Retrain: weights trained with the old layout do not fit.
 
     ## How the probe confirms it
     On a copy of the model in evaluation mode, it replaces one sample of the batch by another. Other samples in the
@@ -90,7 +90,7 @@ class RowsMixed(Rule):
     - The batch has one sample, or a `collate_fn` of the script creates it.
     - It is uncertain which dimension is the batch.
     - For batch norm (torch's or written by hand), similarities between samples, attention between samples with a single
-      step, norms whose result no loss compares with the labels, and other operations that compare samples on purpose.
+      step, norms whose result does not feed a loss against labels, and other operations that compare samples on purpose.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.LSTM.html

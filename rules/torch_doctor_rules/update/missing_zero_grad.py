@@ -70,7 +70,7 @@ class MissingZeroGrad(Rule):
     relative to this batch's own gradient.
 
     ## When it is not reported
-    - Something between the two passes may clear the gradients: the optimizer, the module, `p.grad = None`, a helper
+    - Code between the two passes may clear the gradients: the optimizer, the module, `p.grad = None`, a helper
       function, a step closure, the generator that yields the batches, or unresolved code.
     - The sum is cleared before a step applies it. In a GAN, for example, the discriminator's own pass clears the
       gradients that the generator's loss left.

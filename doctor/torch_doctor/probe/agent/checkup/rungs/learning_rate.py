@@ -172,9 +172,7 @@ def _judged(stage: Stage, curve: Curve, own: float, differing: int, *, told: boo
         then = f"start with a learning rate of {begin}"
         return result("failed", why, evidence, plots, then=then, about=("steps too large",))
     if not falls:
-        return result(
-            "shown", f"the loss decreases with no learning rate up to {number(curve.rates[-1])}", evidence, plots
-        )
+        return result("shown", f"no learning rate up to {number(curve.rates[-1])} reduces the loss", evidence, plots)
     if "values" in stage.voided:
         words += "; the data is synthetic"
     said = f"the script's {number(own)}, {number(suggested or 0)} suggested; {words}"

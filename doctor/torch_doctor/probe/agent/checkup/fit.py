@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MEMORISED = 0.1
 """Part of what can be learned from the batch that may be left of the loss."""
+MOST_OF = 0.5
+"""Share of a soft label above which its class is what a fitted model chooses."""
 FAR = 3.0
 """Times the loss of a constant prediction above which a model is worse than useless."""
 
@@ -25,8 +27,9 @@ class Fit:
     `right` of `samples` are classified correctly; None where there are no classes.
     """
 
-    def __init__(self, end: float, floor: float, reference: float, right: int | None, samples: int) -> None:
-        self.end, self.floor, self.reference = end, floor, reference
+    def __init__(self, end: float, base: float, limits: tuple[float, float], right: int | None, samples: int) -> None:
+        self.end, (self.floor, reference) = end, limits
+        self.known, self.reference = math.isfinite(reference), min(base, reference)
         self.right, self.samples = right, samples
 
     @property
@@ -37,8 +40,8 @@ class Fit:
 
     @property
     def hopeless(self) -> bool:
-        """Whether a constant prediction would be far better."""
-        return self.end > FAR * self.reference > 0
+        """Whether a constant prediction would be far better, as far as its loss is known."""
+        return self.known and self.end > FAR * self.reference > 0
 
     @property
     def left(self) -> str:
@@ -65,25 +68,24 @@ def knowing_nothing(known: Roles) -> float | None:
 
 def fit(stage: Stage, known: Roles, end: float, base: float) -> Generator[Play, Seen, Fit]:
     """Ask the model, as it is now and in evaluation mode, for the batch again."""
-    floor, reference = bounds(stage, known)
-    reference = min(base, reference)
     right, samples = None, 0
     if known.task == "classes" and known.plain:
         seen = yield from stage.play(keep=True, evaluate=True)
         right, samples = _right(Roles(stage, seen))
-    return Fit(end, floor, reference, right, samples)
+    return Fit(end, base, bounds(stage, known), right, samples)
 
 
 def _right(known: Roles) -> tuple[int | None, int]:
-    """How many labels are the class with the largest output, and of how many; soft labels count by their largest share."""
+    """How many labels are the class with the largest output, and of how many; soft labels count if one class has most."""
     outputs, target = known.outputs, known.target
     if outputs is None or target is None or outputs.dim() < 2:
         return None, 0
     chosen = outputs.detach().argmax(1)
-    labels = target.argmax(1) if target.is_floating_point() and target.shape == outputs.shape else target
+    soft = target.is_floating_point() and target.shape == outputs.shape
+    labels = target.argmax(1) if soft else target
     if labels.shape != chosen.shape:
         return None, 0
-    counts = (labels >= 0) & (labels < outputs.shape[1])
+    counts = target.amax(1) > MOST_OF if soft else (labels >= 0) & (labels < outputs.shape[1])
     ignored = known.score.keywords.get("ignore_index") if known.score is not None else None
     if ignored is not None:
         counts &= labels != ignored

@@ -31,9 +31,9 @@ class Layer(NamedTuple):
 
 
 def layer_behind(node: Any) -> Layer | None:
-    """Return the layer whose output reaches this node of the graph; None where something else than a layer's output does.
+    """Return the layer whose output reaches this node of the graph; None if the output of something else does.
 
-    A norm with weights counts as the layer where nothing else has any.
+    A sum counts only if it joins two tensors, as a skip connection does: a number that is added makes a threshold.
     """
     for _ in range(BEHIND):
         if node is None:
@@ -42,7 +42,8 @@ def layer_behind(node: Any) -> Layer | None:
         if any(part in name for part in PRODUCTS):
             weight = _weight(node)
             return None if weight is None else Layer(weight, "Convolution" in name)
-        if not any(part in name for part in BETWEEN):
+        one_sided = "AddBackward" in name and sum(each is not None for each, _ in node.next_functions) < 2  # noqa: PLR2004
+        if one_sided or not any(part in name for part in BETWEEN):
             return None
         node = next((each for each, _ in node.next_functions if each is not None and _variable(each) is None), None)
     return None

@@ -1,4 +1,4 @@
-"""Whether the script goes on only if a question of its own is answered with yes: `assert torch.cuda.is_available()`."""
+"""What the script demands: a question that has to be answered with yes (`assert torch.cuda.is_available()`), no error."""
 
 from __future__ import annotations
 
@@ -67,6 +67,18 @@ def is_tested(sources: Sources, frame: FrameType, name: str) -> bool:
             if isinstance(node, (ast.Compare, ast.BoolOp)) and _asks(node, name):
                 return True
     return False
+
+
+def caught(sources: Sources, frame: FrameType) -> Iterator[set[str]]:
+    """Yield the names of the errors that each handler around the line of a frame catches, unless it gives up."""
+    for statement in sources.statements(frame):
+        if not isinstance(statement, ast.Try):
+            continue
+        if statement.body[0].lineno <= frame.f_lineno <= (statement.body[-1].end_lineno or 0):
+            for handler in statement.handlers:
+                kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+                if not gives_up(handler.body):
+                    yield {"Exception" if kind is None else spelled(kind) for kind in kinds}
 
 
 def gives_up(body: list[ast.stmt]) -> bool:

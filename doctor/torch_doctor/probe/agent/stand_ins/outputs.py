@@ -9,6 +9,7 @@ import os
 import tempfile
 from typing import TYPE_CHECKING, Any
 
+from .demands import caught
 from .stand_in import StandIn
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 
 WRITING = frozenset("wax")
+EXPECTED = frozenset({"FileNotFoundError", "OSError", "IOError", "RuntimeError", "Exception", "BaseException"})
+"""Names of what a handler for a missing folder catches; `torch.save` raises a `RuntimeError`."""
 
 
 class OutputFolders(StandIn):
@@ -44,16 +47,18 @@ class OutputFolders(StandIn):
         built.open = text.open = opening
 
     def with_torch(self, torch: Any) -> None:
-        """Patches `torch.save`, which opens its file by itself."""
-        save = torch.save
+        """Patches `torch.save` and `torch.jit.save`, which open their files by themselves."""
+        for module in (torch, torch.jit):
+            module.save = self._saving(module.save)
 
+    def _saving(self, save: Any) -> Any:
         @functools.wraps(save)
         def saved(obj: Any, f: Any, *arguments: Any, **keywords: Any) -> Any:
             if isinstance(f, (str, os.PathLike)):
                 make_parent(f, self, place=1)
             return save(obj, f, *arguments, **keywords)
 
-        torch.save = saved
+        return saved
 
 
 def _making(mkdir: Callable[..., None], stand_in: StandIn) -> Any:
@@ -70,7 +75,7 @@ def _making(mkdir: Callable[..., None], stand_in: StandIn) -> Any:
 
 
 def make_parent(path: Any, stand_in: StandIn, what: str = "file", place: int = 0) -> bool:
-    """Create the folder that a file or folder is to lie in; False where it exists, or no code of the user's asks for it.
+    """Create the folder that a file or folder is to lie in; False if it exists, or the user's code does not ask or waits for that.
 
     In the project that is a bug of the script, which is reported; a folder elsewhere may be another machine's. `place` is
     the position of the path among the arguments of the call, where that is the user's own.
@@ -78,7 +83,7 @@ def make_parent(path: Any, stand_in: StandIn, what: str = "file", place: int = 0
     if not isinstance(path, (str, os.PathLike)) or stand_in.sources.innermost() is None:
         return False
     folder = os.path.dirname(os.fspath(path))
-    if not folder or os.path.isdir(folder):
+    if not folder or os.path.isdir(folder) or _is_expected(stand_in):
         return False
     os.makedirs(folder, exist_ok=True)
     folder = _as_written(str(folder))
@@ -87,6 +92,12 @@ def make_parent(path: Any, stand_in: StandIn, what: str = "file", place: int = 0
     else:
         stand_in.teller.stand_in(folder, stand_in.replaces, "a new one", [])
     return True
+
+
+def _is_expected(stand_in: StandIn) -> bool:
+    """Whether a handler of the user's waits for the error of a missing folder, as `open` or `torch.save` raise it."""
+    frames = list(stand_in.sources.frames())
+    return any(EXPECTED & each for frame in frames for each in caught(stand_in.sources, frame))
 
 
 def _as_written(folder: str) -> str:

@@ -186,21 +186,19 @@ def _judged(
         return said(
             "shown", f"{told}; all targets of the batch are nearly the same, so a constant prediction does as well"
         )
-    if fitted.hopeless and not own.short and not made_up and known.task:
-        then = _wrong(checks) or "check the scale of the inputs and targets, and the learning rate"
-        told += f": a constant prediction reaches {number(fitted.reference)}"
-        return said("failed", told, then=then, about=("does not fall",))
+    if own.ratio <= LEARNS and fitted.hopeless and not own.short and not made_up:
+        return _hopeless(fitted, told, said, checks)
     if own.ratio <= LEARNS:
         left = f": {fitted.left}" if fitted.left else ""
         learned = "the batch is memorized" if fitted.memorised else f"the model learns, but has not memorized it{left}"
         return said("passed" if fitted.memorised else "shown", f"{told}: {learned}")
     if len(stage.optimizers) > 1:
         return said("shown", f"{told}; several optimizers are used, possibly against each other")
-    return _not_learned(stage, known, runs, told, said, checks)
+    return _not_learned(stage, known, runs, told, said, checks, fitted)
 
 
 def _not_learned(
-    stage: Stage, known: Roles, runs: list[Run], told: str, said: Result, checks: Wiring
+    stage: Stage, known: Roles, runs: list[Run], told: str, said: Result, checks: Wiring, fitted: Fit
 ) -> dict[str, Any]:
     """What it means that the loss has not fallen by half."""
     own, wrong, steps = runs[0], _wrong(checks), len(runs[0].losses)
@@ -212,6 +210,8 @@ def _not_learned(
     better = [run for run in runs[1:] if run.ratio <= LEARNS]
     if better:
         return _with_another_rate(stage, own, better[0], told, said)
+    if fitted.hopeless and not own.short and "values" not in stage.voided:
+        return _hopeless(fitted, told, said, checks)
     if own.short or not known.task:
         why = "this kind of loss need not decrease on one batch"
         return said("shown", f"{told}; {'too few optimizer steps fit into the time limit' if own.short else why}")
@@ -225,6 +225,13 @@ def _not_learned(
         return said("failed", f"{told}: it does not decrease{tried}", then=wrong, about=("does not fall",))
     told += f": it does not decrease, although {1 - checks.dead:.0%} of the weights get gradients and change"
     return said("shown", f"{told}; the model may be too small, or the targets may be noise", then=checks.first)
+
+
+def _hopeless(fitted: Fit, told: str, said: Result, checks: Wiring) -> dict[str, Any]:
+    """A model that knows nothing would have a far lower loss."""
+    then = _wrong(checks) or "check the scale of the inputs and targets, and the learning rate"
+    told += f": a constant prediction reaches {number(fitted.reference)}"
+    return said("failed", told, then=then, about=("does not fall",))
 
 
 def _with_another_rate(stage: Stage, own: Run, better: Run, told: str, said: Result) -> dict[str, Any]:

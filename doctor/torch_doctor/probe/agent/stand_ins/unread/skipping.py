@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any
 from ... import hooks
 from ...rehearsal import rehearsals
 from .. import told
-from ..demands import gives_up
-from ..source import AGENT, spelled
+from ..demands import caught
+from ..source import AGENT
 from ..stand_in import StandIn
 from .content import UnknownFormError, Unread
 from .looking import Looking
 from .meeting import Meeting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from types import FrameType, TracebackType
 
     from ..stand_in import Setting
@@ -171,19 +170,10 @@ class SkippedStatements(StandIn):
             path = frame.f_code.co_filename
             if path.replace("\\", "/").endswith(FETCHING) or path.startswith(LOOKING_ON):
                 return True
-            if self.sources.is_users(path) and any(names & caught for caught in self._caught(frame)):
+            if self.sources.is_users(path) and any(names & each for each in caught(self.sources, frame)):
                 return True
             frame = frame.f_back
         return False
-
-    def _caught(self, frame: FrameType) -> Iterator[set[str]]:
-        for statement in self.sources.statements(frame):
-            inside = isinstance(statement, ast.Try) and statement.body[0].lineno <= frame.f_lineno
-            if inside and frame.f_lineno <= (statement.body[-1].end_lineno or 0):  # type: ignore[attr-defined]
-                for handler in statement.handlers:  # type: ignore[attr-defined]
-                    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-                    if not gives_up(handler.body):
-                        yield {"Exception" if kind is None else spelled(kind) for kind in kinds}
 
     def _say(self, frame: FrameType, error: Exception) -> None:
         name = frame.f_code.co_name

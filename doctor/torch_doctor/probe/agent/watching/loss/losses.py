@@ -135,7 +135,7 @@ class Watcher:
             reduction=_reduction(arguments, keywords),
         )
         self._measure(name, scores, event, site)
-        if name == "cross_entropy" and all(isinstance(each, self._watch.torch.Tensor) for each in (scores, target)):
+        if name == "cross_entropy" and second.get("loader"):
             self._several(scores, target, event, site)
         if name in DISTANCES:
             self._whole(scores, target, event, site)
@@ -160,13 +160,13 @@ class Watcher:
                 recorder.measured(claims.TARGETS_NO_LABELS, int((~whole | (few < 0)).sum()), site=site, about=[event])
 
     def _several(self, scores: Any, target: Any, event: int, site: int) -> None:
-        """How many samples have several classes: their target is 1 for each, and 0 for the others.
+        """How many samples have several classes: their target in the data is 1 for each, and 0 for the others.
 
-        Pairs of a batch with itself (`[B, B]`) are compared like that on purpose.
+        A script that computes such targets, as contrastive losses do for pairs, has them on purpose.
         """
-        if target.shape != scores.shape or not target.is_floating_point() or target.requires_grad or target.dim() < 2:  # noqa: PLR2004
+        if target.shape != scores.shape or not target.is_floating_point() or target.dim() < 2:  # noqa: PLR2004
             return
-        if target.shape == (len(target), len(target)) or target.numel() > MOST_NUMBERS:
+        if target.numel() > MOST_NUMBERS:
             return
         with self._watch.torch.no_grad():
             if bool(((target == 0) | (target == 1)).all()):

@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.tables import placing, words
 from torch_doctor.static.training import devices, module_parts, places
-from torch_doctor.static.values import BUILT, CPU, GPU, NOWHERE, Call, Fact, Module, Origin, Tensor, Unknown, Value
+from torch_doctor.static.values import (
+    BUILT,
+    CPU,
+    GPU,
+    NOWHERE,
+    Call,
+    Fact,
+    Module,
+    Origin,
+    Params,
+    Tensor,
+    Unknown,
+    Value,
+)
 from torch_doctor.trace import DevicesMet, Owned
 
 if TYPE_CHECKING:
@@ -178,8 +191,12 @@ def met(run: Run, made: Origin, beside: Value, name: str, node: p.Node) -> None:
     known to come from a model.
     """
     root = run.modules_called[0]
+    owners = [run.objects.get(each) for each in beside.modules] if isinstance(beside, Params) else []
     if (
         not made.sized
+        or (
+            owners and all(isinstance(each, Module) and each.fact(Fact.ORIGIN) is BUILT for each in owners)
+        )  # on the CPU, too
         or run.state.fact(Fact.PLACED_BY_DEFAULT)
         or any(devices.lacks_gpu(symbol, holds) for symbol, holds in run.assumed.items())
         or not (beside.flow.graph or _has_parameters(run, root))

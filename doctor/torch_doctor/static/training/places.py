@@ -11,6 +11,7 @@ from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.training import devices, module_parts
 from torch_doctor.static.values import (
+    BUILT,
     CPU,
     FRESH,
     GPU,
@@ -207,16 +208,15 @@ def module_moved(run: Run, module: Module, method: str, call: Call) -> None:
     goal = devices.goal(method, call)
     if goal is None:
         return
-    needs = devices.needs_to_go(method, call)
-    sent = Origin(
-        device="" if isinstance(goal, Value) else goal, needs=needs, how="parameter", since=run.site(call.node)
-    )
-    place = of(goal) if isinstance(goal, Value) else sent
+    needs, since = devices.needs_to_go(method, call), run.site(call.node)
+    sent = "" if isinstance(goal, Value) else goal
+    place = of(goal) if isinstance(goal, Value) else Origin(device=sent, needs=needs, how="parameter", since=since)
     inside = module_parts.parts_of(run, module)
     if inside.opaque or any(isinstance(name, UnknownName) for name in module.fields):  # any other may be a part of it
         lost_sight(run, [each.id for each in run.objects.of(Module)], ())
+    default = isinstance(goal, (Tensor, Unknown)) and goal.origin.fresh  # it is where torch creates things
     for each in inside.parts:
-        run.heap.set(each.facts, Fact.ORIGIN, place)
+        run.heap.set(each.facts, Fact.ORIGIN, BUILT if default and each.fact(Fact.ORIGIN) is BUILT else place)
         run.heap.set(each.facts, Fact.UNMOVED, value=False)
 
 

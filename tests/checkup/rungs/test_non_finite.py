@@ -19,20 +19,32 @@ RUNG = "non-finite"
 def test_a_good_script_has_none(climb: Climb) -> None:
     rung = climb(TRAINING, RUNG)
     assert rung.status == "passed"
-    assert "finite for 21 steps" in rung.reason
+    assert "finite for 21 steps; gradient norm" in rung.reason
+    assert "clipped" not in rung.reason
+    assert values(rung, "steps with clipped gradients") == [0.0]
+    assert {*values(rung, "layer with the largest gradient"), *values(rung, "layer with the smallest gradient")} <= {
+        "0",
+        "2",
+    }
+    (plot,) = rung.plots
+    assert [(series.label, len(series.y)) for series in plot.series] == [("gradient norm", 21)]
+    assert (values(rung, "largest gradient norm"), plot.y_log) == (
+        [max(map(float, filter(None, plot.series[0].y)))],
+        True,
+    )
 
 
 @pytest.mark.parametrize(
     ("script", "stage", "said"),
     [
-        (broken("y = (x", "x[:, 3] = float('nan')\ny = (x"), "batch", "`batch[0]` of the batch"),
+        (broken("y = (x", "x[:, 3] = float('nan')\ny = (x"), "batch", "NaN in `batch[0]` of the batch"),
         (net("x = torch.log(x - 1e3)"), "activation", "the output of"),
         (broken("criterion(model(images), labels)", "criterion(model(images), labels) / 0"), "loss", "the loss"),
         (net("x = torch.sqrt(x * 0)"), "gradient", "the gradient of"),
         (
             broken("optimizer.step()", "optimizer.step()\n        model[0].weight.data.mul_(1e30)"),
-            "gradient",
-            "in step",
+            "parameter",
+            "the parameter `0.weight` after the optimizer step in step",
         ),
     ],
     ids=["batch", "activation", "loss", "gradient", "later"],
@@ -117,7 +129,7 @@ for epoch in range(2):
 def test_the_negative_infinity_of_a_mask_is_no_broken_data(climb: Climb) -> None:
     assert climb(ATTENDING, "inspect").status == "passed"
     rung = climb(broken("model(rows, masked), labels)", "model(rows, masked), labels) / 0", script=ATTENDING), RUNG)
-    assert "the loss in the first step" in rung.reason
+    assert "the loss in the first step is the first non-finite value" in rung.reason
 
 
 def test_negative_infinity_among_other_numbers_is(climb: Climb) -> None:
@@ -125,3 +137,94 @@ def test_negative_infinity_among_other_numbers_is(climb: Climb) -> None:
         broken("x = torch.randn(64, 5, 8)", "x = torch.rand(64, 5, 8).mul(9).long().log()", script=ATTENDING), RUNG
     )
     assert values(rung, "stage") == ["batch"]
+
+
+SPOILT = ["criterion = nn", "x[3, 2] = float('{}')\ncriterion = nn"]
+
+
+@pytest.mark.parametrize(("value", "said"), [("nan", "NaN"), ("-inf", "infinity")], ids=["NaN", "infinity"])
+def test_one_bad_value_among_many_samples_is_named_by_its_kind_and_sample(climb: Climb, value: str, said: str) -> None:
+    rung = climb(broken(SPOILT[0], SPOILT[1].format(value)), RUNG)
+    assert rung.status == "failed", rung.reason
+    assert rung.reason.startswith(
+        f"{said} in `batch[0]` of the batch (1 of 160 values in 1 sample, first in sample 3 of the"
+    )
+    assert rung.about == ["not finite"]
+
+
+def test_missing_values_that_the_script_replaces_are_no_failure(climb: Climb) -> None:
+    script = broken(SPOILT[0], SPOILT[1].format("nan"), "model(images)", "model(images.nan_to_num())")
+    rung = climb(script, RUNG)
+    assert rung.status == "passed", rung.reason
+    assert rung.reason.startswith("1 batch contains values that are not finite, but outputs, loss")
+
+
+STEP = "optimizer.step()"
+
+
+@pytest.mark.parametrize(
+    ("clip", "kept"),
+    [
+        ("nn.utils.clip_grad_norm_(model.parameters(), 1e-4)", 1e-3),
+        ("torch.nn.utils.clip_grad.clip_grad_value_(model.parameters(), clip_value=1e-5)", 1e-2),
+        ("[nn.utils.clip_grad_norm_(each, max_norm=1e-4) for each in model.parameters()]", 1e-2),
+    ],
+    ids=["norm", "value", "each parameter"],
+)
+def test_clipping_is_measured(climb: Climb, clip: str, kept: float) -> None:
+    rung = climb(broken(STEP, f"{clip}\n        {STEP}"), RUNG)
+    assert rung.status == "passed", rung.reason
+    assert "every step is clipped, to 0.0" in rung.reason
+    assert values(rung, "steps with clipped gradients") == [100.0]
+    assert 0 < float(str(values(rung, "part of the gradient norm kept by clipping, median")[0])) < kept
+    before, after = rung.plots[0].series
+    assert all((one or 0) > (other or 0) for one, other in zip(before.y, after.y, strict=True))
+
+
+def test_a_limit_that_no_gradient_reaches_clips_nothing(climb: Climb) -> None:
+    rung = climb(broken(STEP, f"nn.utils.clip_grad_norm_(model.parameters(), 1e6)\n        {STEP}"), RUNG)
+    assert values(rung, "steps with clipped gradients") == [0.0]
+    assert "clipped" not in rung.reason
+
+
+def test_a_batch_with_a_far_larger_gradient_is_a_spike(climb: Climb) -> None:
+    rung = climb(broken("criterion = nn", "x[16] *= 1e4\ncriterion = nn", "shuffle=True", "shuffle=False"), RUNG)
+    assert "above 10 × the median in step" in rung.reason
+    assert values(rung, "spike in step")[0] == 2
+
+
+TWO_MODELS = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+generator = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 2))
+critic = nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 1))
+first, second = torch.optim.Adam(generator.parameters(), 1e-3), torch.optim.RMSprop(critic.parameters(), 1e-3)
+score = nn.BCEWithLogitsLoss()
+for step in range(20):
+    real, noise = torch.randn(32, 2), torch.randn(32, 4)
+    second.zero_grad()
+    fake = generator(noise)
+    loss = score(critic(real), torch.ones(32, 1)) + score(critic(fake.detach()), torch.zeros(32, 1))
+    loss.backward()
+    second.step()
+    first.zero_grad()
+    score(critic(fake), torch.ones(32, 1)).backward()
+    first.step()
+"""
+
+
+def test_each_optimizer_has_its_own_norms(climb: Climb) -> None:
+    rung = climb(TWO_MODELS, RUNG)
+    assert rung.status == "passed", rung.reason
+    assert [plot.title for plot in rung.plots] == [
+        "Gradient norm, optimizer 1 (RMSprop)",
+        "Gradient norm, optimizer 2 (Adam)",
+    ]
+    assert all(len(plot.series[0].y) == 21 for plot in rung.plots)
+
+
+def test_parameters_that_are_not_finite_from_the_start_are_named(climb: Climb) -> None:
+    rung = climb(broken("criterion = nn", "model[2].bias.data.fill_(float('nan'))\ncriterion = nn"), RUNG)
+    assert rung.reason.startswith("the parameter `2.bias` is not finite before the first step")

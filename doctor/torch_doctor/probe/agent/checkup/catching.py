@@ -29,6 +29,7 @@ class Catcher(Caught):
         """Puts everything in place."""
         torch, patches = self.torch, self.watch.patches
         self.observer.install()
+        self.norms.install()
         self.observer.before_first_step, self.observer.after_step = self._about_to_step, self._stepped
         data = torch.utils.data
         patches.replace(data.DataLoader, "__init__", self._remembering(self.loaders))

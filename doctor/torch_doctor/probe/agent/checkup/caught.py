@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ..identities import IdentityMap, IdentitySet
+from .norms import Norms
 from .observing import Observer
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Caught:
         self.recorder = watch.recorder
         self.plan: dict[str, Any] = dict(self.recorder.plan["checkup"])
         self.observer = Observer(watch)
+        self.norms = Norms(self.observer)
         self.loaders: IdentityMap[bool] = IdentityMap()  # whether it fed a step
         self.machinery: IdentitySet = IdentitySet()
         self.seeds: list[int] = []

@@ -94,6 +94,7 @@ class Climb:
         share = SHARES[name] / sum(SHARES[each] for each in self._rungs)
         self._stage.deadline = self._began + left * share
         self._rungs.remove(name)
+        self._stage.catcher.norms.rung = name
         self._stage.recorder.channel.write(t="climbing", rung=name)
         self._stage.recorder.channel.flush()
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..instruments.copies import evaluating
 from ..watching.loss.losses import EXPECTS
 from ..watching.update.optimizers import parameters_of
+from .norms import norm
 from .plays import MOST, PARTS, SENTINEL, Call, Play, Seen, Sentinel
 
 if TYPE_CHECKING:
@@ -289,9 +290,9 @@ class Observer:
             for call in self.seen.models:
                 for name, each in call.called.named_parameters():
                     before = self._before.get(id(each))
-                    moved = 0.0 if before is None else float((each.detach() - before).float().norm())
+                    moved = 0.0 if before is None else float(norm(self.torch, each.detach() - before))
                     own = each.grad if self.by_hand is None else self.by_hand.gradient(each)
-                    gradient = None if own is None else float(own.detach().float().norm())
+                    gradient = None if own is None else float(norm(self.torch, own))
                     if name not in self.seen.layers or before is not None:
-                        self.seen.layers[name] = gradient, moved, float(each.detach().float().norm())
+                        self.seen.layers[name] = gradient, moved, float(norm(self.torch, each))
         self._before = {}

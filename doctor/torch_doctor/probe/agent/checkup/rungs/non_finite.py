@@ -5,63 +5,94 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...instruments.births import born_in_forward
-from ...instruments.copies import copied
-from ...instruments.parts import tensors
-from ..batches import broken, leaves
-from ..telling import count, fact, result
+from ..gradients import gradients
+from ..telling import count, fact, number, result
+from ..triage import Search, bad_gradients, first_of, not_finite, updated
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from ..gradients import Told
     from ..plays import Play, Seen
     from ..stage import Stage
 
+LEFT = 0.5
+"""Seconds without which no further step begins."""
+LARGE = 1e4
+"""A weight beyond which training has diverged before values are not finite."""
+CAUSES = "its inputs: a division, a logarithm, an exponential, or a learning rate that is too high"
 STEPS = 20
+"""Steps that are made at least, where there is time."""
 
 
 def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
-    """Makes some steps until a loss or a parameter is not finite, goes back to the step before, and looks at each stage."""
+    """Makes some steps until a loss, gradient or parameter is not finite, goes back to the step before, and looks at each stage."""
+    search = Search(stage)
     stage.begin_anew()
-    known = yield from stage.play(details=True, keep=True)
-    step = 0
-    bad = _wrong(stage, known)
-    while not bad and step < STEPS and stage.left > 0.5:
-        step += 1
-        known = yield from stage.play(details=step == STEPS, keep=True)
+    before = _spoilt_parameters(stage)
+    if before:
+        return result("failed", f"the parameter {before} is not finite before the first step: it is the first such value",
+                      [fact("stage", "parameter"), fact("preceding steps", 0)], then="check how the parameter is initialized",
+                      about=("not finite",))  # fmt: skip
+    step, bad = 0, False
+    most = max(STEPS + 1, len(search.batches))
+    known: Seen | None = None
+    while not bad and step < most and (stage.left > LEFT or not step):
+        known = yield from stage.play(search.batch(step), keep=True)
         bad = _wrong(stage, known)
+        step += 1
     if not bad:
-        made = count(step + 1, "step")
-        evidence = [fact("steps checked", step + 1), fact("last loss", known.loss)]
-        return result("passed", f"batch, activations, loss, gradients and parameters stay finite for {made}", evidence)
+        return _finite(stage, search, step, known)
+    told = gradients(stage)
+    stage.catcher.norms.rung = ""  # what follows repeats steps
     stage.restore()
     stage.begin_anew()
-    for _ in range(step):
-        yield from stage.play()
-    before = _statistics(stage)
+    for place in range(step - 1):
+        yield from stage.play(search.batch(place))
+    statistics = _statistics(stage)
     kept = stage.kept()
-    seen = yield from stage.play(details=True, keep=True)
+    seen = yield from stage.play(search.batch(step - 1), details=True, keep=True)
+    again, late = _wrong(stage, seen), _spoilt_parameters(stage)
     kept.restore()  # what the update made of the weights is not what the model ran with
-    return _judged(stage, step, seen, before)
+    if not again:
+        return result("shown", f"a value is not finite in step {step}, but not when the step is repeated", statistics)
+    return _judged(told, first_of(stage, search, step - 1, seen) or updated(late), (step - 1, seen), statistics)
+
+
+def _finite(stage: Stage, search: Search, steps: int, last: Seen | None) -> dict[str, Any]:
+    """Nothing was found: what the numbers were."""
+    told = gradients(stage)
+    evidence = [
+        fact("steps checked", steps),
+        fact("last loss", None if last is None else last.loss),
+        fact("batches with values that are not finite", search.spoilt, expected="0"),
+        *told.evidence,
+    ]
+    said = f"batch, activations, loss, gradients and parameters stay finite for {count(steps, 'step')}"
+    if search.spoilt:
+        said = f"{count(search.spoilt, 'batch', 'batches')} contain{'s' * (search.spoilt == 1)} values that are not finite, "
+        said += f"but outputs, loss, gradients and parameters stay finite for {count(steps, 'step')}"
+    elsewhere = stage.catcher.norms.broken()
+    if elsewhere:
+        said += f"; a gradient was not finite in {elsewhere}, which did not happen again here"
+    said = "; ".join(filter(None, [said, told.words]))
+    return result("shown" if elsewhere else "passed", said, evidence, told.plots)
+
+
+def _spoilt_parameters(stage: Stage) -> str:
+    model = stage.model
+    named = model.named_parameters() if model is not None else ()
+    return next((f"`{name}`" for name, each in named if not _lazy(stage, each) and not_finite(each)), "")
+
+
+def _lazy(stage: Stage, parameter: Any) -> bool:
+    return bool(stage.torch.nn.parameter.is_lazy(parameter))
 
 
 def _wrong(stage: Stage, seen: Seen) -> bool:
-    if any(not math.isfinite(each) for each in seen.losses) or _bad_gradients(seen):
+    if any(not math.isfinite(each) for each in seen.losses) or bad_gradients(seen):
         return True
-    model = stage.model
-    return model is not None and any(_bad(each) for each in model.parameters())
-
-
-def _bad_gradients(seen: Seen) -> list[str]:
-    return [
-        name for name, (gradient, _, _) in seen.layers.items() if gradient is not None and not math.isfinite(gradient)
-    ]
-
-
-def _bad(tensor: Any) -> bool:
-    if not tensor.is_floating_point() or tensor.is_sparse or not tensor.numel():
-        return False
-    return not math.isfinite(float(tensor.detach().float().sum())) and not bool(tensor.detach().isfinite().all())
+    return bool(stage.catcher.norms.spoilt(seen)) or bool(_spoilt_parameters(stage))
 
 
 def _statistics(stage: Stage) -> list[dict[str, Any]]:
@@ -74,105 +105,28 @@ def _statistics(stage: Stage) -> list[dict[str, Any]]:
     return found
 
 
-def _judged(stage: Stage, step: int, seen: Seen, before: list[dict[str, Any]]) -> dict[str, Any]:
-    said, evidence, place = _first(stage, seen)
-    when = "in the first step" if step == 0 else f"in step {step + 1}"
+def _judged(
+    told: Told,
+    first: tuple[str, list[dict[str, Any]], str],
+    at: tuple[int, Seen],
+    before: list[dict[str, Any]],
+) -> dict[str, Any]:
+    (said, evidence, place), (step, seen) = first, at
+    of_the_data = ("stage", "batch") in {(each["label"], each["value"]) for each in evidence}
+    when = "" if of_the_data else "in the first step " if step == 0 else f"in step {step + 1} "
     evidence = [
         fact("preceding steps", step),
         *evidence,
         *([fact("place", place)] if place else []),
         *[fact("loss", each, group="losses of the step") for each in seen.losses],
         *before,
+        *told.evidence,
     ]
-    then = (
-        f"check {place}"
-        if place
-        else "check its inputs: a division, a logarithm, an exponential, or a learning rate that is too high"
-    )
-    return result("failed", f"{said} {when} is the first non-finite value", evidence, then=then, about=("not finite",))
-
-
-def _first(stage: Stage, seen: Seen) -> tuple[str, list[dict[str, Any]], str]:
-    """The first stage with such a value: batch, parameter, activation, loss, gradient."""
-    for path, leaf in leaves(stage.batch) if stage.batch is not None else ():
-        if broken(leaf):
-            return f"`{path}` of the batch", [fact("stage", "batch")], ""
-    for call in seen.models:
-        if any(map(broken, tensors((call.given, call.keywords)))):
-            return "the input of the model", [fact("stage", "batch")], ""
-        layer = _layer(stage, call)
-        if layer is not None:
-            name, facts = layer
-            kind = (
-                "nan" if any(each.isnan().any() for each in tensors(call.result) if each.is_floating_point()) else "inf"
-            )
-            born = born_in_forward(stage.watch, call.called, call.given, call.keywords, kind)
-            return (
-                f"the output of `{name}`",
-                [fact("stage", "activation"), fact("layer", name), *facts],
-                _place(stage, born.site),
-            )
-    for score in seen.scores:
-        if _any_bad(score.result):
-            given = [
-                each for each in tensors((score.given, score.keywords)) if each.is_floating_point() and each.numel()
-            ]
-            facts = [fact("largest input of the loss", float(each.detach().abs().max())) for each in given]
-            return f"`{score.called}`", [fact("stage", "loss"), *facts], ""
-    if any(not math.isfinite(each) for each in seen.losses):
-        return "the loss", [fact("stage", "loss")], ""
-    names = _bad_gradients(seen)
-    if names:
-        return (
-            f"the gradient of `{names[-1]}`",
-            [fact("stage", "gradient"), fact("layers with a non-finite gradient", len(names))],
-            "",
-        )
-    return "a parameter after the optimizer step", [fact("stage", "parameter")], ""
-
-
-def _born(output: Any, given: Any) -> bool:
-    """Whether an output has values that are not finite and do not come from what was given, as negative infinity of a mask does."""
-    if any(map(broken, tensors(given))):
-        return False
-    masked = _any_bad(given)
-    return any(_bad(each.nan_to_num(nan=math.nan, posinf=math.inf) if masked else each) for each in tensors(output))
-
-
-def _any_bad(value: Any) -> bool:
-    return any(_bad(each) for each in tensors(value))
-
-
-def _layer(stage: Stage, call: Any) -> tuple[str, list[dict[str, Any]]] | None:
-    """The first part of a model whose output is not finite although what it is given is, with what that was."""
-    if not _any_bad(call.result):
-        return None
-    found: list[tuple[str, list[dict[str, Any]]]] = []
-    torch = stage.torch
-    with torch.no_grad():
-        own = copied(stage.watch, call.called)
-
-        def look(name: str, given: Any, output: Any) -> None:
-            if not found and _born(output, given):
-                numbers = [
-                    each.detach().float() for each in tensors(given) if each.is_floating_point() and each.numel()
-                ]
-                facts = [
-                    fact(label, float(value), group=f"input of {name}")
-                    for each in numbers[:1]
-                    for label, value in (("least", each.min()), ("largest", each.max()), ("mean", each.mean()))
-                ]
-                found.append((name, facts))
-
-        for name, part in own.named_modules():
-            if name and not list(part.children()):
-                part.register_forward_hook(lambda _, given, output, name=name: look(name, given, output))
-        own(*call.given, **call.keywords)
-    return found[0] if found else (type(call.called).__name__, [])
-
-
-def _place(stage: Stage, site: int | None) -> str:
-    if site is None:
-        return ""
-    span = stage.recorder.span(site)
-    return f"{span.path}:{span.row}"
+    weights = [each["value"] for each in before]
+    then = f"check {place or CAUSES}"
+    if of_the_data:
+        then = "remove or replace such values where the data is prepared"
+    elif step and weights and max(weights) > LARGE:
+        then += f", the scale of the inputs and the learning rate: a weight had grown to {number(max(weights))}"
+    reason = "; ".join(filter(None, [f"{said} {when}is the first non-finite value", told.words]))
+    return result("failed", reason, evidence, told.plots, then=then, about=("not finite",))

@@ -57,9 +57,11 @@ class Tails:
     def seen(self) -> Iterator[Tail]:
         """As a run shows it, for each window that was seen with another before it in one pass through a loader.
 
-        How many batches are left over follows from the loader's length: runs end loops early.
+        How many batches are left over follows from the loader's length: runs end loops early. A loader that is too short for two
+        windows shows them in two passes, where the run made the first to its end.
         """
         before: dict[int, int] = {}
+        first: dict[tuple[Site, int], Window] = {}
         for window in self.accumulation.windows():
             batch, loader = _batch(window.step), self.loader(window.step)
             if batch is None or loader is None or loader.batches is None:
@@ -67,7 +69,36 @@ class Tails:
             if batch.number - before.get(batch.loop, batch.number) == window.length:
                 left = (loader.batches - batch.number) % window.length
                 yield Tail(window, loader, window.step.site, window.length, left)
+            earlier = first.setdefault((batch.site, loader.loader), window)
+            if batch.loop not in before and earlier is not window:
+                rest = self._left(earlier, batch, loader)
+                if rest is not None:
+                    yield Tail(earlier, loader, window.step.site, earlier.length, rest)
             before[batch.loop] = batch.number
+
+    def _left(self, window: Window, batch: Scope, loader: LoaderBuilt) -> int | None:
+        """How many batches the pass of `window`, its first, leaves over, where the next pass begins with the step of `batch`.
+
+        None where that does not show it: the run cut the pass short, or two windows fit into it.
+        """
+        own = _batch(window.step)
+        batches = loader.batches or 0
+        if own is None or own.number != window.length or batches >= 2 * window.length:
+            return None
+        taken = [event.scope.number for event in self.trace.of(BatchTaken) if event.scope.loop == own.loop]
+        if max(taken, default=0) != batches:
+            return None
+        left = batches - own.number
+        gradients, modules = self.accumulation.gradients, window.step.modules
+        for event in self.trace.events[window.step.index - self.trace.first + 1 :]:
+            inside = any(scope.loop == own.loop for scope in event.scope.iterations())
+            if isinstance(event, Stepped) and gradients.may_concern(event, modules):
+                return 0
+            if not inside and isinstance(event, Backward) and gradients.may_concern(event, modules):
+                break
+            if not inside and gradients.surely_clears(event, modules):
+                return left
+        return left if batch.number == own.number else 0
 
     def loader(self, step: Stepped) -> LoaderBuilt | None:
         """The loader that gives the batches of the loop around a step, where that is the only one."""

@@ -66,8 +66,9 @@ class AccumulationTailDropped(Rule):
 
     ## How the probe confirms it
     Two windows of the same length K end in one pass through the loader, and the loader's real length is not a multiple
-    of K. If it is a multiple, the finding is refuted. A missing step after the loop proves nothing, because the probe
-    may have ended the loop early.
+    of K. If the loader is too short for two windows, the probe runs one pass to its end, and the next pass starts
+    a new window. If no batches are left over, the finding is refuted. A missing step after a loop that the probe ended
+    early proves nothing.
 
     ## When it is not reported
     - The condition does more than select every K-th batch.
@@ -110,7 +111,7 @@ class AccumulationTailDropped(Rule):
         tails = self._at(trace, finding)
         if tails:
             return all(not tail.left for tail in tails)
-        return "the probe run had no second window in one pass through a loader of known length"
+        return "the probe run had no second window of a loader of known length"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How long the windows and the loader are."""

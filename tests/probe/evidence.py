@@ -162,7 +162,14 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("set {} times?, on an object that reads it", never, some),
     ],
     "TDR118": [Claim("{} parameters? without a gradient in {} backward pass(?:es)?", some, never)],
-    "TDR119": [Claim("{} of {} parameter tensors? changed in {} steps?", not_all_of, never)],
+    "TDR119": [
+        Claim("{} of {} parameter tensors? changed in {} steps?", not_all_of, never),
+        Claim(
+            "`backward\\(\\)` raises an error: {} parameters? in {} tensors?, all frozen",
+            lambda *counts: all(counts),
+            never,
+        ),
+    ],
     "TDR120": [Claim("{…} first seen in the {…} after {} optimizer steps?", always, never)],
     "TDR121": [
         Claim(

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Owned, ParameterSeen
+from torch_doctor.rule import same_place
+from torch_doctor.trace import FrozenRefused, OptimizerBuilt, Owned, ParameterSeen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import OptimizerBuilt, Trace
+    from torch_doctor.rule import Finding
+    from torch_doctor.trace import Trace
 
 ENOUGH = 2  # steps
 WHY = {
@@ -46,3 +48,18 @@ def dead_groups(trace: Trace, optimizer: OptimizerBuilt) -> Iterator[tuple[int, 
         idle = all(seen.moved is False and seen.steps >= ENOUGH for seen in group)
         if len(groups) > 1 and idle and len({seen.still for seen in group}) == 1 and group[0].still in WHY:
             yield number, group
+
+
+def refused(trace: Trace) -> Iterator[tuple[OptimizerBuilt, FrozenRefused]]:
+    """Yield the optimizers with nothing to train where torch refused a backward pass, which ended the run."""
+    if trace.run is None or trace.run.end.how != "exception" or trace.of(Owned):
+        return
+    built = {event.optimizer: event for event in trace.of(OptimizerBuilt)}
+    for event in trace.of(FrozenRefused):
+        if event.optimizer in built and any(same_place(frame.site, event.site) for frame in trace.run.end.frames):
+            yield built[event.optimizer], event
+
+
+def at_optimizer(finding: Finding, optimizer: OptimizerBuilt) -> bool:
+    """Return whether a finding, or its trail, has the place where the optimizer was built."""
+    return any(same_place(site, optimizer.site) for site in finding.places())

@@ -10,7 +10,7 @@ from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import Backward, FrozenStepped, OptimizerBuilt, Trace
 from torch_doctor_rules.judging.adapters import frozen_adapters
 from torch_doctor_rules.judging.evidence import count, fact
-from torch_doctor_rules.judging.still import WHY, dead_groups, own, still_ones
+from torch_doctor_rules.judging.still import WHY, at_optimizer, dead_groups, own, refused, still_ones
 from torch_doctor_rules.judging.wording import message, named
 
 if TYPE_CHECKING:
@@ -74,9 +74,12 @@ class ParameterNeverUpdated(Rule):
 
     ## How the probe confirms it
     The probe copies the values before the first step and compares them, bit for bit, after each step and at the end of
-    the script. The static scan alone reports an optimizer whose parameters are all frozen when it steps. The finding
-    is at the line that freezes them if it comes after the optimizer was created. Otherwise it is at the optimizer, and
-    its trail has that line.
+    the script. If nothing in the loss requires gradients, `backward()` raises an error before the first step. Then the
+    probe confirms that all parameters of the optimizer are frozen.
+
+    The static scan alone reports an optimizer whose parameters are all frozen when it steps. The finding is at the
+    line that freezes them if it comes after the optimizer was created. Otherwise it is at the optimizer, and its trail
+    has that line.
 
     ## When it is not reported
     - A scheduler keeps the learning rate at zero and raises it within the next 50,000 steps, or the script sets
@@ -95,25 +98,10 @@ class ParameterNeverUpdated(Rule):
     name = "parameter-never-updated"
     level = Level.ERROR
     witness = "SP"
-    needs_end = True
-    needs = frozenset({"parameters"})
+    needs = frozenset({"parameters", "refusals"})
     voided_by = frozenset({"shapes", "inside", "rates"})
     explained_by = frozenset(
-        [
-            "TDR102",
-            "TDR103",
-            "TDR104",
-            "TDR105",
-            "TDR111",
-            "TDR113",
-            "TDR114",
-            "TDR115",
-            "TDR118",
-            "TDR120",
-            "TDR126",
-            "TDR213",
-            "TDR312",
-        ]
+        f"TDR{number}" for number in (102, 103, 104, 105, 111, 113, 114, 115, 118, 120, 126, 213, 312)
     )
 
     def check(self, trace: Trace) -> Iterator[Finding]:
@@ -121,6 +109,10 @@ class ParameterNeverUpdated(Rule):
         if not trace.observed:
             yield from self._frozen(trace)
             return
+        for optimizer, event in refused(trace):
+            yield self._report(
+                optimizer, _ALL_FROZEN, HELP["frozen" if event.since else "data"], event.since, late=event.late
+            )
         if trace.run is not None and trace.run.foreseen and not trace.of(Backward):
             return  # what goes backward by the source may have come after the passes of the run
         for optimizer in trace.of(OptimizerBuilt):
@@ -161,6 +153,11 @@ class ParameterNeverUpdated(Rule):
             finding = self._report(optimizer, _ALL_FROZEN, HELP["frozen"], event.since, late=late)
             yield replace(finding, trail=(*finding.trail, Step(event.site, "it steps here")))
 
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
+        """Return whether the script came to its end, as what is still may move later, or nothing is left to train."""
+        ended = trace.run is not None and trace.run.end.how in {"end", "exit"}
+        return ended or any(at_optimizer(finding, optimizer) for optimizer, _ in refused(trace))
+
     def same(self, finding: Finding, seen: Finding) -> bool:
         """Return whether both are about one optimizer: a run knows where it was created."""
         return any(same_place(site, seen.site) for site in (finding.site, *(step.site for step in finding.trail)))
@@ -168,14 +165,19 @@ class ParameterNeverUpdated(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether something that the optimizer has moved."""
         for optimizer in trace.of(OptimizerBuilt):
-            if any(same_place(site, optimizer.site) for site in finding.places()) and (found := own(trace, optimizer)):
+            if at_optimizer(finding, optimizer) and (found := own(trace, optimizer)):
                 return any(seen.moved for seen in found) or "the optimizer took too few steps"
         return False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How many of its parameters moved in how many steps."""
+        """How many of its parameters moved in how many steps, or are frozen where torch refused a backward pass."""
+        for optimizer, event in refused(trace):
+            if at_optimizer(finding, optimizer):
+                frozen = f"{count(event.elements, 'parameter')} in {count(event.tensors, 'tensor')}, all frozen"
+                yield fact(f"`backward()` raises an error: {frozen}", event.elements, "parameters", event)
+                return
         for optimizer in trace.of(OptimizerBuilt):
-            if any(same_place(site, optimizer.site) for site in finding.places()):
+            if at_optimizer(finding, optimizer):
                 fates = [(bool(seen.moved), seen.steps) for seen in own(trace, optimizer) if seen.moved is not None]
                 moved, steps = sum(moved for moved, _ in fates), max((steps for _, steps in fates), default=0)
                 text = f"{moved} of {count(len(fates), 'parameter tensor')} changed in {count(steps, 'step')}"

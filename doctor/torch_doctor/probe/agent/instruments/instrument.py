@@ -38,6 +38,9 @@ class Instrument:
     def before_backward(self, losses: list[Any], here: Here) -> None:
         """A backward pass from these tensors is about to begin."""
 
+    def on_refused(self, losses: list[Any], here: Here) -> None:
+        """Torch refused a backward pass from these tensors."""
+
     def on_backward(self, losses: list[Any], got: list[Any], here: Here, event: int) -> None:
         """A backward pass gave gradients to the tensors `got`."""
 

@@ -264,6 +264,23 @@ class ParameterSeen(Event, frozen=True, kw_only=True):
         return f"parameter `{self.name}`: {self.nonzero} of {self.backwards} backward passes gave it a gradient{fate}{owned}"
 
 
+class FrozenRefused(Event, frozen=True, kw_only=True):
+    """A loss has no graph, so torch refused its backward pass, and all parameters of `optimizer` are frozen.
+
+    `tensors` counts these parameters and `elements` their numbers. `since` is where the script said last that one of them wants
+    no gradients, and `late` tells that the optimizer had it then. Only the probe writes it.
+    """
+
+    optimizer: int
+    tensors: int
+    elements: int
+    since: Site | None = None
+    late: bool = False
+
+    def words(self, _: Names, /) -> str:
+        return f"the backward pass is refused: all {self.tensors} parameters of the optimizer are frozen"
+
+
 class NonFinite(Event, frozen=True, kw_only=True):
     """The first value that is not finite; `site` is the line that made it, for one born in backward its forward's.
 

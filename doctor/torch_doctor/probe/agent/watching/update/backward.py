@@ -223,6 +223,7 @@ class Watcher:
     def _refused(self, before: Before) -> None:
         """Why torch does not take the loss: it has no graph, or several numbers."""
         loss, site = before.losses[0], before.here.site
+        self._watch.tell("on_refused", before.losses, before.here)
         if not loss.requires_grad:
             self._recorder.measured(claims.LOSSES_WITHOUT_GRAPH, 1, "losses", site=site)
         elif loss.numel() != 1 and not before.weighted:

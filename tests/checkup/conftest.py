@@ -10,6 +10,7 @@ import pytest
 from torch_doctor.checkup.running import Examined, Wanted
 from torch_doctor.checkup.running import checkup as examined
 from torch_doctor.probing import Probing
+from torch_doctor.rule import all_rules
 from torch_doctor.scan import Options
 
 if TYPE_CHECKING:
@@ -80,10 +81,12 @@ def heard() -> Heard:
 def examine(write: Callable[..., Path], heard: Heard) -> Examine:
     """Examines a script with some rungs."""
 
-    def examine_script(script: object, *rungs: str, seconds: float = 60, verdicts: bool = False) -> Examined:
+    def examine_script(
+        script: object, *rungs: str, seconds: float = 60, verdicts: bool = False, codes: tuple[str, ...] = ()
+    ) -> Examined:
         path = write("train.ipynb" if isinstance(script, list) else "train.py", script)
         how = Probing(python=sys.executable)
-        scan = Options(paths=(path,), rules=(), probe=how)
+        scan = Options(paths=(path,), rules=tuple(each for each in all_rules() if each.code in codes), probe=how)
         return examined(
             Wanted(scan=scan, script=path, shown=path.name, seconds=seconds, rungs=rungs, verdicts=verdicts), heard
         )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from torch_doctor.checkup.symptoms import SYMPTOMS
 from torch_doctor.rule import Level, Verdict
 
@@ -15,6 +17,11 @@ if TYPE_CHECKING:
 
 OVERFIT, RECEIPT = "overfit-one-batch", "receipt"
 RESUMES = "TDR605"
+TRIAGE, REFERENCE = "non-finite", "see non-finite"
+"""The rung that locates values that are not finite, and how others refer to it."""
+UNLOCATED = (
+    "the NaN triage did not meet the value again: check divisions, logarithms, exponentials and the learning rate"
+)
 ENOUGH = 100
 """Updates after which a batch is memorised where everything is right and the learning rate is alive."""
 
@@ -103,3 +110,14 @@ def preventing(rung: Rung, findings: Sequence[Finding]) -> list[Finding]:
         return []
     codes = {code for cause in SYMPTOMS[0].causes if OVERFIT in cause.rungs for code in cause.codes}
     return [each for each in findings if each.code in codes and each.verdict is Verdict.CONFIRMED]
+
+
+def pointing(rungs: Sequence[Rung]) -> list[Rung]:
+    """The rungs, in which those that refer to the NaN triage do so only if it failed: else it does not know where."""
+    failed = any(rung.name == TRIAGE and rung.status == "failed" for rung in rungs)
+    return list(rungs) if failed else [_without_triage(rung) for rung in rungs]
+
+
+def _without_triage(rung: Rung) -> Rung:
+    then = UNLOCATED if rung.next.startswith(REFERENCE) else rung.next
+    return replace(rung, reason=rung.reason.partition(f": {REFERENCE}")[0], next=then)

@@ -11,7 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
-from torch_doctor.checkup.linking import doubting, explaining, preventing
+from torch_doctor.checkup.evaluating import with_evaluation
+from torch_doctor.checkup.linking import doubting, explaining, pointing, preventing
 from torch_doctor.checkup.outcome import RUNGS, Checkup, Rung
 from torch_doctor.checkup.provenance import with_provenance
 from torch_doctor.probing import Probing
@@ -91,7 +92,7 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
         if rung is not None and rung.name not in told:
             told[rung.name] = rung
             about[rung.name] = tuple(map(str, record.get("about") or ()))
-            listener.rung_ended(_linked(rung, about[rung.name], confirmed()))
+            listener.rung_ended(_linked(with_evaluation(rung, climb.trace, confirmed()), about[rung.name], confirmed()))
 
     alone = not wanted.verdicts
     climb = Climb(wanted.rungs, wanted.seconds, alone, wanted.every, begun=listener.rung_started, told=ended)
@@ -108,13 +109,13 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
             before, rung = rung.status, with_provenance(rung, wanted.script, climb)
             if rung.status != before:
                 about[name] = ("checkpoint",)
-        rung = replace(rung, about=list(about.get(name, ())))
-        rungs.append(_linked(rung, about.get(name, ()), report.findings))
+        rung = with_evaluation(replace(rung, about=list(about.get(name, ()))), climb.trace, report.findings)
+        rungs.append(_linked(rung, rung.about, report.findings))
     checked = Checkup(
         script=wanted.shown,
         arguments=list(how.args_for(wanted.script)),
         device=climb.device,
-        rungs=rungs,
+        rungs=pointing(rungs),
         findings=report.findings,
         remarks=[*report.remarks, *report.warnings],
         seconds=round(time.monotonic() - start, 3),
@@ -135,7 +136,7 @@ def _rung(record: dict[str, Any], findings: tuple[Finding, ...]) -> Rung | None:
         return None
 
 
-def _linked(rung: Rung, about: tuple[str, ...], findings: Sequence[Finding]) -> Rung:
+def _linked(rung: Rung, about: Sequence[str], findings: Sequence[Finding]) -> Rung:
     """A rung that failed with the findings that explain it; one that told nothing failed where confirmed ones do.
 
     One that passed has no verdict where a confirmed finding says otherwise.

@@ -228,3 +228,12 @@ def test_each_optimizer_has_its_own_norms(climb: Climb) -> None:
 def test_parameters_that_are_not_finite_from_the_start_are_named(climb: Climb) -> None:
     rung = climb(broken("criterion = nn", "model[2].bias.data.fill_(float('nan'))\ncriterion = nn"), RUNG)
     assert rung.reason.startswith("the parameter `2.bias` is not finite before the first step")
+
+
+def test_other_rungs_refer_to_the_triage_only_if_it_found_the_value(examine: Examine) -> None:
+    script = broken(SPOILT[0], SPOILT[1].format("nan"), "shuffle=True", "shuffle=False")
+    first, found = examine(script, "overfit-one-batch", RUNG).checkup.rungs
+    assert (first.next, found.status) == ("see non-finite for where the first such value appears", "failed")
+    (alone,) = examine(script, "overfit-one-batch").checkup.rungs
+    assert alone.status == "failed"
+    assert "see non-finite" not in alone.next

@@ -9,7 +9,7 @@ import pytest
 from tests.checkup.conftest import TRAINING, broken, values
 
 if TYPE_CHECKING:
-    from tests.checkup.conftest import Climb
+    from tests.checkup.conftest import Climb, Examine
 
 RUNG = "repeatability"
 NET = """
@@ -84,3 +84,83 @@ def test_dropout_in_a_function_that_a_copy_shares_is_off_in_an_evaluation(climb:
     shared = "self.drop = nn.Dropout(0.5)\n        self.mix = lambda x: self.drop(x)"
     rung = climb(net("x = self.mix(x)", shared), RUNG)
     assert rung.status == "passed", rung.reason
+
+
+DROPPING = ["nn.ReLU(), ", "nn.ReLU(), nn.Dropout(0.3), "]
+CODES = ("TDR401", "TDR406")
+SCORED = """
+@torch.no_grad()
+def score(net, batches):
+    {mode}
+    return sum(criterion(net(rows), wanted).item() for rows, wanted in batches)
+
+
+for epoch"""
+IN_A_FUNCTION = [
+    *("\nfor epoch", "{scored}"),
+    *("    model.eval()\n    with torch.no_grad():\n", "    score(model, val_loader)\n"),
+    *("        for images, labels in val_loader:\n            criterion(model(images), labels)\n", ""),
+]
+
+
+def in_a_function(mode: str) -> str:
+    return broken(*DROPPING, *IN_A_FUNCTION).replace("{scored}", SCORED.format(mode=mode))
+
+
+@pytest.mark.parametrize(
+    "script",
+    [broken(*DROPPING, "    model.eval()\n", ""), in_a_function("pass")],
+    ids=["in place", "in a function"],
+)
+def test_an_evaluation_without_eval_fails(examine: Examine, script: str) -> None:
+    rung = examine(script, RUNG, verdicts=True, codes=CODES).checkup.rungs[0]
+    assert rung.status == "failed", rung.reason
+    assert "for the same batch" in rung.reason
+    assert "is evaluated in training mode" in rung.reason
+    assert (rung.about, [finding.code for finding in rung.findings]) == (["drops in evaluation"], ["TDR401"])
+    assert "training" in [fact.value for fact in rung.evidence if fact.group == "the script's own evaluation"]
+
+
+def test_an_evaluation_in_the_right_mode_passes(examine: Examine) -> None:
+    rung = examine(in_a_function("net.train(False)"), RUNG, verdicts=True, codes=CODES).checkup.rungs[0]
+    assert rung.status == "passed", rung.reason
+    assert rung.reason.endswith("the script's own evaluation gives the same outputs twice")
+
+
+def test_monte_carlo_dropout_is_no_failure(examine: Examine) -> None:
+    several = "torch.stack([model(images) for _ in range(4)]).mean(0)"
+    changes = [*DROPPING, "model.eval()", "model.eval()\n    model[2].train()", "            criterion(model(images)"]
+    script = broken(*changes, f"            criterion({several}")
+    rung = examine(script, RUNG, verdicts=True, codes=CODES).checkup.rungs[0]
+    assert rung.status == "shown", rung.reason
+    assert "gives different outputs for the same batch" in rung.reason
+
+
+ROLLOUTS = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+policy = nn.Sequential(nn.Linear(4, 32), nn.Tanh(), nn.Dropout(0.1), nn.Linear(32, 2))
+optimizer = torch.optim.Adam(policy.parameters(), lr=1e-2)
+for episode in range(20):
+    seen, chosen, rewards = [], [], []
+    for _ in range(16):
+        state = torch.randn(4)
+        with torch.no_grad():
+            action = torch.distributions.Categorical(logits=policy(state)).sample()
+        seen.append(state)
+        chosen.append(action)
+        rewards.append(float((state[0] > 0) == bool(action)))
+    gained = torch.tensor(rewards)
+    actions = torch.distributions.Categorical(logits=policy(torch.stack(seen)))
+    loss = -(actions.log_prob(torch.stack(chosen)) * (gained - gained.mean())).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_an_agent_that_acts_in_training_mode_is_no_failure(examine: Examine) -> None:
+    rung = examine(ROLLOUTS, RUNG, verdicts=True, codes=CODES).checkup.rungs[0]
+    assert rung.status == "shown", rung.reason

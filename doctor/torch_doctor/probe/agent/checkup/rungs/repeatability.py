@@ -78,11 +78,11 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     if said.wrong:
         then = "look for state outside the `state_dict()` of the model and the optimizer, and for layers that ignore `eval()`"
         return result("failed", str(said.wrong), said.evidence, then=then, about=said.wrong.about)
-    told = "evaluating again, reloading the model, and resuming all give the same results"
+    told = "in evaluation mode, evaluating again, reloading the model, and resuming all give the same results"
     if said.open:
         return result("shown", "; ".join(said.open), said.evidence)
     if said.short:
-        told = f"evaluating again gives the same result; not enough time left for {' and '.join(said.short)}"
+        told = f"in evaluation mode, evaluating again gives the same result; not enough time left for {' and '.join(said.short)}"
         return result("shown", told if steady else told.partition("; ")[2], said.evidence)
     return result("passed" if steady else "shown", told, said.evidence)
 

@@ -17,7 +17,24 @@ def test_good_data_passes(climb: Climb) -> None:
     assert rung.status == "passed"
     assert rung.reason.startswith("192 samples of train_loader, 64 samples of val_loader")
     assert values(rung, "inputs that also occur in val_loader") == [0]
-    assert [plot.kind for plot in rung.plots] == ["bars"]
+    assert [plot.kind for plot in rung.plots] == ["bars", "texts"]
+    assert rung.plots[1].title == "Rows of batch[0]"
+    assert len(rung.plots[1].texts) == 12
+    assert values(rung, "device") == ["cpu"] * 4
+    assert values(rung, "requires_grad") == [False] * 4
+
+
+def test_labels_of_both_sets_are_counted(climb: Climb) -> None:
+    rung = climb(TRAINING, "inspect")
+    training, validation = rung.plots[0].series
+    assert (training.label, sum(each or 0 for each in training.y)) == ("train_loader", 192)
+    assert (validation.label, sum(each or 0 for each in validation.y)) == ("val_loader", 64)
+    assert values(rung, "samples with label 1") == [training.y[1], validation.y[1]]
+    assert "/".join(f"{each or 0:g}" for each in validation.y) + " in val_loader" in rung.reason
+    assert "no large shift of the inputs (10 columns compared)" in rung.reason
+    (chance,) = values(rung, "corrected p-value of that difference")
+    assert isinstance(chance, float)
+    assert chance > 0.01
 
 
 def test_the_contract_holds_for_a_batch(climb: Climb) -> None:
@@ -30,7 +47,7 @@ def test_the_contract_holds_for_a_batch(climb: Climb) -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        (["y = (x", "x[3, 3] = float('nan')\ny = (x"], "1 value of batch[0] in train_loader is not finite"),
+        (["y = (x", "x[3, 3] = float('nan')\ny = (x"], "1 value of batch[0] in train_loader is NaN"),
         (["y[:192])", "y[:192].sort().values)", "shuffle=True", "shuffle=False"], "are sorted by label"),
         (["x[192:], y[192:]", "x[:64], y[:64]"], "64 inputs of train_loader are also in val_loader"),
         (["+ (x[:, 1] > 0).long()", "* 0"], "all 192 checked samples of train_loader have the label 0"),
@@ -90,7 +107,7 @@ def test_states_beside_the_input_are_not_counted_as_rows(climb: Climb) -> None:
 
 
 def test_only_what_was_looked_at_is_claimed(climb: Climb) -> None:
-    assert climb(TRAINING, "inspect").reason.endswith("finite, not sorted and no duplicates")
+    assert ": finite, not sorted and no duplicates; labels" in climb(TRAINING, "inspect").reason
 
 
 SAME = "val_loader = DataLoader(TensorDataset(x[192:], y[192:]), batch_size=16)"
@@ -139,3 +156,80 @@ def test_labels_that_may_come_later_are_not_said_to_lack(climb: Climb) -> None:
     assert "checked samples of train_loader have the label 0" in said
     assert "none of the" not in said
     assert "none of the" not in climb(broken(*FIVE, "shuffle=True", "shuffle=True, drop_last=True"), "inspect").reason
+
+
+def shifted(validation: str, *changes: str) -> str:
+    """The script with other rows in its validation set."""
+    kept = f"rows = torch.arange(192, 256)[{validation}]\nval_loader = DataLoader(TensorDataset(x[rows], y[rows]), batch_size=16)"
+    return broken(SAME, kept, *changes)
+
+
+ONE_LABEL = "y[192:] == 2"
+MOSTLY_ONE = "(y[192:] == 2) | (torch.arange(64) % 8 == 0)"
+
+
+@pytest.mark.parametrize(
+    ("validation", "reason"),
+    [
+        (ONE_LABEL, "of val_loader have the label 2, train_loader has 3 labels"),
+        (MOSTLY_ONE, "of val_loader (p "),
+    ],
+    ids=["one label", "other shares"],
+)
+def test_a_validation_set_with_other_labels_fails(climb: Climb, validation: str, reason: str) -> None:
+    rung = climb(shifted(validation), "inspect")
+    assert rung.status == "failed", rung.reason
+    assert reason in rung.reason
+
+
+SAMPLER = "shuffle=True", "sampler=torch.utils.data.WeightedRandomSampler([1.0] * 192, 192)"
+RARE = "y = (x[:, 0] > 0).long() + (x[:, 1] > 0).long()", "y = (x[:, 0] > 1).long()"
+LONG = [
+    *("torch.randn(256, 10)", "torch.randn(4096, 10)"),
+    *("x[192:], y[192:]", "x[y.argsort()], y[y.argsort()]"),
+]
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (shifted(MOSTLY_ONE, *SAMPLER), "as the sampler of train_loader chooses"),
+        (shifted(f"({MOSTLY_ONE}) & (torch.arange(64) < 12)"), "labels 0/1/2: "),
+        (broken(*LONG), "only the first batches of val_loader were checked, in their order"),
+        (
+            shifted("torch.cat([(y[192:] == each).nonzero()[:10, 0] for each in range(2)])", *RARE),
+            "val_loader is balanced",
+        ),
+    ],
+    ids=["a sampler", "few samples", "a part of a sorted set", "balanced"],
+)
+def test_other_shares_that_may_be_meant_do_not_fail(climb: Climb, script: str, said: str) -> None:
+    rung = climb(script, "inspect")
+    assert rung.status in {"passed", "shown"}, rung.reason
+    assert said in rung.reason
+
+
+def test_inputs_that_differ_are_shown_with_their_distance(climb: Climb) -> None:
+    rung = climb(broken("TensorDataset(x[192:]", "TensorDataset(x[192:] + 2 * torch.eye(10)[4]"), "inspect")
+    assert rung.status == "shown", rung.reason
+    assert "column 4 of batch[0] differs between train_loader and val_loader: Kolmogorov-Smirnov" in rung.reason
+    (distance,), (chance,) = (
+        values(rung, f"{what} of column 4") for what in ("Kolmogorov-Smirnov distance", "corrected p-value")
+    )
+    assert isinstance(distance, float)
+    assert isinstance(chance, float)
+    assert (distance > 0.5, chance < 0.01) == (True, True)
+
+
+def test_the_scale_of_inputs_and_targets_is_named(climb: Climb) -> None:
+    script = broken(
+        *("torch.randn(256, 10)", "torch.randn(256, 10) * torch.logspace(0, 3, 10)"),
+        *("nn.CrossEntropyLoss()", "nn.MSELoss()"),
+        *("model(images), labels", "model(images)[:, 0], 1000 + 90 * labels.float()"),
+    )
+    rung = climb(script, "inspect")
+    assert rung.status == "passed", rung.reason
+    assert "values of the model's input go from -" in rung.reason
+    assert "deviations of its columns from " in rung.reason
+    assert "values of the targets go from 1000 to 1180" in rung.reason
+    assert "values of" not in climb(TRAINING, "inspect").reason

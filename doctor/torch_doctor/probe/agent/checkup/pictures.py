@@ -7,7 +7,7 @@ import struct
 import zlib
 from typing import Any
 
-from .telling import line, plot
+from .telling import line, number, plot
 
 MOST = 16  # rows that are shown
 SMALLEST, LARGEST = 6, 4096  # points along one side of a picture
@@ -15,6 +15,7 @@ SIDE = 64  # points along one side of a picture, at most, as it is shown
 LONG = 400  # points of a wave from which on it is one
 POINTS = 300  # points of a wave that are shown
 CHANNELS = (1, 3, 4)
+TABLE, COLUMNS = 12, 12  # rows and columns of a table that are shown
 
 
 def shown(torch: Any, path: str, tensor: Any, captions: list[str]) -> dict[str, Any] | None:
@@ -38,6 +39,14 @@ def shown(torch: Any, path: str, tensor: Any, captions: list[str]) -> dict[str, 
     if not tensor.is_floating_point() and tensor.dim() == 2 and tensor.shape[1] > 3:
         texts = [" ".join(str(each) for each in row[:48].tolist()) for row in tensor[:8]]
         return plot(f"Tokens in {path}", "texts", f"the first samples of {path}, as token ids", texts=texts)
+    if tensor.is_floating_point() and tensor.dim() == 2 and tensor.numel():
+        numbers = tensor.detach()[:TABLE, :COLUMNS].tolist()
+        more = " …" if tensor.shape[1] > COLUMNS else ""
+        texts = [
+            " ".join(map(number, row)) + more + (f": {caption}" if caption else "")
+            for row, caption in zip(numbers, captions + [""] * TABLE)
+        ]
+        return plot(f"Rows of {path}", "texts", f"the first {len(texts)} rows of {path}", texts=texts)
     return None
 
 

@@ -25,6 +25,7 @@ TASKS = {**dict.fromkeys(CLASSES, "classes"), **dict.fromkeys(BINARY, "binary"),
 class Roles:
     """Of the step as the script does it: the loss call, the names of inputs and of targets in a batch, and their tensors.
 
+    `compared` are the targets that the loss was seen to compare outputs with; `targets` may also be those that are named so.
     `plain`: the loss compares what a model answered as it is, and the model is not told the targets.
     `task` is "classes", "binary", "numbers" or "" where nobody can tell; `classes` how many there are.
     """
@@ -49,6 +50,7 @@ class Roles:
         self.targets = (
             [path for path, leaf in known if is_made_of(self.target, leaf)] if self.target is not None else []
         )
+        self.compared = list(self.targets)
         if not self.targets:
             self.targets = [path for path, _ in known if path not in self.inputs and _named_as_target(path)]
         if stage.batch is None:

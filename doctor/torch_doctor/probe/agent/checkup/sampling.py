@@ -29,8 +29,10 @@ class Sample:
         self.batches = batches
         self.asked = asked or []
         self.parts: dict[str, list[Any]] = {}
+        self.tracked: set[str] = set()  # parts that require gradients
         for batch in batches:
             for path, tensor in leaves(batch):
+                self.tracked.update([path] * tensor.requires_grad)
                 self.parts.setdefault(path, []).append(tensor.detach())
 
     def index(self, batch: int, row: int) -> int | None:
@@ -53,6 +55,14 @@ class Sample:
     def rows(self) -> int:
         """How many rows it has."""
         return sum(map(rows, self.batches))
+
+    @property
+    def whole(self) -> bool:
+        """Whether all batches of the loader were looked at."""
+        try:
+            return self.loader is not None and len(self.batches) >= len(self.loader)
+        except (TypeError, NotImplementedError):
+            return False
 
     def hashes(self, paths: list[str]) -> list[str]:
         """A hash of every row, of these parts."""
@@ -96,6 +106,30 @@ def validation(stage: Stage, found: list[Sample]) -> Sample | None:
     return next(iter(named + others), None) if stage.loader is not None else None
 
 
+def held_out(stage: Stage, sample: Sample) -> bool:
+    """Whether a loader is called as one of held-out data, or gave no batch before the first update, as one that trains would."""
+    named = any(word in sample.name.lower() for word in HELD_OUT) and "train" not in sample.name.lower()
+    catcher = stage.catcher
+    return named or not any(catcher.of.get(iterator) is sample.loader for iterator in catcher.last)
+
+
+def is_drawn(stage: Stage, sample: Sample) -> bool:
+    """Whether the batches stand for all data of the loader: they are all of it, or drawn at random."""
+    data = stage.torch.utils.data
+    return sample.whole or isinstance(
+        getattr(sample.loader, "sampler", None), (data.RandomSampler, data.SubsetRandomSampler)
+    )
+
+
+def is_chosen(stage: Stage, sample: Sample) -> bool:
+    """Whether a sampler of the script, or one with weights, decides how often each sample comes."""
+    data, loader = stage.torch.utils.data, sample.loader
+    usual = (data.RandomSampler, data.SequentialSampler, data.SubsetRandomSampler, data.DistributedSampler)
+    groups = getattr(loader, "batch_sampler", None)
+    plain = type(getattr(loader, "sampler", None)) in usual
+    return loader is not None and not (plain and (groups is None or type(groups) is data.BatchSampler))
+
+
 def _names(stage: Stage) -> dict[int, str]:
     """What the script calls its loaders."""
     found: dict[int, str] = {}
@@ -119,15 +153,18 @@ def described(torch: Any, sample: Sample) -> list[dict[str, Any]]:
         fact("batches checked", len(sample.batches), group=sample.name),
     ]
     for path, tensors in sample.parts.items():
-        evidence += _of_part(torch, f"{sample.name}: {path}", tensors)
+        evidence += _of_part(torch, sample, path, tensors)
     return evidence
 
 
-def _of_part(torch: Any, group: str, tensors: list[Any]) -> list[dict[str, Any]]:
+def _of_part(torch: Any, sample: Sample, path: str, tensors: list[Any]) -> list[dict[str, Any]]:
+    group = f"{sample.name}: {path}"
     shapes = list(dict.fromkeys(" × ".join(map(str, each.shape)) or "one number" for each in tensors))
     evidence = [
         fact("shape", ", ".join(shapes[:3]) + (f" and {len(shapes) - 3} more" if len(shapes) > 3 else ""), group=group),
         fact("dtype", str(tensors[0].dtype).replace("torch.", ""), group=group),
+        fact("device", str(tensors[0].device), group=group),
+        fact("requires_grad", path in sample.tracked, group=group),
     ]
     numbers = [each for each in tensors if each.numel() and not each.is_complex() and is_dense(each)]
     if not numbers:

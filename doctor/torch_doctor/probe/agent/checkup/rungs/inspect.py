@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..batches import broken, is_dense, leaves
 from ..contract import assertions
+from ..labels import counted, lacking, order, shifted
 from ..pictures import shown
 from ..roles import Roles, roles
-from ..sampling import MANY_CLASSES, SMALL, Sample, described, samples, validation
+from ..sampling import SMALL, Sample, described, is_chosen, is_drawn, samples, validation
+from ..scales import scales
+from ..shift import SIGNIFICANT, compared, fisher
 from ..stage import Skip
-from ..telling import Faults, count, fact, line, listed, plot, result
+from ..telling import Faults, count, fact, listed, plot, result
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -20,15 +23,57 @@ if TYPE_CHECKING:
     from ..plays import Play, Seen
     from ..stage import Stage
 
-FEW_BATCHES, SORTED_ROWS = 4, 32
-EXPECTED = 20.0  # rows with a label, of those that were drawn, without which nothing is said of none
-
 
 def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
-    """Looks at the first batches of every loader; where there is none, at what the model was given."""
+    """Look at the first batches of every loader; where there is none, at what the model was given.
+
+    Fails if values are not finite, labels cannot be right (out of range, sorted, all the same, missing in training), samples
+    are trained and evaluated on, or the labels of both sets have other shares: by at least `shift.SHARES`, significantly, and
+    with no sign that this is meant (`labels.shifted`). Inputs whose distribution differs (`shift.compared`), and values far
+    from the scale that layers are initialized for (`scales.scales`), are reported without a verdict: augmentation, a split by
+    time or a model that scales its inputs are reasons for them.
+    """
     known = Roles(stage, stage.first)
     if stage.loader is not None and not known.inputs and stage.first.models:
         known = yield from roles(stage)
+    found = _found(stage, known)
+    other = validation(stage, found) if found[0].loader is not None else None
+    evidence = [each for sample in found for each in described(stage.torch, sample)]
+    wrong = Faults()
+    plots: list[dict[str, Any]] = []
+    said: list[str] = []
+    ordered = False
+    for path in known.targets:
+        facts, drawn = counted(found[0], other, path, known)
+        evidence += facts
+        plots += drawn
+        ordered |= order(found[0], path, known, wrong)
+    plots += _pictures(stage, found[0], known)
+    bad = _finite(found)
+    left_out = bool(bad) and (yield from _left_out(stage, found[0]))
+    for each in [] if left_out else bad:
+        wrong.add(each, "data not finite")
+    hashed = _twice(stage, found, known, evidence, wrong)
+    differs = other is not None and _differs(stage, found[0], other, known, evidence, wrong, said)
+    facts, far = scales(known)
+    evidence += facts
+    code = assertions(found[0], known)
+    told = _told(found, known)
+    if stage.voided & {"values", "shapes"}:
+        made_up = f"{told}; the data is synthetic, as the script's own data was not found"
+        return result("shown", made_up, evidence, plots, code=code)
+    if wrong:
+        then = "check how the samples are created, split and ordered"
+        return result("failed", str(wrong), evidence, plots, then=then, code=code, about=wrong.about)
+    if left_out:
+        return result("shown", f"{'; '.join(bad)}, which the script skips", evidence, plots, code=code)
+    good = ["finite"] + ["not sorted"] * ordered + ["no duplicates"] * hashed
+    text = "; ".join([f"{told}: {listed(good)}", *said, *far])
+    return result("shown" if differs else "passed", text, evidence, plots, code=code)
+
+
+def _found(stage: Stage, known: Roles) -> list[Sample]:
+    """The samples of the loaders, that of the one that trains first; or the first batch alone."""
     found = samples(stage, stage.left * 0.8)
     if not found and known.parts:
         pseudo = Sample("the first batch", None, [])
@@ -37,38 +82,48 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         found = [pseudo]
     if not found:
         raise Skip("no loader produced a batch, and no model received one")
-    evidence = [each for sample in found for each in described(stage.torch, sample)]
-    wrong = Faults()
-    plots: list[dict[str, Any]] = []
-    for sample in found[:1]:
-        ordered = _labels(sample, known, evidence, plots, wrong)
-        plots += _pictures(stage, sample, known)
-    bad = _finite(found)
-    left_out = bool(bad) and (yield from _left_out(stage, found[0]))
-    for each in [] if left_out else bad:
-        wrong.add(each, "data not finite")
-    _lacking(stage, found, known, wrong)
-    hashed = _twice(stage, found, known, evidence, wrong)
-    told = ", ".join(f"{count(each.rows(), 'sample')} of {each.name}" for each in found)
+    return found
+
+
+def _told(found: list[Sample], known: Roles) -> str:
+    """How much was looked at."""
     if found[0].loader is None and known.inputs:  # nobody knows which of its dimensions are rows
         shape = next(leaf.shape for path, leaf in known.parts if path == known.inputs[0])
-        told = f"a first batch of {' × '.join(map(str, shape)) or 'one number'}"
-    code = assertions(found[0], known)
-    if wrong and not stage.voided & {"values", "shapes"}:
-        then = "check how the samples are created, split and ordered"
-        return result("failed", str(wrong), evidence, plots, then=then, code=code, about=wrong.about)
-    if stage.voided & {"values", "shapes"}:
-        return result(
-            "shown",
-            f"{told}; the data is synthetic, as the script's own data was not found",
-            evidence,
-            plots,
-            code=code,
-        )
-    if left_out:
-        return result("shown", f"{'; '.join(bad)}, which the script skips", evidence, plots, code=code)
-    good = ["finite"] + ["not sorted"] * ordered + ["no duplicates"] * hashed
-    return result("passed", f"{told}: {listed(good)}", evidence, plots, code=code)
+        return f"a first batch of {' × '.join(map(str, shape)) or 'one number'}"
+    return ", ".join(f"{count(each.rows(), 'sample')} of {each.name}" for each in found)
+
+
+def _differs(
+    stage: Stage,
+    training: Sample,
+    other: Sample,
+    known: Roles,
+    evidence: list[dict[str, Any]],
+    wrong: Faults,
+    said: list[str],
+) -> bool:
+    """Compare the labels and inputs of both sets; return whether something differs of which nobody knows if it is meant."""
+    differs = False
+    for path in known.targets:
+        if lacking(stage, training, other, path, known, wrong):
+            continue
+        facts, text, undecided = shifted(stage, training, other, path, known, wrong)
+        evidence += facts
+        said += [text] * bool(text)
+        differs |= undecided
+    pair = (training, other)
+    if any(is_chosen(stage, each) for each in pair):
+        return differs
+    if not all(is_drawn(stage, each) for each in pair):
+        which = listed([each.name for each in pair if not is_drawn(stage, each)])
+        said.append(f"inputs were not compared, as only the first batches of {which} were checked, in their order")
+        return differs
+    facts, far, columns = compared(stage.torch, training, other, known.inputs)
+    evidence += facts
+    said += far
+    if columns and not far:
+        said.append(f"no large shift of the inputs ({count(columns, 'column')} compared)")
+    return differs or bool(far)
 
 
 def _left_out(stage: Stage, sample: Sample) -> Generator[Play, Seen, bool]:
@@ -89,98 +144,10 @@ def _finite(found: list[Sample]) -> list[str]:
         for path, tensors in sample.parts.items():
             bad = sum(map(broken, tensors))
             if bad:
-                wrong.append(
-                    f"{count(bad, 'value')} of {path} in {sample.name} {'is' if bad == 1 else 'are'} not finite"
-                )
+                nan = sum(int(each.isnan().sum()) for each in tensors if broken(each))
+                what = "NaN" if nan == bad else "not finite" if nan else "infinite"
+                wrong.append(f"{count(bad, 'value')} of {path} in {sample.name} {'is' if bad == 1 else 'are'} {what}")
     return wrong
-
-
-def _labels(
-    sample: Sample, known: Roles, evidence: list[dict[str, Any]], plots: list[dict[str, Any]], wrong: Faults
-) -> bool:
-    """How often each label comes, and whether they come in order; whether that could be seen."""
-    ordered = False
-    for path in known.targets:
-        batches = _numbered(sample, path)
-        labels = [label for batch in batches for label in batch]
-        kinds = Counter(labels)
-        if not batches or len(kinds) > MANY_CLASSES:
-            continue
-        group = f"{sample.name}: {path}"
-        evidence += [
-            fact(f"samples with label {label}", many, group=group) for label, many in sorted(kinds.items())[:50]
-        ]
-        plots.append(
-            plot(
-                f"Labels in {path}",
-                "bars",
-                "; ".join(f"{label}: {many}" for label, many in sorted(kinds.items())[:20]),
-                x_label="label",
-                y_label="rows",
-                names=[str(label) for label in sorted(kinds)],
-                series=[
-                    line("rows", [kinds[label] for label in sorted(kinds)], [float(each) for each in sorted(kinds)])
-                ],
-            )
-        )
-        if known.task == "classes":
-            _order(sample, path, batches, known, wrong)
-            ordered |= len(labels) >= SORTED_ROWS and len(batches) >= FEW_BATCHES
-    return ordered
-
-
-def _numbered(sample: Sample, path: str) -> list[list[int]]:
-    """The labels of the rows in each batch; empty where a row has no number for its label, or several."""
-    own = [each for each in sample.parts.get(path, ()) if each.numel() and each.dim()]
-    if not own or own[0].is_floating_point() or own[0].numel() != own[0].shape[0]:
-        return []
-    return [[int(value) for value in each.reshape(-1).tolist()] for each in own]
-
-
-def _lacking(stage: Stage, found: list[Sample], known: Roles, wrong: Faults) -> None:
-    """Labels that are evaluated on, and that no row has of those that are trained on."""
-    training, other = found[0], validation(stage, found)
-    if known.task != "classes" or training.loader is None or other is None:
-        return
-    for path in known.targets:
-        own, theirs = (
-            Counter(label for batch in _numbered(each, path) for label in batch) for each in (training, other)
-        )
-        drawn = isinstance(training.loader.sampler, stage.torch.utils.data.RandomSampler) and _is_whole(other)
-        lacking = [
-            str(label)
-            for label, many in sorted(theirs.items())
-            if label >= 0 and not own[label] and own
-            if _is_whole(training) or (drawn and many / theirs.total() * own.total() >= EXPECTED)
-        ]
-        if lacking:
-            told = listed(lacking[:5]) if len(lacking) <= 5 else f"{', '.join(lacking[:5])} and {len(lacking) - 5} more"
-            whose = f"label{'s' * (len(lacking) > 1)} {told} of {other.name}"
-            looked = f"none of the {own.total():,} checked samples of {training.name}"
-            wrong.add(f"{looked} has the {whose}", "split")
-
-
-def _is_whole(sample: Sample) -> bool:
-    """Whether all batches of a loader were looked at."""
-    try:
-        return len(sample.batches) >= len(sample.loader)
-    except (TypeError, NotImplementedError):
-        return False
-
-
-def _order(sample: Sample, path: str, batches: list[list[int]], known: Roles, wrong: Faults) -> None:
-    labels = [label for batch in batches for label in batch]
-    kinds = set(labels)
-    outside = sorted(label for label in kinds if label >= known.classes or (label < 0 and label != -100))
-    if outside:
-        wrong.add(f"labels {outside[:5]} of {path} are not among the {known.classes} classes of the outputs", "labels")
-    if known.classes > 1 and len(labels) >= SORTED_ROWS:
-        if len(kinds) == 1:
-            wrong.add(f"all {len(labels)} checked samples of {sample.name} have the label {labels[0]}", "order")
-        elif len(batches) >= FEW_BATCHES and labels == sorted(labels):
-            wrong.add(f"the samples of {sample.name} are sorted by label", "order")
-        elif len(batches) >= FEW_BATCHES and all(len(set(batch)) == 1 and len(batch) > 1 for batch in batches):
-            wrong.add(f"every batch of {sample.name} has a single label", "order")
 
 
 def _twice(stage: Stage, found: list[Sample], known: Roles, evidence: list[dict[str, Any]], wrong: Faults) -> bool:
@@ -199,13 +166,27 @@ def _twice(stage: Stage, found: list[Sample], known: Roles, evidence: list[dict[
     label = f"inputs that also occur in {other.name}"
     evidence.append(fact(label, len(both), group=training.name, expected="0"))
     rows = max(1, min(len(set(own)), other.rows()))
-    if both and len(both) / rows > 0.01:
+    if both and len(both) / rows > 0.01 and not _small_world(training, other, paths, own):
         wrong.add(
             f"{count(len(both), 'input')} of {training.name} {'is' if len(both) == 1 else 'are'} also in {other.name}:"
             f" {training.rows():,} and {other.rows():,} samples",
             "shared rows",
         )
     return not again and not both
+
+
+def _small_world(training: Sample, other: Sample, paths: list[str], own: list[str]) -> bool:
+    """Whether inputs of whole numbers, such as flags and tokens, may be in both sets by chance.
+
+    Then a sample of the training set has a twin there about as often as one of the other set has: Fisher's exact test does not
+    tell the shares apart.
+    """
+    first = [training.parts[path][0] for path in paths]
+    if any(each.is_floating_point() and bool((each != each.round()).any()) for each in first):
+        return False
+    held, many = Counter(own), Counter(other.hashes(paths))
+    twins = sum(each for each in held.values() if each > 1)
+    return fisher(sum(many[each] for each in many if each in held), many.total(), twins, len(own)) >= SIGNIFICANT
 
 
 def _pictures(stage: Stage, sample: Sample, known: Roles) -> list[dict[str, Any]]:

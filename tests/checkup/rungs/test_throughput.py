@@ -107,3 +107,81 @@ def test_the_parts_of_a_step_add_up_to_it(climb: Climb, changes: list[str]) -> N
     assert isinstance(step, float)
     assert len(parts) == 5
     assert sum(float(each or 0.0) for each in parts) == pytest.approx(step)
+
+
+CROPS = """
+class Compose:
+    def __init__(self, *transforms):
+        self.transforms = transforms
+
+    def __call__(self, row):
+        for each in self.transforms:
+            row = each(row)
+        return row
+
+
+class RandomCrop(nn.Module):
+    def forward(self, row):
+        sum(range(1_000_000))
+        return row
+
+
+class Rows(TensorDataset):
+    transform = Compose(lambda row: row + 1, RandomCrop(), lambda row: row - 1)
+
+    def __getitem__(self, row):
+        return self.read(row)
+
+    def read(self, row):
+        inputs, target = super().__getitem__(row)
+        return self.transform(inputs), target
+
+
+x = torch"""
+
+
+def test_the_transform_that_takes_most_of_the_time_is_named(climb: Climb) -> None:
+    rung = climb(
+        broken("x = torch", CROPS, "DataLoader(TensorDataset(x[:192]", "DataLoader(Rows(x[:192]"), "throughput"
+    )
+    assert rung.status == "failed", rung.reason
+    assert "`RandomCrop` takes" in rung.reason
+    assert "look at `RandomCrop`" in rung.next
+    shares = {fact.label: fact.value for fact in rung.evidence if fact.group == "share of the time of loading a batch"}
+    assert float(shares["`RandomCrop`"] or 0.0) > 90
+    assert values(rung, "steps per epoch") == [12]
+    step, batch = values(rung, "step")[0], values(rung, "with 0 workers")[0]
+    assert values(rung, "time for an epoch, without validation") == [pytest.approx(12 * (step + batch))]  # type: ignore[operator] # seconds
+    assert rung.plots[0].names == ["data", "forward", "loss", "backward", "optimizer", "other"]
+
+
+def test_more_workers_than_cores_are_told(climb: Climb) -> None:
+    rung = climb(broken("batch_size=16, shuffle=True", "batch_size=16, num_workers=999"), "throughput")
+    assert "999 workers are requested, but" in rung.reason
+    assert values(rung, "Python objects copied to 999 workers, at most") == [pytest.approx(0, abs=999 * 10_000)]
+    assert values(rung, "tensors and arrays") == [192 * 10 * 4 + 192 * 8]
+
+
+def test_the_largest_tensors_have_a_name_and_a_line(climb: Climb) -> None:
+    wide = broken("nn.Linear(10, 32)", "nn.Linear(10, 4096)", "nn.Linear(32, 3)", "nn.Linear(4096, 3)")
+    rung = climb(wide, "throughput")
+    largest = {fact.label: fact.value for fact in rung.evidence if fact.group == "largest tensors of a step"}
+    assert largest["saved by `1` at train.py:18 (16 × 4096)"] == 16 * 4096 * 4
+    assert largest["`0.weight` (4096 × 10)"] == largest["exp_avg of `0.weight` (4096 × 10)"] == 4096 * 10 * 4
+    assert not values(rung, "to use less memory, in this order")  # on a CPU, and next to nothing
+
+
+@pytest.mark.parametrize(
+    ("noise", "said"),
+    [
+        ('noise = torch.randn(1000, 1000)\nnoise = noise.to("cuda")', True),
+        ("noise = torch.zeros(1000, 1000).cuda()", True),
+        ('noise = torch.randn(1000, 1000, generator=torch.Generator().manual_seed(1)).to("cuda")', False),
+        ("noise = torch.randn(1000, 1000).to(torch.float64)", False),
+    ],
+    ids=["two statements", "one statement", "a generator of the CPU", "another dtype"],
+)
+def test_what_is_created_on_the_cpu_and_moved_is_told(climb: Climb, noise: str, said: bool) -> None:
+    rung = climb(broken("model = ", f"{noise}\nmodel = "), "throughput")
+    assert rung.status == "passed", rung.reason
+    assert ("creates 4 MB on the CPU" in rung.reason) == said

@@ -43,6 +43,7 @@ class Catcher(Caught):
         patches.replace(torch, "manual_seed", self._seeding)
         self.observer.by_hand, self.observer.around = ByHand(torch), self._around
         Logs(self).install()
+        self.births.install()
         self.recorder.caps.climb = self
         self.recorder.at_end.insert(0, self._at_end)
 

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ..identities import IdentityMap, IdentitySet
+from .births import Births
 from .norms import Norms
 from .observing import Observer
 
@@ -62,6 +63,7 @@ class Caught:
         self.caught = self.over = False
         self.initial: dict[int, Any] = {}
         self.fresh: IdentityMap[Any] = IdentityMap()  # what optimizers held before their first update
+        self.births = Births(self)
         self.compiler: Any = None  # what the script would have compiled
 
     def finish(self) -> None:

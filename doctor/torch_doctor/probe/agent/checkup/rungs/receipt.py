@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..batches import leaves
 from ..keeping import Chance
+from ..loading import cores
 from ..sampling import samples
 from ..telling import count, fact, result
-from .throughput import cores
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from ..batches import rows
-from ..keeping import Chance
+from ..loading import Loading
+from ..memory import Memory
 from ..peaks import Peaks
 from ..plays import PARTS
 from ..stage import Skip
-from ..telling import count, fact, line, number, plot, result
+from ..telling import Result, fact, line, number, plot
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -19,21 +18,71 @@ if TYPE_CHECKING:
     from ..plays import Play, Seen
     from ..stage import Stage
 
-STEPS, BATCHES = 12, 16
-WORKERS = (0, 1, 2, 4)
+STEPS = 12
 SLOW, WAITS = 0.05, 2.0
 """Seconds that a batch takes before it matters, and how often longer than a step."""
-OUTSIDE, MOSTLY = "other", 0.6
-"""What a step does besides its parts, and how much of it is much."""
+DATA, OUTSIDE, MOSTLY = "data", "other", 0.6
+"""What goes before a step, what a step does besides its parts, and how much of it is much."""
 OPERATIONS = 6
 AGAIN = 2.0
 """How many times as long as a step one takes in which everything is looked at."""
-LOADER = "loading a batch"
+
+
+class Pace:
+    """How fast the step is: its seconds, those of each part, and what it means for a sample and for an epoch.
+
+    `rows` are the samples of an update, `update` its seconds with the data for it, `epoch` those of a pass over the data, None
+    where nobody can tell. With workers that keep up, loading costs nothing; without them each batch is waited for.
+    """
+
+    def __init__(self, stage: Stage, usual: Seen, loading: Loading) -> None:
+        self.step = usual.seconds
+        self.spent = dict(usual.spent)
+        self.spent[OUTSIDE] = max(0.0, self.step - sum(self.spent.values()))
+        self.rows = rows(stage.batch) * stage.passes if stage.batch is not None else 0
+        batches = _length(stage.loader)
+        waits = loading.own or 0.0
+        waits *= stage.passes  # a step may take several batches
+        self.update = max(self.step, waits) if loading.asked else self.step + waits
+        self.updates = batches / stage.passes
+        known = batches and loading.own is not None and not stage.voided & {"values", "shapes"}
+        self.epoch = self.updates * self.update if known else None
+
+    def facts(self) -> list[dict[str, Any]]:
+        """All of that as evidence."""
+        found = [fact("step", self.step, "s"), fact("steps per second", 1 / self.step)]
+        if self.rows:
+            found += [
+                fact("samples per step", self.rows),
+                fact("samples per second, data included", self.rows / self.update),
+            ]
+        if self.epoch is not None:
+            found += [
+                fact("steps per epoch", self.updates),
+                fact("time for an epoch, without validation", self.epoch, "s"),
+            ]
+        return [*found, *_times(self.spent, "parts of the step")]
+
+    def words(self) -> str:
+        """What it means, in words; "" where nobody can tell."""
+        more = [f"{self.rows / self.update:,.0f} samples per second"] if self.rows else []
+        if self.epoch is not None:
+            more.append(f"about {time_of(self.epoch)} per epoch")
+        return ", ".join(more)
+
+    def profile(self, loading: Loading) -> dict[str, Any]:
+        """The bars of a step: the data first, where its time is known."""
+        seconds = {} if loading.own is None else {DATA: loading.own}
+        seconds.update(self.spent)
+        said = ", ".join(f"{part} {number(value * 1000)} ms" for part, value in seconds.items())
+        bars = [line("ms", [value * 1000 for value in seconds.values()])]
+        return plot("Time of a step by part", "bars", said, y_label="ms", names=list(seconds), series=bars)
 
 
 def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     """Measures the loader alone, then the step alone, then one step with torch's profiler."""
-    loading = _loading(stage, stage.left * 0.4)
+    loading = Loading(stage)
+    loading.measure(stage.left * 0.4)
     made: list[Seen] = []
     steps, limit = 0, stage.left * 0.4
     while steps < STEPS and stage.left > limit:
@@ -44,187 +93,80 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     if not made:
         raise Skip("no step fit into the time limit")
     usual = sorted(made, key=lambda seen: seen.seconds)[len(made) // 2]  # the parts add up in one step alone
-    step, spent = usual.seconds, dict(usual.spent)
-    spent[OUTSIDE] = max(0.0, step - sum(spent.values()))
-    memory: list[dict[str, Any]] = []
+    pace, memory = Pace(stage, usual, loading), Memory(stage)
     operations: list[tuple[str, float]] = []
     highest: list[dict[str, Any]] = []
-    packed = 0
-    if stage.left > AGAIN * step:
-        memory, packed = yield from _memory(stage)
-    if stage.left > AGAIN * step:
+    if stage.left > AGAIN * pace.step:
+        yield from memory.measure()
+    if stage.left > AGAIN * pace.step:
         operations, highest = yield from _profiled(stage)
-    asked = _asked(stage)
+    made_up = bool(stage.voided & {"values", "shapes"})
+    advice = memory.advice()
     evidence = [
-        fact("step", step, "s"),
-        fact("steps per second", 1 / step),
-        *_times(spent, "parts of the step"),
-        *_times(
-            {
-                f"with {count(workers, 'worker')}{', estimated' * (workers > 0)}": value
-                for workers, value in loading.items()
-            },
-            LOADER,
-        ),
-        fact("workers requested by the script", asked, group=LOADER),
-        *memory,
+        *pace.facts(),
+        *loading.facts(made_up=made_up),
+        *stage.catcher.births.facts(),
+        *memory.facts(),
         *highest,
         *_times(dict(operations), "slowest operations of a step"),
+        *memory.batch(),
+        *([fact("to use less memory, in this order", advice, group="memory")] if advice else []),
     ]
-    evidence += _largest(stage, packed)
-    bars = plot(
-        "Time of a step by part",
-        "bars",
-        ", ".join(f"{part} {number(value * 1000)} ms" for part, value in spent.items()),
-        y_label="ms",
-        names=list(spent),
-        series=[line("ms", [value * 1000 for value in spent.values()])],
-    )
-    made_up = bool(stage.voided & {"values", "shapes"})
-    return _judged(step, spent, loading, asked, evidence, [bars], made_up=made_up)
+    beside = [each for each in (loading.crowd(), stage.catcher.births.words()) if each]
+    return _judged(pace, loading, beside, Result(evidence, [pace.profile(loading)]), made_up=made_up)
 
 
-def _judged(
-    step: float,
-    spent: dict[str, float],
-    loading: dict[int, float],
-    asked: int | None,
-    evidence: list[dict[str, Any]],
-    plots: list[dict[str, Any]],
-    *,
-    made_up: bool,
-) -> dict[str, Any]:
+def _judged(pace: Pace, loading: Loading, beside: list[str], said: Result, *, made_up: bool) -> dict[str, Any]:
+    own, step = loading.own, pace.step
     told = f"a step takes {number(step * 1000)} ms"
-    alone = loading.get(0)
-    if alone is not None and made_up:
-        told += f", loading a batch of synthetic data {number(alone * 1000)} ms (the script's own data was not found)"
-    elif alone is not None:
-        own = alone / min(max(1, asked or 0), cores())
+    if own is not None and made_up:
+        told += f", loading a batch of synthetic data {number(own * 1000)} ms (the script's own data was not found)"
+    elif own is not None:
         told += f", loading a batch {number(own * 1000)} ms"
-        waits = "the step waits for data" if own > step else "the data is ready in time"
-        told += f": {waits}"
-        if asked:
-            told += f" ({count(asked, 'worker')}, estimated)"
-        elif own > WAITS * step and own > SLOW:
-            then = "check what the dataset does per sample, and set `num_workers` on the loader"
-            return result("failed", f"{told} (no workers)", evidence, plots, then=then, about=("loader",))
-    if spent[OUTSIDE] > MOSTLY * step and spent[OUTSIDE] > SLOW:
-        told += f"; {spent[OUTSIDE] / step:.0%} of the step is spent outside model, loss, backward pass and optimizer"
+        told += ": the step waits for data" if own > step else ": the data is ready in time"
+        if loading.asked:
+            told += f" ({_workers(loading.asked)}, estimated)"
+        told += f"; {pace.words()}" * bool(pace.words())
+        dominant = loading.dominant if own > step or own > SLOW else ""
+        told += f"; {dominant}" * bool(dominant)
+        if not loading.asked and own > WAITS * step and own > SLOW:
+            look = (
+                f"look at {dominant.partition(' takes ')[0]}" if dominant else "check what the dataset does per sample"
+            )
+            then = f"{look}, and set `num_workers` on the loader"
+            return said("failed", f"{told} (no workers)", then=then, about=("loader",))
+    told = "; ".join([told, *beside])
+    if pace.spent[OUTSIDE] > MOSTLY * step and pace.spent[OUTSIDE] > SLOW:
+        told += (
+            f"; {pace.spent[OUTSIDE] / step:.0%} of the step is spent outside model, loss, backward pass and optimizer"
+        )
         then = "check what else the loop does: reading values from tensors, writing files, looping over samples"
-        return result("failed", told, evidence, plots, then=then, about=("loop",))
-    return result("passed", told, evidence, plots)
+        return said("failed", told, then=then, about=("loop",))
+    return said("passed", told)
+
+
+def time_of(seconds: float) -> str:
+    """A time as people say it: in milliseconds, seconds, minutes or hours."""
+    for most, size, unit in ((1.0, 0.001, "ms"), (120.0, 1.0, "s"), (7200.0, 60.0, "min")):
+        if seconds < most:
+            return f"{seconds / size:.2g} {unit}" if seconds < 10 * size else f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 3600:.0f} h"
+
+
+def _workers(many: int) -> str:
+    return f"{many} worker{'s' * (many != 1)}"
+
+
+def _length(loader: Any) -> int:
+    """The batches of a pass over a loader; 0 where nobody can tell."""
+    try:
+        return len(loader) if loader is not None else 0
+    except Exception:  # noqa: BLE001 - a length is the user's code
+        return 0
 
 
 def _times(seconds: dict[str, float], group: str) -> list[dict[str, Any]]:
     return [fact(name, value, "s", group=group) for name, value in seconds.items()]
-
-
-def _asked(stage: Stage) -> int | None:
-    """How many workers the script asks for, whatever stands in for them."""
-    known = stage.watch.loaders._known if stage.loader is not None else {}
-    told = known.get(stage.recorder.references.number(stage.loader)) if stage.loader is not None else None
-    return int(told[1]) if told is not None else None
-
-
-def _loading(stage: Stage, seconds: float) -> dict[int, float]:
-    """The seconds of a batch, measured without workers, and by the number of workers as an estimate.
-
-    The guard rails keep workers out: with some, each batch takes its part of the time, as far as there are cores.
-    """
-    loader, torch = stage.loader, stage.torch
-    if loader is None or isinstance(getattr(loader, "dataset", None), torch.utils.data.IterableDataset):
-        return {}
-    chance = Chance(torch)
-    try:
-        own = _batch_seconds(loader, seconds)
-    finally:
-        chance.restore()
-    if own is None:
-        return {}
-    return {workers: own / min(max(1, workers), cores()) for workers in WORKERS}
-
-
-def _batch_seconds(loader: Any, seconds: float) -> float | None:
-    """The seconds that a batch behind the first usually takes, as of a step; None where there is none."""
-    iterator = iter(loader)
-    next(iterator, None)
-    took: list[float] = []
-    start = last = perf_counter()
-    for _ in iterator:
-        now = perf_counter()
-        took.append(now - last)
-        last = now
-        if len(took) >= BATCHES or now - start > seconds:
-            break
-    return sorted(took)[len(took) // 2] if took else None
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _memory(stage: Stage) -> Generator[Play, Seen, tuple[list[dict[str, Any]], int]]:
-    """What parameters, gradients, optimizers and what is saved for the backward pass take, in bytes."""
-    packed: dict[int, int] = {}
-
-    def pack(tensor: Any) -> Any:
-        if not tensor.is_sparse:
-            packed[tensor.data_ptr()] = tensor.numel() * tensor.element_size()
-        return tensor
-
-    with stage.torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        yield from stage.play()
-    parameters = {id(each): each for module in stage.watch.modules.alive() for each in module.parameters()}
-    own = sum(_size(each) for each in parameters.values())
-    gradients = sum(_size(each.grad) for each in parameters.values() if each.grad is not None)
-    states = sum(
-        _size(value)
-        for optimizer in stage.optimizers
-        for held in optimizer.state.values()
-        for value in held.values()
-        if isinstance(value, stage.torch.Tensor)
-    )
-    weights = {each.data_ptr() for each in parameters.values()}
-    kept = sum(size for place, size in packed.items() if place not in weights)
-    group = "memory"
-    return [
-        fact("parameters", own, "bytes", group=group),
-        fact("gradients", gradients, "bytes", group=group),
-        fact("optimizer", states, "bytes", group=group),
-        fact("saved for the backward pass", kept, "bytes", group=group),
-    ], kept
-
-
-def _size(tensor: Any) -> int:
-    return int(tensor.numel() * tensor.element_size())
-
-
-def _largest(stage: Stage, kept: int) -> list[dict[str, Any]]:
-    """How many rows a batch could have, by what one row keeps for the backward pass."""
-    many = rows(stage.batch) if stage.batch is not None else 0
-    free = _free(stage)
-    if not many or not kept or not free:
-        return []
-    return [
-        fact("largest batch size that would fit, estimated", int(0.8 * free / (kept / many)), group="memory"),
-        fact(
-            "estimation method",
-            "80% of the free memory divided by the memory saved for backward per sample; not tested",
-            group="memory",
-        ),
-    ]
-
-
-def _free(stage: Stage) -> int:
-    torch = stage.torch
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
-        return int(torch.cuda.mem_get_info()[0])
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            return next(int(row.split()[1]) << 10 for row in file if row.startswith("MemAvailable"))
-    except (OSError, StopIteration, ValueError):
-        return 0
 
 
 def _profiled(stage: Stage) -> Generator[Play, Seen, tuple[list[tuple[str, float]], list[dict[str, Any]]]]:

@@ -116,3 +116,98 @@ def test_one_optimizer_that_is_rebuilt_is_not_several_and_has_the_rate_that_is_t
     assert "several optimizers" not in overfit.reason
     assert overfit.about == ["steps too small"]
     assert "diverges at" in rung.reason
+
+
+EPOCHS = ["range(2)", "range(100)"]
+PLANNED = "optimizer = torch.optim.Adam(model.parameters(), lr=0.01)\nschedule = torch.optim.lr_scheduler.{}"
+STEPPED = ["optimizer.step()", "optimizer.step()\n        schedule.step()"]
+INDENTED = ["        optimizer.step()", "        optimizer.step()\n    schedule.step()\n    model.train()"]
+ADAM_LINE = f"optimizer = torch.{ADAM}"
+
+
+def scheduled(schedule: str, *changes: str) -> str:
+    return broken(ADAM_LINE, PLANNED.format(schedule), *EPOCHS, *(changes or STEPPED))
+
+
+def test_a_schedule_in_epochs_that_steps_with_every_batch_fails(climb: Climb) -> None:
+    rung = climb(scheduled("StepLR(optimizer, step_size=10)"), RUNG)
+    assert rung.status == "failed", rung.reason
+    assert rung.reason.startswith("the learning rate falls from 0.01 to 1e-06 by step ")
+    assert "of at least 1,200: `StepLR` steps with every optimizer step (an epoch has 12 batches)" in rung.reason
+    assert rung.about == ["steps too small"]
+    assert values(rung, "effective batch size") == [16]
+    assert values(rung, "tensors and random generators not restored") == [0]
+    assert [plot.title for plot in rung.plots] == ["Loss with an increasing learning rate", "Learning rate by step"]
+
+
+TRAINER = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Trainer:
+    def __init__(self, model, loader):
+        self.model, self.loader = model, loader
+        body, head = {{"params": model[0].parameters()}}, {{"params": model[2].parameters(), "lr": 0.02}}
+        self.optimizer = torch.optim.SGD([body, head], lr=0.01)
+        self.schedule = torch.optim.lr_scheduler.ExponentialLR(self.optimizer, 0.5)
+        self.criterion = nn.CrossEntropyLoss()
+
+    def epoch(self):
+        for number, batch in enumerate(self.loader):
+            loss = self.criterion(self.model(batch["x"]), batch["y"]) / 2
+            loss.backward()
+            if number % 2 == 1:
+                self.optimizer.step()
+                self.optimizer.zero_grad()
+                self.schedule.step()
+            {leave}
+
+    def fit(self, epochs):
+        for number in range(epochs):
+            self.epoch()
+
+
+torch.manual_seed(0)
+x = torch.randn(256, 10)
+rows = [{{"x": each, "y": (each[0] > 0).long()}} for each in x]
+net = nn.Sequential(nn.Linear(10, 16), nn.ReLU(), nn.Linear(16, 2))
+Trainer(net, DataLoader(rows, batch_size=16, shuffle=True)).fit(40)
+"""
+
+
+def test_groups_and_accumulation_are_read_in_a_trainer_of_the_script(climb: Climb) -> None:
+    rung = climb(TRAINER.format(leave="pass"), RUNG)
+    assert values(rung, "effective batch size") == [32]
+    groups = {fact.group: fact.value for fact in rung.evidence if fact.label == "learning rate"}
+    assert groups == {"parameter group 1 of SGD": 0.01, "parameter group 2 of SGD": 0.02}
+    assert values(rung, "optimizer steps of the run, at least") == [320]
+    assert rung.status == "failed", rung.reason
+    assert "`ExponentialLR` steps with every optimizer step" in rung.reason
+
+
+def test_a_run_of_unknown_length_is_not_judged_by_its_schedule(climb: Climb) -> None:
+    rung = climb(TRAINER.format(leave="if number > 500: break"), RUNG)
+    assert values(rung, "optimizer steps of the run, at least") == [None]
+    assert "`ExponentialLR` steps with every optimizer step" in rung.reason
+    assert "steps too small" not in rung.about
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        scheduled("OneCycleLR(optimizer, 0.01, total_steps=1200)"),
+        scheduled("CosineAnnealingWarmRestarts(optimizer, T_0=12)"),
+        scheduled("LambdaLR(optimizer, lambda step: min(step / 100, 1.0))"),
+        scheduled("CosineAnnealingLR(optimizer, T_max=1200)"),
+        scheduled("StepLR(optimizer, step_size=10)", *INDENTED),
+        scheduled("ReduceLROnPlateau(optimizer)", STEPPED[0], STEPPED[1].replace("step()", "step(loss.item())")
+                  .replace("optimizer.step(loss.item())", "optimizer.step()")),
+    ],
+    ids=["one cycle", "restarts", "warm-up", "cosine", "with every epoch", "plateau"],
+)  # fmt: skip
+def test_schedules_that_are_right_pass(climb: Climb, script: str) -> None:
+    rung = climb(script, RUNG)
+    assert rung.status == "passed", rung.reason
+    assert values(rung, "the script's learning rate") == [0.01]

@@ -18,7 +18,7 @@ class Loop:
     tell what happened in it: anything, a backward pass or an update, another loop that trains or goes through a loader;
     `alone` that it lies in no other. `steps` counts the updates, `trained_since` the passes before the first in which
     anything of training happened, `evaluated` the pass in which a module ran last that nothing of training followed;
-    `extended`: it made one more pass for that.
+    `extended`: it made one more pass for that. `length` is how many passes it makes if nothing ends it; None: unknown.
     """
 
     __slots__ = (
@@ -31,6 +31,7 @@ class Loop:
         "computed",
         "evaluated",
         "extended",
+        "length",
         "nested",
         "next",
         "node",
@@ -45,6 +46,7 @@ class Loop:
     def __init__(self, node: Node, code: CodeType, begun: int = 1) -> None:
         self.node = node
         self.begun = begun
+        self.length: int | None = None
         self.code = code
         self.number = 0
         self.run = 0

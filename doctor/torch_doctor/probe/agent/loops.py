@@ -104,7 +104,9 @@ class Loops:
     def watch_for(self, key: int, iterable: Any) -> Any:
         """The iterator that goes through `iterable` for the loop `key`."""
         following = iter(iterable).__next__
-        return Watched(self._begin(key, sys._getframe(1)), following, self._caps)
+        loop = self._begin(key, sys._getframe(1))
+        loop.length = _length(iterable)
+        return Watched(loop, following, self._caps)
 
     def watch_async(self, key: int, iterable: Any) -> Any:
         """As `watch_for`."""
@@ -168,6 +170,14 @@ class Loops:
                 return loop
         comprehensions = self._comprehensions.get(frame.f_code.co_filename, {})
         return next((loop for loop in comprehensions.values() if loop.next), None)
+
+
+def _length(iterable: Any) -> int | None:
+    """The length of what Python itself counts; that of a progress bar is its `total`."""
+    if type(iterable) in {range, list, tuple}:
+        return len(iterable)
+    total = vars(iterable).get("total") if hasattr(iterable, "__dict__") else None
+    return total if type(total) is int else None
 
 
 def _within(node: Node, position: tuple[int, int, int, int]) -> bool:

@@ -26,6 +26,7 @@ class Stage:
     """Everything that a rung may use.
 
     `natural` is set where counters and lists are to go on from step to step, as they do in the script.
+    `advanced` are the schedulers that the last step moved on, and by how many steps.
     `first` is what was seen of the first update as the script made it itself. `batch` is what its loader gave for it, None
     where there is no loader. `passes` are those of one update, `items` what the loop gave in them.
     """
@@ -43,6 +44,7 @@ class Stage:
         self.deadline = monotonic()
         self.notes: dict[str, Any] = {}
         self.natural = False
+        self.advanced: dict[Any, int] = {}
         self._find_items()
         self.frames = frames_of(self.recorder)
         self.start = Keeping(self.watch, self.machinery, self.frames)
@@ -152,7 +154,12 @@ class Stage:
         """A step was repeated: counters and schedules are as they were, so that the next is like it."""
         if not self.natural:
             self.start.plain.restore()
+        self.advanced = self.start.state.advanced()
         self.start.state.restore_schedules()
+
+    def schedulers(self) -> list[Any]:
+        """The script's schedulers of learning rates, but for those that wait for a metric."""
+        return self.start.state.schedulers()
 
     def restore(self) -> None:
         """Everything is as it was when the step was caught."""

@@ -51,6 +51,17 @@ class State:
             each.training = flag
         self.restore_schedules()
 
+    def schedulers(self) -> list[Any]:
+        """The schedulers that count their steps, but for those that wait for a metric."""
+        plateau = self._torch.optim.lr_scheduler.ReduceLROnPlateau
+        return [each for each, held in self._kept if "last_epoch" in held and not isinstance(each, plateau)]
+
+    def advanced(self) -> dict[Any, int]:
+        """By how many steps schedulers are further than they were; those that are not are left out."""
+        held = {id(each): values for each, values in self._kept}
+        moved = {each: each.last_epoch - held[id(each)]["last_epoch"][0] for each in self.schedulers()}
+        return {each: steps for each, steps in moved.items() if steps > 0}
+
     def restore_schedules(self) -> None:
         """Schedulers and scalers are as they were."""
         with self._torch.no_grad():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..roles import roles
 from ..sampling import samples
+from ..schedules import schedule
 from ..stage import Skip
 from ..telling import count, fact, line, number, plot, result
 
@@ -79,6 +80,26 @@ class Curve:
 
 
 def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
+    """Looks at the schedule, then has the range test find out with which rates the loss falls."""
+    planned = yield from schedule(stage)
+    try:
+        found = yield from _tested(stage)
+    except Skip as skip:
+        if not planned.words:
+            raise
+        found = result("skipped", str(skip))
+    found["evidence"] = [*found["evidence"], *planned.evidence]
+    found["plots"] = [*found["plots"], *planned.plots]
+    found["reason"] = "; ".join(filter(None, [found["reason"], planned.words]))
+    if planned.too_low:
+        if found["status"] != "failed":
+            found["reason"] = planned.words
+        found["next"] = found["next"] or "step the scheduler once per epoch, or count its steps in batches"
+        found.update(status="failed", about=(*found["about"], "steps too small"))
+    return found
+
+
+def _tested(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     """Raises the learning rate from step to step, over the batches of the small subset in turn."""
     own = stage.rate
     if not own:

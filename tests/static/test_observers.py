@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
@@ -13,7 +14,8 @@ from tests.said import said
 from torch_doctor.rule import all_rules
 from torch_doctor.scan import Options, examining, scan
 from torch_doctor.static import Failure, Followed, Witness, dispatch
-from torch_doctor.static.observer import HOOKS, OF_A_VALUE, Hooks, Observer, observers
+from torch_doctor.static.hooks import Hooks
+from torch_doctor.static.observer import HOOKS, OF_A_VALUE, Observer, observers
 from torch_doctor.static.values import Const, Plain, Zero
 from torch_doctor.trace import Backward, Timed, Trace, ZeroGrad
 
@@ -50,6 +52,13 @@ def test_an_observer_writes_the_events_that_it_names_and_listens_to_hooks(observ
     others = {event.__name__ for each in observers() if each.__module__ == observer.__module__ for event in each.writes}
     assert {event.__name__ for event in observer.writes} <= emitted <= others
     assert any(hook in vars(observer) for hook in HOOKS)
+
+
+@pytest.mark.parametrize("observer", observers(), ids=lambda each: each.__name__)
+def test_no_method_of_an_observer_has_nearly_the_name_of_a_hook(observer: type[Observer]) -> None:
+    """With `@override`, mypy finds a misspelt hook; without it, this does."""
+    others = [name for name, what in vars(observer).items() if inspect.isfunction(what) and name not in HOOKS]
+    assert not [name for name in others if get_close_matches(name, HOOKS, cutoff=0.85)]
 
 
 def test_a_rule_reads_the_events_that_its_modules_name() -> None:

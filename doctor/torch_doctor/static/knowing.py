@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from torch_doctor.static.observer import Hooks, observers
+from torch_doctor.static.hooks import Hooks
+from torch_doctor.static.observer import observers
 
 if TYPE_CHECKING:
     from torch_doctor.static.knowledge import Knowledge

@@ -76,8 +76,8 @@ def evaluate_call(run: Run, node: p.Call) -> Value:
     result = invocation.refused(run) if invocation.refuses(func, call) else run.call(func, call)
     if isinstance(result, Either):
         result = run.resolve(result)
-    for observe in run.observers.called[func.__class__]:
-        observe(run, func, call, result)
+    for tell in run.observers.called[func.__class__]:
+        tell(run, func, call, result)
     return result
 
 

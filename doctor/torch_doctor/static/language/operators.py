@@ -142,8 +142,8 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
         kind, operation, site = _meaning(op, operands)
         origin = (places.result(run, operands) if made is None else made).by(operation, site)
         tensor = Tensor(flow, kind, origin, scalar=_scalar(op, operands), meta=meta)
-        for observe in run.observers.operated:
-            observe(run, op, operands, tensor, node)
+        for tell in run.observers.operated:
+            tell(run, op, operands, tensor, node)
         return fitting.combined(run, op, operands, tensor)
     if any(isinstance(value, Either) for value in operands):
         plain_tensors.combined(run, op, operands, node)

@@ -126,8 +126,8 @@ def _bind_item(run: Run, target: p.Index, value: Value, node: p.Node) -> None:
     given_gradients.changed(run, holder, node)
     if isinstance(holder, Tensor) and isinstance(target.value, p.Name):
         bind_name(run, target.value.id, item_targets.written_into(run, holder, value))
-    for observe in run.observers.changed:
-        observe(run, holder, Call((key, value), {}, node, f"{run.text(target.value)}.__setitem__"))
+    for tell in run.observers.changed:
+        tell(run, holder, Call((key, value), {}, node, f"{run.text(target.value)}.__setitem__"))
     if not isinstance(holder, (Sequence, Mapping)):
         keeping.stored(run, value, node)
     if isinstance(holder, Plain) and (value.flow.rows or holder.flow.rows):

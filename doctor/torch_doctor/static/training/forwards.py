@@ -203,8 +203,8 @@ def _inner(run: Run, module: Module, call: Call) -> Value:
     for observe in run.observers.entered:
         observe(run, module, call)
     output = _output(run, module, call)
-    for observe in run.observers.left:
-        observe(run, module, call, output)
+    for tell in run.observers.left:
+        tell(run, module, call, output)
     return output
 
 

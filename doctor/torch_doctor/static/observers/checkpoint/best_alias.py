@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.values import Module
 from torch_doctor.trace import StateTaken
 
@@ -19,6 +19,7 @@ class BestAliases(Observer):
 
     writes = (StateTaken,)
 
+    @override
     def assigned(self, run: Run, node: p.Assign, value: Value) -> None:
         """A module gets another name, where the branch around notes a record."""
         if not (isinstance(value, Module) and run.loop_depth and isinstance(node.value, (p.Name, p.Attribute))):

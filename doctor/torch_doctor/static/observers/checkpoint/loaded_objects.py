@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import usage
@@ -27,6 +27,7 @@ class LoadedObjects(Observer, called=(Lib,), calling=(Unknown, Method)):
     def __init__(self) -> None:
         self._read: dict[Symbol, Loaded] = {}  # by the symbol of what was read
 
+    @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
         """A file is read."""
         if isinstance(func, Lib) and canonical(func.name) in training.LOADS and isinstance(result, Unknown):
@@ -35,6 +36,7 @@ class LoadedObjects(Observer, called=(Lib,), calling=(Unknown, Method)):
             if event is not None:
                 self._read[result.symbol] = event
 
+    @override
     def calling(self, run: Run, func: Value, call: Call) -> None:
         """Something is called: what was read, a method of it, or `load_state_dict` with it."""
         if not self._read:
@@ -56,6 +58,7 @@ class LoadedObjects(Observer, called=(Lib,), calling=(Unknown, Method)):
                 return
             symbol = next((part for part in symbol[1:] if isinstance(part, tuple)), None)
 
+    @override
     def assigned(self, run: Run, node: p.Assign, value: Value) -> None:
         """What was read gets a name, whose uses tell what it is."""
         found = self._read.get(value.symbol) if isinstance(value, Unknown) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import Lib, Mapping, Method, Value, leaves
@@ -29,6 +29,7 @@ class SavedNumbers(Observer, called=(Lib, Method)):
         self._computed: set[Symbol] = set()
         self._plain: dict[int, Value] = {}  # what `float` and its like made, by their id
 
+    @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
         """NumPy computes something, or a checkpoint is written."""
         name = canonical(func.name) if isinstance(func, Lib) else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import blend
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.training import channels, preparers, written_forwards
 from torch_doctor.trace import CHANNELS, TOKENS, WAYS, InputPrepared
 
@@ -20,6 +20,7 @@ class Preparations(Observer):
 
     writes = (InputPrepared,)
 
+    @override
     def entered(self, run: Run, _: Module, call: Call) -> None:
         """Look at the arguments of a module that no other calls."""
         forward = None if run.modules_called else written_forwards.last(run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables import datasets, words
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.functions import ALIKE
@@ -53,11 +53,13 @@ class Scaling(Observer, called=(Lib, Tool, Instance, Method, Unknown)):
 
     writes = (RowsScaled, BatchReworked)
 
+    @override
     def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
         """Arithmetic with what a loader gave, before a model gets it."""
         if op in "+-*/":
             self._rework(run, operands, node)
 
+    @override
     def called(self, run: Run, func: Value, call: Call, _: Value) -> None:
         """A function of which it is not known that it leaves the numbers alone gets what a loader gave."""
         if isinstance(func, (Method, UnknownAttribute)):
@@ -74,6 +76,7 @@ class Scaling(Observer, called=(Lib, Tool, Instance, Method, Unknown)):
             if given and not value.flow.forwards and not _told(run, value.flow.loader):
                 run.emit(BatchReworked, node, loader=value.flow.loader)
 
+    @override
     def built(self, run: Run, thing: Value, call: Call) -> None:
         """A loader is built, over a library's dataset or one of the project's that has one chain of transforms."""
         data = thing.fields.get("dataset") if isinstance(thing, Loader) else None

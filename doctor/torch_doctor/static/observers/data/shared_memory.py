@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import Stage, library_family
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables import memory as table
 from torch_doctor.static.training import splitting
 from torch_doctor.static.training.tensors import JOINING
@@ -68,6 +68,7 @@ class SharedMemory(Lasting, Observer):
         self._arrays: dict[Symbol, list[Share]] = {}
         self._told: set[Site] = set()
 
+    @override
     def made(self, run: Run, name: str, call: Call, result: Value) -> None:
         """A tensor is made of an array or of a tensor, whose memory it may have, or of many tensors."""
         made = _first(result)
@@ -93,6 +94,7 @@ class SharedMemory(Lasting, Observer):
         self._of[id(made)] = (made, share)
         self._arrays.setdefault(given.symbol, []).append(share)
 
+    @override
     def changed(self, run: Run, holder: Value, call: Call) -> None:
         """An array is changed in place."""
         if not self._arrays or not isinstance(holder, Plain):
@@ -103,11 +105,13 @@ class SharedMemory(Lasting, Observer):
                 name = call.name.rpartition(".")[0]
                 run.heap.set(run.state.fields, key, Change(name, run.site(call.node)))
 
+    @override
     def entered(self, run: Run, _: Module, call: Call) -> None:
         """A model computes with what it is given."""
         if self._of and not run.modules_called:
             self._used(run, call.values, call.node)
 
+    @override
     def lossed(self, run: Run, values: tuple[Value, ...], node: p.Node) -> None:
         """A loss does."""
         if self._of:

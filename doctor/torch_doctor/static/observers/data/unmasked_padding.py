@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables import shapes
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import cross_device, filling, padding, unmasked
@@ -31,15 +31,18 @@ class UnmaskedPadding(Observer, invoked=(Module, Lib)):
     def __init__(self) -> None:
         self._told: set[tuple[Site, Site]] = set()
 
+    @override
     def item_set(self, run: Run, holder: Value, key: Value, _value: Value, node: p.Node) -> None:
         """Some numbers are overwritten: those of the padding, perhaps."""
         padding.overwritten(run, holder, filling.part_filled(run, holder, key, node))
 
+    @override
     def made(self, run: Run, name: str, call: Call, _: Value) -> None:
         """A method that changes its tensor in place may change the padding."""
         if name.endswith("_") and call.args:
             padding.touched(run, call.args[0])
 
+    @override
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """Write which padding a layer reads."""
         name = func.layer if isinstance(func, Module) else canonical(func.name) if isinstance(func, Lib) else ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.library import Stage, library_family
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import data
 from torch_doctor.static.tables.datasets import PARTS
@@ -74,6 +74,7 @@ class WorkerSeeds(Observer, invoked=(Plain, Lib)):
         self.source: Draws | None = None  # what is drawn from while an item of a data set is made
         self.seeds: dict[str, tuple[Site, str] | None] | None = None  # the seeds of libraries, while a worker is set up
 
+    @override
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """A generator draws while an item is made; a function, while a worker is set up, may give it a seed."""
         symbol = func.symbol if self.source is not None and isinstance(func, Plain) else ("",)
@@ -84,6 +85,7 @@ class WorkerSeeds(Observer, invoked=(Plain, Lib)):
             constant = bool(call.args) and isinstance(call.args[0], Const)
             self.seeds[root] = (run.site(call.node), run.text(call.node)) if constant else None
 
+    @override
     def built(self, run: Run, loader: Object, call: Call) -> None:
         """Write what the workers of a loader draw alike: an item of its data set is made aside."""
         if not isinstance(loader, Loader) or "**" in loader.fields:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.canonical import canonical
@@ -46,6 +46,7 @@ class ArrayReads(Observer, called=(Method, Lib)):
 
     writes = (ArrayRead,)
 
+    @override
     def called(self, run: Run, func: Value, call: Call, _: Value) -> None:
         """A method of a tensor, or a function that gets one."""
         if isinstance(func, Method) and isinstance(func.of, Tensor) and func.name in _METHODS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables import functions, words
 from torch_doctor.static.training import places, usage
 from torch_doctor.static.values import Tensor, Unknown
@@ -36,6 +36,7 @@ class LostMoves(Observer):
     def __init__(self) -> None:
         self._moves: dict[int, tuple[Value, p.Node, str]] = {}  # by the id of the value
 
+    @override
     def stated(self, run: Run, node: p.Expr, _: Value) -> None:
         """Nobody takes the result of this call: a tensor does not move in place, other things may do so.
 
@@ -52,6 +53,7 @@ class LostMoves(Observer):
         elif isinstance(dropped.value, Unknown):
             self._moves[id(dropped.now)] = dropped.now, node, name
 
+    @override
     def lossed(self, run: Run, values: tuple[Value, ...], _: p.Node) -> None:
         """These are tensors for certain: a loss gets them."""
         for value in values if self._moves else ():

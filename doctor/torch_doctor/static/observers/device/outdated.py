@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.measuring import measured
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import functions, losses, outdated, training
 from torch_doctor.static.values import (
@@ -47,6 +47,7 @@ class OutdatedNames(Observer, read=(*_TENSORS, Grads), invoked=(Method,)):
     def __init__(self) -> None:
         self._reported: set[tuple[int, Site, str]] = set()  # the trace, the place and the name
 
+    @override
     def named(self, run: Run, value: Value, node: p.Expr) -> None:
         """Something of a library is named: its use, unless only its type is asked for, or it was told where it got this name.
 
@@ -63,17 +64,20 @@ class OutdatedNames(Observer, read=(*_TENSORS, Grads), invoked=(Method,)):
             if known is not None and not _for_type_alone(run, node):
                 self.tell(run, known, value.name, node)
 
+    @override
     def read(self, run: Run, value: Value, name: str, node: p.Node) -> None:
         """An attribute of what is surely a tensor is read."""
         if name in outdated.OF_TENSORS and name in functions.ATTRIBUTES and isinstance(value, (*_TENSORS, Grads)):
             self.tell(run, outdated.OF_TENSORS[name], f"torch.Tensor.{name}", node)
 
+    @override
     def attribute_set(self, run: Run, holder: Value, target: p.Attribute, _: Value, __: p.Node) -> None:
         """An attribute of what is surely a tensor is set."""
         known = outdated.OF_TENSORS.get(target.name)
         if known is not None and isinstance(holder, _TENSORS):
             self.tell(run, known, f"torch.Tensor.{target.name}", target)
 
+    @override
     def made(self, run: Run, name: str, call: Call, _: Value) -> None:
         """An item is taken of a loss that is a single number."""
         known = outdated.OF_SINGLE_NUMBERS.get(name)
@@ -84,6 +88,7 @@ class OutdatedNames(Observer, read=(*_TENSORS, Grads), invoked=(Method,)):
         if single and isinstance(key, Const) and type(key.value) is int and id(call.node) not in _tried(run.frame.unit):
             self.tell(run, known, f"torch.Tensor{name}", call.node)
 
+    @override
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """A method of a module is called."""
         if isinstance(func, Method) and isinstance(func.of, Module):

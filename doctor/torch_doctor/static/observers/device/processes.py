@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.measuring import measured
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import libraries, words, wrappers
 from torch_doctor.static.tables.canonical import canonical
@@ -97,6 +97,7 @@ class Processes(Observer, invoked=(Lib, Unknown, Method)):
     def __init__(self) -> None:
         self._starts = Fields(NEWEST)  # on this path: which calls started processes, by their nodes
 
+    @override
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """Something of a library is called, or something that nobody knows."""
         if isinstance(func, Unknown):

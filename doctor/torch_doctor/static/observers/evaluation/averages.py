@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import periodic
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.training.sums import Turns
 from torch_doctor.static.values import Const, Plain
 from torch_doctor.trace import Averaged, Multiplied
@@ -25,6 +25,7 @@ class Averages(Observer):
 
     writes = (Averaged, Multiplied)
 
+    @override
     def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
         """`sum / something`, and `sum * something`."""
         if op == "*":

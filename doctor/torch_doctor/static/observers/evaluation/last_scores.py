@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from torch_doctor.static import program as p
 from torch_doctor.static.measuring import measured
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.canonical import canonical
@@ -76,6 +76,7 @@ class LastScores(Observer):
 
     # --- what is followed ---
 
+    @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
         """Follow results of forwards through functions that are known."""
         name, given = _called(func, call)
@@ -146,6 +147,7 @@ class LastScores(Observer):
 
     # --- where scores go ---
 
+    @override
     def assigned(self, run: Run, node: p.Assign, value: Value) -> None:
         """Remember which names scores get in the loop itself."""
         if run.loop_depth and _in_the_loop(run.scope):
@@ -161,6 +163,7 @@ class LastScores(Observer):
         if known is not None:
             self._assigned.setdefault(known.forwards, []).append((known.roots, run.text(target), site))
 
+    @override
     def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
         """Sums that scores go into, comparisons that they decide, and texts of them."""
         if op in "+-":
@@ -174,10 +177,12 @@ class LastScores(Observer):
         elif op == "%" and isinstance(operands[0], Const) and isinstance(operands[0].value, str):
             self._use(run, operands[1:], "shown", node)
 
+    @override
     def shown(self, run: Run, values: tuple[Value, ...], node: p.Node) -> None:
         """Texts of scores."""
         self._use(run, values, "shown", node)
 
+    @override
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """Prints, logs, schedules and lists that are given scores."""
         if isinstance(func, Lib):
@@ -194,10 +199,12 @@ class LastScores(Observer):
                 how = "given to a scheduler" if func.name == "step" else "logged"
                 self._use(run, call.values, how, call.node)
 
+    @override
     def attribute_set(self, run: Run, _: Value, __: p.Attribute, value: Value, node: p.Node) -> None:
         """Attributes that get a score."""
         self._use(run, (value,), "kept", node)
 
+    @override
     def item_set(self, run: Run, _: Value, __: Value, value: Value, node: p.Node) -> None:
         """Items of a table that get a score."""
         self._use(run, (value,), "kept", node)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.library import Stage, library_family
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables import libraries
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.sinks import SINKS
@@ -25,6 +25,7 @@ class LoggedValues(Observer, invoked=(Method,)):
 
     writes = (Logged,)
 
+    @override
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """A method of a progress bar, or of an object of a library that leaves alone what it is given."""
         if not isinstance(func, Method):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.values import Module, Tensor, Unknown, Value
 from torch_doctor.trace import StateKept
 
@@ -18,6 +18,7 @@ class States(Observer):
 
     writes = (StateKept,)
 
+    @override
     def attribute_set(self, run: Run, holder: Value, target: p.Attribute, value: Value, node: p.Node) -> None:
         """Write that a module keeps a result that may have a graph."""
         computed = isinstance(value, (Tensor, Unknown)) and value.flow.graph is not False

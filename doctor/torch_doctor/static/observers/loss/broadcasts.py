@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.measuring import measured, with_facts
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables.functions import DIFFERENCES
 from torch_doctor.static.values import Either, Making, Sequence, Tensor, Value
 from torch_doctor.trace import Broadcast
@@ -23,6 +23,7 @@ class Broadcasts(Observer):
 
     writes = (Broadcast,)
 
+    @override
     def backward(self, run: Run, loss: Value, _: Call) -> None:
         """Write the differences behind a loss; what happened within a module that was called is its own."""
         waiting: list[Value] = [loss]

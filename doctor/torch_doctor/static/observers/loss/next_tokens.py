@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.language import NEXT
 from torch_doctor.static.training import (
@@ -45,6 +45,7 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module, Method)):
             Making, Value
         ] = {}  # what all places but the last of a tensor were overwritten with, by how it was made
 
+    @override
     def item_set(self, _: Run, holder: Value, key: Value, value: Value, _node: p.Node) -> None:
         """Some tokens are overwritten, perhaps with those of the next places."""
         made = holder.meta if isinstance(holder, Tensor) else None
@@ -54,11 +55,13 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module, Method)):
             self._put.pop(made, None)
         self._touch(holder)
 
+    @override
     def made(self, _: Run, name: str, call: Call, _result: Value) -> None:
         """A method changes its tensor in place."""
         if name.endswith("_") and call.args:
             self._touch(call.args[0])
 
+    @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
         """Attention has got a mask, or a trainer trains a model that moves its labels by itself."""
         if isinstance(func, Method) and func.name == "train":
@@ -73,6 +76,7 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module, Method)):
             if any(map(unmasked.is_given, masks)) and isinstance(first, Tensor) and isinstance(first.meta, Making):
                 self._masked.add(first.meta)
 
+    @override
     def left(self, run: Run, module: Module, call: Call, result: Value) -> None:
         """A model has answered: what the scores of a whole one are made of, and whether labels for its own loss were moved."""
         tokens = call.argument(0, "input_ids")
@@ -93,6 +97,7 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module, Method)):
         if found is not None:
             self._lines[forward.index] = found
 
+    @override
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """Write how far a loss looks ahead."""
         name = func.layer if isinstance(func, Module) else canonical(func.name) if isinstance(func, Lib) else ""

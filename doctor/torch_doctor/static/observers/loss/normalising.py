@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.measuring import measured, size_at, with_facts
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.values import Const, Module, Plain, Tensor, Value, shapes
 from torch_doctor.trace import Normalised
 
@@ -23,6 +23,7 @@ class Normalising(Observer):
 
     writes = (Normalised,)
 
+    @override
     def made(self, run: Run, name: str, call: Call, _: Value) -> None:
         """A function or method of torch was called."""
         if name.rpartition(".")[2] in SOFTMAXES:
@@ -30,6 +31,7 @@ class Normalising(Observer):
             dim = call.argument(1, "dim", "axis", "**")  # axis: as in numpy
             _normalised(run, name if "." in name else f"torch.{name}", first, dim, run.site(call.node))
 
+    @override
     def left(self, run: Run, module: Module, call: Call, output: Value) -> None:
         """A layer was called; its output tells where it got its meaning."""
         if module.cls is None and module.layer.rpartition(".")[2] in SOFTMAXES and isinstance(output, Tensor):

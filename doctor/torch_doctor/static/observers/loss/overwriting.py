@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables import losses
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import Call, Either, Lib, Module, Tensor, Unknown, Value
@@ -24,10 +24,12 @@ class Overwriting(Observer):
         self._events: dict[int, tuple[Value, Overwritten]] = {}  # by the id of what is in the place of what returned it
         self._last: tuple[p.Node, Value] | None = None  # the call in the source that returned last, and what it called
 
+    @override
     def called(self, _: Run, func: Value, call: Call, __: Value) -> None:
         """Remember what is called: what it returns may be about to be assigned."""
         self._last = call.node, func
 
+    @override
     def assigned(self, run: Run, node: p.Assign, value: Value) -> None:
         """Write that a callable is replaced by the tensor that it returned."""
         target = _callee(run, node) if self._last is not None and self._last[0] is node.value else None
@@ -49,6 +51,7 @@ class Overwriting(Observer):
         for option in options:
             self._events[id(option)] = (option, event)
 
+    @override
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """Note the call of what replaced a callable."""
         if not self._events:

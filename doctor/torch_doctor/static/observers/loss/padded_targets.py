@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables import losses
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.language import IGNORED
@@ -43,15 +43,18 @@ class PaddedTargeting(Observer, invoked=(Module, Lib), called=(Method,)):
     def __init__(self) -> None:
         self._indices: set[Symbol] = set()
 
+    @override
     def item_set(self, run: Run, holder: Value, key: Value, _value: Value, node: p.Node) -> None:
         """Some numbers are overwritten: those of the padding, perhaps."""
         padding.overwritten(run, holder, filling.part_filled(run, holder, key, node))
 
+    @override
     def made(self, run: Run, name: str, call: Call, _: Value) -> None:
         """A method that changes its tensor in place may change the padding."""
         if name.endswith("_") and call.args:
             padding.touched(run, call.args[0])
 
+    @override
     def built(self, _: Run, thing: object, __: Call) -> None:
         """An embedding is told which index is padding."""
         if isinstance(thing, Module) and thing.layer == _EMBEDDING:
@@ -60,6 +63,7 @@ class PaddedTargeting(Observer, invoked=(Module, Lib), called=(Method,)):
             )
             self._is_index(given)
 
+    @override
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """Write what a loss does with the padding of its targets."""
         module = func if isinstance(func, Module) else None
@@ -89,6 +93,7 @@ class PaddedTargeting(Observer, invoked=(Module, Lib), called=(Method,)):
             settings_at=run.site(call.node) if module is None else module.born,
         )
 
+    @override
     def left(self, run: Run, module: Module, call: Call, result: Value) -> None:
         """Write what a model does with the padding of its labels, once its loss of them is used."""
         if language_models.loss_of(module) and language_models.has_loss(run, result):
@@ -96,9 +101,10 @@ class PaddedTargeting(Observer, invoked=(Module, Lib), called=(Method,)):
             if event is not None:
                 language_models.speaks(run, result, event)
 
-    def called(self, run: Run, func: Method, call: Call, _: Value) -> None:
+    @override
+    def called(self, run: Run, func: Value, call: Call, _: Value) -> None:
         """Write what the model of a library's trainer does with the padding of its labels."""
-        given = trainers.labelled(run, func.of) if func.name == "train" else None
+        given = trainers.labelled(run, func.of) if isinstance(func, Method) and func.name == "train" else None
         if given is not None:
             self._labelled(run, call, given.labels)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static import program as p
 from torch_doctor.static.measuring import measured, size_at, with_facts
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import Const, Lib, Method, Sequence, Tensor
 from torch_doctor.trace import Compared, Kind, Matched, Ranked, Source
@@ -29,6 +29,7 @@ class Ranking(Observer, called=(Method, Lib)):
     def __init__(self) -> None:
         self._chosen: dict[int, tuple[Tensor, int]] = {}  # by the tensor's id: itself, and the event that it comes from
 
+    @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
         """Write a choice, follow it through other methods, and write what it is compared with."""
         if isinstance(func, Method):
@@ -55,6 +56,7 @@ class Ranking(Observer, called=(Method, Lib)):
                 event = run.emit(Ranked, call.node, function=name, input=fact, dim=along)
                 self._chosen |= {id(value): (value, event.index) for value in _places(result)}
 
+    @override
     def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
         """Write a comparison of what was chosen with something else, and of tensors that are not alike."""
         if op not in _COMPARING:

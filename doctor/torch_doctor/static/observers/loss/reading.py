@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static import program as p
 from torch_doctor.static.measuring import size_at
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables import libraries, losses, readers
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import (
@@ -60,6 +60,7 @@ class Reading(Observer):
         self._given: dict[int, list[Tensor]] = {}  # what a whole module gives, by its number
         self._exported: dict[int, tuple[str, p.Node]] = {}  # modules that code out of sight got, by their number
 
+    @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
         """A function or method gets scores, or a model that gives some."""
         if _is_followed(func) or isinstance(func, Module):
@@ -92,6 +93,7 @@ class Reading(Observer):
             if short == "numpy":
                 self._arrays[call.node] = [event for event in events if event is not None]
 
+    @override
     def left(self, run: Run, module: Module, call: Call, output: Value) -> None:
         """A layer of torch gets scores, or a whole model gives some."""
         if module.cls is not None or module.layer == "torch.nn.Sequential":
@@ -105,6 +107,7 @@ class Reading(Observer):
                 if not _goes_on(each, output):
                     self._write(run, each, call.node, module.layer)
 
+    @override
     def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
         """Scores are compared, or go where `operated` is not told of the result."""
         text = isinstance(operands[0], Const) and isinstance(operands[0].value, str)
@@ -115,6 +118,7 @@ class Reading(Observer):
         for each in _scores(operands):
             self._write(run, each, node, op, share=share)
 
+    @override
     def operated(self, run: Run, op: str, operands: tuple[Value, ...], result: Value, node: p.Node) -> None:
         """Scores are computed with; a number beside them may leave what they mean."""
         beside = [value for value in operands if not isinstance(value, (Const, Plain))]
@@ -122,20 +126,24 @@ class Reading(Observer):
             if len(beside) > 1 or not _goes_on(each, result):
                 self._write(run, each, node, op)
 
+    @override
     def shown(self, run: Run, values: tuple[Value, ...], node: p.Node) -> None:
         """Scores become part of a text."""
         self._all(run, values, node, "text")
 
+    @override
     def item_set(self, run: Run, holder: Value, _: Value, value: Value, node: p.Node) -> None:
         """Scores are put into something of which nobody knows what is in it."""
         if not isinstance(holder, _OPEN):
             self._all(run, (value,), node, "[]")
 
+    @override
     def attribute_set(self, run: Run, holder: Value, target: p.Attribute, value: Value, node: p.Node) -> None:
         """The same, by an attribute."""
         if not isinstance(holder, _OPEN):
             self._all(run, (value,), node, target.name)
 
+    @override
     def handed_back(self, run: Run, value: Value, function: p.Node) -> None:
         """Callers out of sight get scores."""
         self._all(run, (value,), function, "return")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import (
     Const,
@@ -63,23 +63,27 @@ class Constructions(Observer):
         self._parameters: dict[ParameterValue, Module] = {}  # those that a forward made, until it returns
         self._reported: set[Site] = set()
 
+    @override
     def built(self, run: Run, made: Object, _: Call) -> None:
         """A module was constructed; where that is within a forward, it is remembered until it is called."""
         if isinstance(made, Module) and run.modules_called and not run.building:
             owner = run.modules_called[-1]
             self._made[made.id] = _Made(self.guarded(run), owner, self._entries.get(owner.id, _Entry()).newest)
 
+    @override
     def entered(self, run: Run, module: Module, call: Call) -> None:
         """A module is called: within a forward, one that was made there is written."""
         if run.modules_called:
             self._called(run, module, call.node)
         self._entries[module.id] = _Entry(len(run.branches), run.guards, latest())
 
+    @override
     def attribute_set(self, _: Run, holder: Value, __: p.Attribute, value: Value, ___: p.Node) -> None:
         """What nobody can follow gets a parameter: it may be frozen there, or only give its numbers."""
         if isinstance(holder, Unknown) and isinstance(value, ParameterValue):
             self._parameters.pop(value, None)
 
+    @override
     def left(self, run: Run, module: Module, _: Call, __: Value) -> None:
         """A forward has returned: parameters that it made are written, unless it froze them or gave their numbers away."""
         waiting = [made for made, owner in self._parameters.items() if owner is module]
@@ -88,6 +92,7 @@ class Constructions(Observer):
             if made.born is not None and made.born not in self._reported and made.fact(Fact.FROZEN) is False:
                 self._report(run, made.born, module)
 
+    @override
     def changed(self, run: Run, value: Value, call: Call) -> None:
         """Weights got their values from somebody."""
         for given in call.values:
@@ -101,6 +106,7 @@ class Constructions(Observer):
                 if isinstance(thing, Module):
                     run.heap.set(thing.facts, Fact.WEIGHTS_GIVEN, value=True)
 
+    @override
     def called(self, run: Run, _: Value, call: Call, result: Value) -> None:
         """A parameter is made: within a forward it is remembered, where it holds numbers of its own and not computed ones."""
         if not isinstance(result, ParameterValue) or not result.declared or result.born != run.site(call.node):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from torch_doctor.static import program as p
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.measuring import measured
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables import words
 from torch_doctor.static.training import constants, module_parts
 from torch_doctor.static.values import Const, Fact, Making, Module, ParameterValue, Params, Plain, Tensor, Value
@@ -76,6 +76,7 @@ class ConstantLayers(Observer):
 
     # --- what weights are set to ---
 
+    @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
         """A parameter is made, of numbers that may all be the same."""
         if not isinstance(result, ParameterValue) or result.born != run.site(call.node):
@@ -91,6 +92,7 @@ class ConstantLayers(Observer):
         shown = call.node.args[0] if isinstance(call.node, p.Call) and call.node.args else None
         self._set(run, call.argument(0, "tensor"), shown, how, call.argument(1, "val"), call.node)
 
+    @override
     def changed(self, run: Run, value: Value, call: Call) -> None:
         """Weights are changed in place, or others are loaded: then they are no longer what they were set to."""
         node = call.node
@@ -140,6 +142,7 @@ class ConstantLayers(Observer):
 
     # --- what is computed with them ---
 
+    @override
     def left(self, run: Run, module: Module, call: Call, output: Value) -> None:
         """A layer was called: one that is constant, straight after one that is, leaves the units of both identical.
 
@@ -161,6 +164,7 @@ class ConstantLayers(Observer):
             zero = constant.whole and constant.value == 0
             self._units[id(output)] = (output, Units(module, constant, alike=True, zero=zero))
 
+    @override
     def made(self, run: Run, name: str, call: Call, result: Value) -> None:
         """A function of torch was called: it multiplies with weights, or what it gets was computed with them."""
         short = name.rpartition(".")[2]
@@ -175,6 +179,7 @@ class ConstantLayers(Observer):
         elif (before := self._of(call.args[:1])) is not None:
             self._passed(run, short, before, result)
 
+    @override
     def operated(self, run: Run, op: str, operands: tuple[Value, ...], result: Value, _: p.Node) -> None:
         """An operator was applied: a product with weights, or a sum, which may leave nothing of what they have in common."""
         if not self._any:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from torch_doctor.static import program as p
 from torch_doctor.static.library import Stage, library_family
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.training import elsewhere
 from torch_doctor.static.values import Call, ClassValue, Const, FunctionValue, Module, Plain, Spread, Value
@@ -60,11 +60,13 @@ class FunctionalDropouts(Observer):
             _ModeTest
         ] = []  # the branches that are being executed, and those of which the rest is the other way
 
+    @override
     def branching(self, run: Run, node: p.If | p.Choice) -> None:
         """Remember a branch on the mode."""
         if run.modules_called and _tests_mode(run, node.test):
             self._tests.append(_ModeTest(node, len(run.stack), run.modules_called))
 
+    @override
     def branched(self, run: Run, node: p.If | p.Choice) -> None:
         """Forget it again, unless it returns: what follows is the other way then."""
         if not self._tests or (isinstance(node, p.If) and node.body and isinstance(node.body[-1], p.Return)):
@@ -74,6 +76,7 @@ class FunctionalDropouts(Observer):
                 del self._tests[number]
                 return
 
+    @override
     def returned(self, run: Run, _: FunctionValue) -> None:
         """Forget the branches of a function that has returned."""
         while self._tests and self._tests[-1].depth > len(run.stack):

@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program import influence
 from torch_doctor.static.questions import KINDS, Kind, texts, yes
 from torch_doctor.static.tables.functions import METHODS
@@ -56,10 +56,12 @@ class IgnoredInputs(Observer, called=(Lib, Method, Module, Bound, FunctionValue)
         self._taken: defaultdict[p.Node, dict[str, set[str]]] = defaultdict(dict)
         self._written: defaultdict[p.Node, list[InputTried]] = defaultdict(list)
 
-    def read(self, _: Run, __: Module, name: str, ___: p.Node) -> None:
+    @override
+    def read(self, _: Run, __: Value, name: str, ___: p.Node) -> None:
         """An attribute of a module is taken."""
         self._hooked = self._hooked or name in _HOOKS
 
+    @override
     def called(self, _: Run, func: Value, call: Call, result: Value) -> None:
         """A call has returned: did it do anything else?"""
         function = _function_of(func)
@@ -75,6 +77,7 @@ class IgnoredInputs(Observer, called=(Lib, Method, Module, Bound, FunctionValue)
         else:
             self._pure.setdefault(call.node, True)
 
+    @override
     def left(self, run: Run, module: Module, call: Call, _: Value) -> None:
         """A module was called."""
         found = module.cls.find("forward") if module.cls is not None else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static.measuring import measured
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.values import Const, Making, Module, Tensor, shapes
 from torch_doctor.trace import RowsMixed, Source
 
@@ -35,6 +35,7 @@ class MixedRows(Observer):
 
     writes = (RowsMixed,)
 
+    @override
     def left(self, run: Run, module: Module, call: Call, _: Value) -> None:
         """A layer was called: it goes along its dimension 0."""
         layer = _layer_of(module)
@@ -61,6 +62,7 @@ class MixedRows(Observer):
                 explicit=setting is not None,
             )
 
+    @override
     def made(self, run: Run, name: str, call: Call, result: Value) -> None:
         """A view of a batch: what follows the rows has to stay as long as it was."""
         if name.rpartition(".")[2] not in ("view", "reshape") or not call.args:

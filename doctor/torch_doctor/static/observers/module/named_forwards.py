@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.pattern import pattern
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.questions import KINDS, Kind, texts, yes
 from torch_doctor.static.training import module_classes
 from torch_doctor.static.values import NOTHING, Bound, Call, Const, Either, Fact, Method, Module, Value
@@ -34,6 +34,7 @@ class NamedForwards(Observer, calling=(Bound, Method, Either)):
     def __init__(self) -> None:
         self._plain: bool | None = None  # whether the project has plain classes with a `forward`
 
+    @override
     def calling(self, run: Run, func: Value, call: Call) -> None:
         """Write such a call.
 

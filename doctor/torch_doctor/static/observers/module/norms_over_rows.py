@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.observers.module.mixed_rows import loader_of, rows_first
 from torch_doctor.static.training import written_forwards
 from torch_doctor.static.values import Const, Either, Fact, Making, Module, Tensor, Unknown, constant
@@ -48,22 +48,26 @@ class NormsOverRows(Observer):
         self._norms: dict[int, _Norm] = {}
         self._returned: dict[int, list[_Norm]] = {}  # of which the results of models were made, by the models' numbers
 
+    @override
     def operated(self, run: Run, op: str, operands: tuple[Value, ...], result: Value, node: p.Node) -> None:
         """An operator was applied."""
         if op in ("-", "/") and len(operands) > 1 and _is_statistic(operands[1]):
             self._normed(run, operands[0], result, node)
 
+    @override
     def made(self, run: Run, name: str, call: Call, result: Value) -> None:
         """Something was made of a tensor."""
         if name == _NORMALIZE and constant(call.argument(2, "dim") or Const(1)) == 0:
             self._normed(run, call.args[0], result, call.node)
 
+    @override
     def left(self, run: Run, module: Module, _: Call, result: Value) -> None:
         """A module was called: what it returns has the norms behind it."""
         if self._norms and not run.modules_called:
             norms = [self._norms[id(made)] for made in _makings(result) if id(made) in self._norms]
             self._returned[module.id] = [each for each in norms if not _keeps_statistics(each.module)]
 
+    @override
     def lossed(self, run: Run, values: Sequence[Value], _: p.Node) -> None:
         """A loss compares rows with what came with them: then they have nothing to do with each other."""
         target = values[1] if len(values) > 1 else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables import layers
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import Call, Const, Either, Module, Object, Sequence, Spread, Value
@@ -28,6 +28,7 @@ class Repetitions(Observer):
     def __init__(self) -> None:
         self._events: dict[int, Repeated] = {}  # by the numbers of the modules
 
+    @override
     def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
         """A list is multiplied: the modules in it are repeated."""
         if op != "*" or not isinstance(node, p.Operation) or not any(isinstance(each, Sequence) for each in operands):
@@ -42,6 +43,7 @@ class Repetitions(Observer):
                 often = times.value if isinstance(times, Const) and isinstance(times.value, int) else 0
                 self._write(run, node, value, element, often)
 
+    @override
     def comprehended(self, run: Run, node: p.Comprehension, items: list[Value], exact: bool) -> None:  # noqa: FBT001 - as the hook has it
         """A comprehension may name the same module in each pass."""
         name: p.Expr = node.element
@@ -54,11 +56,13 @@ class Repetitions(Observer):
         if isinstance(first, Module) and name.id not in own and all(item is first for item in items):
             self._write(run, node, first, node.element, len(items) if exact else 0)
 
+    @override
     def built(self, run: Run, thing: Object, call: Call) -> None:
         """A list of modules is built of these."""
         if isinstance(thing, Module) and thing.cls is None and thing.layer in _LISTS:
             self._put_together(run, call.values, call.node)
 
+    @override
     def registered(self, run: Run, _: Module, __: str, values: Iterable[Value], node: p.Node) -> None:
         """A module gets these."""
         self._put_together(run, values, node)

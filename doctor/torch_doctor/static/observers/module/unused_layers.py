@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.pattern import pattern
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.questions import KINDS, Kind, texts, yes
 from torch_doctor.static.tables import layers, libraries, losses
@@ -42,6 +42,7 @@ class UnusedLayers(Observer):
 
     writes = (LayerRegistered,)
 
+    @override
     def registered(self, run: Run, module: Module, name: str, values: tuple[Value, ...], node: p.Node) -> None:
         """A module that is under construction gets a layer: it is remembered where its own class gives it."""
         child, function = values[0] if values else None, run.frame.what
@@ -51,6 +52,7 @@ class UnusedLayers(Observer):
             assigned = {**module.fact(Fact.ASSIGNED), name: (run.site(node), child)}
             run.heap.set(module.facts, Fact.ASSIGNED, assigned)
 
+    @override
     def built(self, run: Run, module: Object, _: Call) -> None:
         """Write the layers of a new module that nothing will reach, as far as the project's text tells."""
         cls: ClassValue | None = module.cls if isinstance(module, Module) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.values import Call, Lib, Value
 from torch_doctor.trace import FiniteChecked
 
@@ -18,6 +18,7 @@ class FiniteChecks(Observer):
 
     writes = (FiniteChecked,)
 
+    @override
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """Write a call of which the name speaks of such numbers."""
         if _speaks_of_them(func.name if isinstance(func, Lib) else call.name):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.values import Call, Either, Lib, Method, Tensor, UnknownAttribute
 from torch_doctor.trace import ValueRead
 
@@ -24,6 +24,7 @@ class Reading(Observer, called=(Method, UnknownAttribute, Lib)):
 
     writes = (ValueRead,)
 
+    @override
     def called(self, run: Run, func: Value, call: Call, _: Value) -> None:
         """Write that a call reads such a tensor."""
         if not run.loop_depth:
@@ -36,6 +37,7 @@ class Reading(Observer, called=(Method, UnknownAttribute, Lib)):
         elif isinstance(func, Lib) and func.name in FUNCTIONS:
             _first(run, call.args, func.name.rpartition(".")[2], call.node)
 
+    @override
     def shown(self, run: Run, values: tuple[Value, ...], node: p.Node) -> None:
         """Write that text is made of such a tensor."""
         if run.loop_depth:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables import libraries
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import Call, Lib, Value
@@ -20,6 +20,7 @@ class Seeding(Observer):
 
     writes = (Seeded,)
 
+    @override
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """Write a call that names a seed, or may know one."""
         name = func.name if isinstance(func, Lib) else call.name

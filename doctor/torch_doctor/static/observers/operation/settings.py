@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.library import Stage, library_family
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables import settings
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import Call, Const, Lib, Method, Tool, Value
@@ -21,12 +21,14 @@ class Settings(Observer, invoked=(Method,)):
 
     writes = (SettingSet,)
 
+    @override
     def attribute_set(self, run: Run, holder: Value, target: p.Attribute, value: Value, node: p.Node) -> None:
         """`torch.backends.cudnn.benchmark = True`."""
         setting = f"{canonical(holder.name)}.{target.name}" if isinstance(holder, Lib) else ""
         if setting in settings.ATTRIBUTES:
             run.emit(SettingSet, node, setting=setting, name=run.text(target), value=_truth(value))
 
+    @override
     def item_set(self, run: Run, holder: Value, key: Value, value: Value, node: p.Node) -> None:
         """`os.environ["CUDA_LAUNCH_BLOCKING"] = "1"`."""
         environment = isinstance(holder, Lib) and holder.name == "os.environ"
@@ -34,6 +36,7 @@ class Settings(Observer, invoked=(Method,)):
             on = str(value.value) not in ("", "0") if isinstance(value, Const) else None
             run.emit(SettingSet, node, setting=key.value, name=str(key.value), value=on)
 
+    @override
     def opened(self, run: Run, context: Value, node: p.Node) -> None:
         """A context that switches something on is entered, as far as it does so for every step in it."""
         if not isinstance(context, Tool) or context.name not in settings.CONTEXTS:
@@ -44,6 +47,7 @@ class Settings(Observer, invoked=(Method,)):
             value = _truth(enabled)
         run.emit(SettingSet, node, setting=settings.CONTEXTS[context.name], name=canonical(context.name), value=value)
 
+    @override
     def closed(self, run: Run, context: Value, node: p.Node) -> None:
         """Such a context is left."""
         if not isinstance(context, Tool):
@@ -52,6 +56,7 @@ class Settings(Observer, invoked=(Method,)):
         if setting:
             run.emit(SettingSet, node, setting=setting, name=canonical(context.name), value=False)
 
+    @override
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """`profiler.start()` and `profiler.stop()`."""
         begins = settings.BEGINNINGS.get(func.name) if isinstance(func, Method) else None

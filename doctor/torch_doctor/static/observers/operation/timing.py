@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.library import library_family
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables import functions, losses, torch_functions, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import MOVES
@@ -60,11 +60,13 @@ class Timing(Observer):
         """A clock has been read."""
         self._on = True
 
+    @override
     def calling(self, run: Run, _: Value, __: Call) -> None:
         """Remember how many calls have waited before this one."""
         if self._on:
             self._before.append(run.state.fact(Fact.WAITS))
 
+    @override
     def called(self, run: Run, func: Value, call: Call, _: Value) -> None:
         """Count a call that may wait; a forward of which that was seen once does so each time."""
         if not self._on:
@@ -82,16 +84,19 @@ class Timing(Observer):
         if _may_wait(func, call.values):
             _count(run, Fact.WAITS)
 
+    @override
     def tested(self, run: Run, value: Value) -> None:
         """A branch waits for the tensor that decides it."""
         if self._on and isinstance(value, Tensor):
             _count(run, Fact.WAITS)
 
+    @override
     def shown(self, run: Run, _: tuple[Value, ...], __: p.Node) -> None:
         """A text waits for the tensors in it."""
         if self._on:
             _count(run, Fact.WAITS)
 
+    @override
     def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
         """Two readings are subtracted."""
         if op != "-" or not self._on or len(operands) != 2:  # noqa: PLR2004 - the two sides

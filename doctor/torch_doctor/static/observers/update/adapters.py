@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import NONE
 from torch_doctor.static.library import Stage, library_family
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables import frameworks, wrappers
 from torch_doctor.static.training import adapters, constants, forwards, module_parts
 from torch_doctor.static.values import (
@@ -71,6 +71,7 @@ class Adapters(Observer, read=(Module,), calling=(Lib, Method)):
 
     # --- what is an adapter ---
 
+    @override
     def built(self, run: Run, thing: Object, call: Call) -> None:
         """A module of the project is built around one that it is given, with two matrices of its own."""
         if not isinstance(thing, Module) or thing.cls is None:
@@ -93,6 +94,7 @@ class Adapters(Observer, read=(Module,), calling=(Lib, Method)):
             self._shared |= {base.id for base in given if base.id in self._of_base}
             self._written[thing.id] = self._of_base[given[0].id] = known
 
+    @override
     def changed(self, run: Run, value: Value, call: Call) -> None:
         """Weights are set in place: to 0, or to something else; those of a model are loaded."""
         if isinstance(value, Module):
@@ -120,6 +122,7 @@ class Adapters(Observer, read=(Module,), calling=(Lib, Method)):
 
     # --- who trains it ---
 
+    @override
     def comprehended(self, run: Run, node: p.Comprehension, _: list[Value], __: bool) -> None:  # noqa: FBT001 - a hook
         """Parameters may be chosen: by `requires_grad`, or by their names."""
         tests = [test for clause in node.clauses for test in clause.tests]
@@ -127,6 +130,7 @@ class Adapters(Observer, read=(Module,), calling=(Lib, Method)):
         if whole and all(isinstance(test, p.Attribute) and test.name == "requires_grad" for test in tests):
             self._flagged.add(run.site(node))
 
+    @override
     def called(self, _: Run, __: Value, call: Call, result: Value) -> None:
         """An optimizer takes parameters: all of a model, or some that were chosen one by one."""
         if isinstance(result, Optimizer):
@@ -139,11 +143,13 @@ class Adapters(Observer, read=(Module,), calling=(Lib, Method)):
 
     # --- what it computes ---
 
+    @override
     def entered(self, run: Run, module: Module, _: Call) -> None:
         """A matrix of an adapter is a layer, and is called."""
         if self._written:
             self._take(run, module.id)
 
+    @override
     def read(self, run: Run, value: Value, name: str, _: p.Node) -> None:
         """Or it is a parameter, and is taken."""
         part = value.fields.get(name) if self._written and isinstance(value, Module) else None
@@ -157,6 +163,7 @@ class Adapters(Observer, read=(Module,), calling=(Lib, Method)):
         known = self._written.get(number)
         return known.own if known is not None else frozenset()
 
+    @override
     def left(self, run: Run, module: Module, _: Call, result: Value) -> None:
         """What is adapted, or the adapter, has returned."""
         known = self._of_base.get(module.id)
@@ -165,6 +172,7 @@ class Adapters(Observer, read=(Module,), calling=(Lib, Method)):
         if module.id in self._written:
             self._called.add(module.id)
 
+    @override
     def computed(self, _: Run, op: str, operands: tuple[Value, ...], __: p.Node) -> None:
         """Something is added to the output of what is adapted."""
         if op == "+" and self._outputs:
@@ -173,16 +181,19 @@ class Adapters(Observer, read=(Module,), calling=(Lib, Method)):
 
     # --- where it is off ---
 
+    @override
     def opened(self, run: Run, context: Value, _: p.Node) -> None:
         """A block begins in which adapters are disabled."""
         if isinstance(context, adapters.Disabled):
             self._off.append((range(len(run.trace.events), sys.maxsize), context))
 
+    @override
     def closed(self, run: Run, context: Value, _: p.Node) -> None:
         """And ends."""
         if isinstance(context, adapters.Disabled) and self._off and self._off[-1][1] is context:
             self._off[-1] = (range(self._off[-1][0].start, len(run.trace.events)), context)
 
+    @override
     def calling(self, run: Run, func: Value, call: Call) -> None:
         """A trainer is built, which gets a model; or it is told to train that."""
         if isinstance(func, Method) and isinstance(func.of, Tool):
@@ -198,6 +209,7 @@ class Adapters(Observer, read=(Module,), calling=(Lib, Method)):
 
     # --- where it trains ---
 
+    @override
     def backward(self, run: Run, loss: Value, call: Call) -> None:
         """Gradients are computed: tell of every adapter behind the loss."""
         reached = forwards.reached(run, loss.flow.forwards) | loss.flow.modules

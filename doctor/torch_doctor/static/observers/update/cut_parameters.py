@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.training import constants, module_parts
 from torch_doctor.static.values import Fact, Module, ParameterValue, Params, Value
 from torch_doctor.trace import ParameterCut
@@ -31,6 +31,7 @@ class CutParameters(Observer, read=(Module,)):
         self._used: set[int] = set()
         self._alone: list[ParameterCut] = []
 
+    @override
     def read(self, run: Run, value: Value, name: str, __: p.Node) -> None:
         """A parameter is taken from its module, or all of them by their names, which may be taken for anything."""
         if isinstance(value, Module) and name in BY_NAME:
@@ -39,6 +40,7 @@ class CutParameters(Observer, read=(Module,)):
             self._read[part.id] += 1
             self._names[part.id] = f"{value.class_name}.{name}"
 
+    @override
     def made(self, run: Run, name: str, call: Call, result: Value) -> None:
         """Its graph ends, or something else is made of it than another function of it alone."""
         for value in call.values:
@@ -50,6 +52,7 @@ class CutParameters(Observer, read=(Module,)):
             elif taken is not None and (len(call.values) > 1 or constants.computed_of(run, result) is not taken):
                 self._used.add(taken.id)
 
+    @override
     def computed(self, _: Run, __: str, operands: tuple[Value, ...], ___: p.Node) -> None:
         """It is computed with, or what was computed of it is, outside of any module's call."""
         for operand in operands:
@@ -58,10 +61,12 @@ class CutParameters(Observer, read=(Module,)):
             elif not operand.flow.forwards:
                 self._used |= operand.flow.modules
 
+    @override
     def left(self, _: Run, __: Module, ___: Call, result: Value) -> None:
         """What a module computed has it in its graph."""
         self._used |= result.flow.modules
 
+    @override
     def backward(self, run: Run, loss: Value, call: Call) -> None:
         """A loss goes backward: say of what was cut off that this was all, or no longer."""
         for event in [each for each in self._alone if not self._is_all(run, each)]:

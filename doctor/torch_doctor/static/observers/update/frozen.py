@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.training import adapters, forwards, module_parts
 from torch_doctor.static.values import Fact, Method, Module, Object, Optimizer, Unknown, Value
 from torch_doctor.trace import FrozenStepped
@@ -19,6 +19,7 @@ class Frozen(Observer, calling=(Method,)):
 
     writes = (FrozenStepped,)
 
+    @override
     def backward(self, run: Run, loss: Value, _: Call) -> None:
         """Gradients are computed: all that is not surely frozen may get some."""
         run.heap.set(run.state.facts, Fact.WENT_BACKWARD, value=True)
@@ -27,6 +28,7 @@ class Frozen(Observer, calling=(Method,)):
             if thing is not None and thing.fact(Fact.FROZEN) is not True:
                 run.heap.set(thing.facts, Fact.PASSED, value=True)
 
+    @override
     def calling(self, run: Run, func: Value, call: Call) -> None:
         """`optimizer.step()`, or `scaler.step(optimizer)`."""
         if not isinstance(func, Method) or func.name != "step":

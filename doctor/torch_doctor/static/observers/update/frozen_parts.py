@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables import layers, models
 from torch_doctor.static.training import library_models, modes, module_parts, written_forwards
 from torch_doctor.static.values import ANY_NAME, Const, Fact, Method, Module, Optimizer, Value
@@ -34,6 +34,7 @@ class FrozenParts(Observer, calling=(Method,)):
 
     # --- batch norm ---
 
+    @override
     def entered(self, run: Run, module: Module, call: Call) -> None:
         """A whole module is called: look at the batch norms in it."""
         if run.modules_called:
@@ -62,6 +63,7 @@ class FrozenParts(Observer, calling=(Method,)):
 
     # --- old gradients ---
 
+    @override
     def backward(self, run: Run, loss: Value, _: Call) -> None:
         """Gradients are computed, for what is not frozen."""
         self._look_for_thaw(run)
@@ -71,11 +73,13 @@ class FrozenParts(Observer, calling=(Method,)):
                 run.heap.set(thing.facts, Fact.GRADIENT, value=True)
                 self._fed.add(number)
 
+    @override
     def attribute_set(self, run: Run, __: Value, target: p.Attribute, ___: Value, ____: p.Node) -> None:
         """A gradient is set by hand: nobody knows of which parameters."""
         if target.name == "grad":
             _now(run, self._fed, None)
 
+    @override
     def calling(self, run: Run, func: Value, call: Call) -> None:
         """Gradients are cleared, or an optimizer steps."""
         if not isinstance(func, Method):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.values import Const, Either, Module, ParameterValue, Params, Tensor, Value
 from torch_doctor.trace import GradFlagSet
 
@@ -21,6 +21,7 @@ class GradFlags(Observer):
 
     writes = (GradFlagSet,)
 
+    @override
     def attribute_set(self, run: Run, holder: Value, target: p.Attribute, value: Value, node: p.Node) -> None:
         """Write that such an attribute is set, unless it is the script's own."""
         name = target.name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import Either, Module, ParameterValue, Params, Tensor, Unknown, Value
 from torch_doctor.trace import GradientsRead
@@ -37,6 +37,7 @@ class GradientReads(Observer):
     def __init__(self) -> None:
         self._recent: dict[p.Node, GradientsRead] = {}  # since the last branch
 
+    @override
     def read(self, run: Run, value: Value, name: str, node: p.Node) -> None:
         """Write that gradients are read, or will be."""
         if name in HOOKS:
@@ -50,6 +51,7 @@ class GradientReads(Observer):
                 event = run.emit(GradientsRead, node, name=run.text(node), modules=modules, whole=whole)
                 self._recent[node] = event
 
+    @override
     def branching(self, run: Run, node: p.If | p.Choice) -> None:
         """Who only asks whether there is a gradient does not read it."""
         for asked in _asked(node.test) if self._recent else ():

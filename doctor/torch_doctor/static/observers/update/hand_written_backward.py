@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.canonical import canonical
@@ -67,6 +67,7 @@ class HandWrittenBackwards(Observer, read=(ClassValue,)):
             set()
         )  # the numbers of the classes, and whether their calls are compiled whole
 
+    @override
     def read(self, run: Run, value: Value, name: str, node: p.Node) -> None:
         """`Square.apply` is called, or gets a name; only a call that is not compiled whole has a context to keep anything."""
         if name != "apply" or not isinstance(value, ClassValue):

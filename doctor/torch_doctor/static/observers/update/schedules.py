@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import Const, Lib, Loader, Plain, Sequence, Tool, Unknown, counting
 from torch_doctor.trace import Count, LoopCounted, ScheduleCounted
@@ -54,6 +54,7 @@ class Schedules(Observer, called=(Lib,)):
 
     writes = (LoopCounted, ScheduleCounted)
 
+    @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
         """A range or a scheduler has been made."""
         if not isinstance(func, Lib):

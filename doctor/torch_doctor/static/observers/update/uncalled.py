@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import (
@@ -33,11 +33,13 @@ class Uncalled(Observer):
 
     writes = (NotCalled,)
 
+    @override
     def stated(self, run: Run, node: p.Expr, value: Value) -> None:
         """A statement that is only a name says what its author meant to do."""
         if isinstance(node, (p.Attribute, p.Name)):
             _tell(run, value, node)
 
+    @override
     def opened(self, run: Run, context: Value, node: p.Expr) -> None:
         """`with torch.no_grad:` is no context."""
         if isinstance(context, (Lib, Bound)) and isinstance(node, (p.Attribute, p.Name)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.observer import Observer
+from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables import training
 from torch_doctor.static.training import module_parts, parameters, snapshots
 from torch_doctor.static.values import Const, Fact, Lib, Module, Object, ParameterValue, Params, Value
@@ -30,6 +30,7 @@ class Weights(Observer, read=(Module,), called=(Lib,)):
         self._passing: set[int] = set()  # made in a forward
         self._off: dict[Module, tuple[Site, str]] = {}  # parts that were called with autograd off, and where
 
+    @override
     def built(self, run: Run, made: Object, _: Call) -> None:
         """A module was constructed: within another's constructor it is there for that one, within a forward for that call."""
         if run.modules_called:
@@ -37,6 +38,7 @@ class Weights(Observer, read=(Module,), called=(Lib,)):
         elif run.building:
             self._inner.add(made.id)
 
+    @override
     def entered(self, run: Run, module: Module, call: Call) -> None:
         """A module is called: where autograd may record, gradients of what it computes go to its weights."""
         if run.grad is not False:
@@ -44,12 +46,14 @@ class Weights(Observer, read=(Module,), called=(Lib,)):
         elif run.modules_called and run.modules_called[0].fact(Fact.RECORDED):
             self._off.setdefault(module, (run.site(call.node), call.name))
 
+    @override
     def read(self, run: Run, value: Value, name: str, __: p.Node) -> None:
         """A parameter is taken from its module."""
         part = value.fields.get(name) if isinstance(value, Module) else None
         if isinstance(part, ParameterValue):
             run.heap.set(part.facts, Fact.RECORDED, value=True)
 
+    @override
     def backward(self, run: Run, loss: Value, _: Call) -> None:
         """Write what gets gradients, ran, and has the weights that it was built with."""
         for number in sorted((loss.flow.surely or loss.flow.modules) - self._passing):
@@ -67,6 +71,7 @@ class Weights(Observer, read=(Module,), called=(Lib,)):
             site, name = self._off[part]
             run.emit(PartUnrecorded, site, name=name, modules=_owners(run, part))
 
+    @override
     def changed(self, run: Run, value: Value, call: Call) -> None:
         """Weights change in place: they are given unless what they get is a constant, or drawn, as where they are built."""
         anew = all(isinstance(v, Const) for v in call.values)
@@ -77,6 +82,7 @@ class Weights(Observer, read=(Module,), called=(Lib,)):
         modules, whole = parameters.parameters_in(run, (value,))
         run.emit(WeightsGiven, call.node, modules=modules, whole=whole, anew=anew)
 
+    @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
         """A copy of a module has the weights of that one; functions of `torch.nn.init` draw new ones."""
         if isinstance(func, Lib) and func.name.startswith(_INIT) and not run.building:

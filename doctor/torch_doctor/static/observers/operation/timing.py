@@ -56,7 +56,7 @@ class Timing(Observer):
         self._before: list[int] = []  # waits when the calls around began
         self._waiting: set[int] = set()  # modules whose forward may wait
 
-    def started(self) -> None:
+    def began(self) -> None:
         """A clock has been read."""
         self._on = True
 
@@ -115,7 +115,7 @@ def read(run: Run, _: str, call: Call) -> Plain:
     if not run.watches(Timing):
         return Plain()
     timing = run.of(Timing)
-    timing.started()
+    timing.began()
     event = run.emit(ClockRead, call.node)
     return Plain((CLOCK, event.index, run.state.fact(Fact.WAITS), run.state.fact(Fact.COPIES)))
 

@@ -31,7 +31,10 @@ SECONDS = 60.0
 
 @dataclass(frozen=True, order=True)
 class Reported:
-    """A finding, at the lines of the fixture that its row stems from, with the verdict of a run where there was one."""
+    """A finding, at the lines of the fixture that its rows stem from, with the verdict of a run where there was one.
+
+    One that stands for several is at the lines of each: which of them comes first in a file depends on how it is written.
+    """
 
     code: str
     origins: frozenset[Origin]
@@ -171,7 +174,9 @@ def scanned(project: Project, *, probe: bool = False) -> tuple[Reported, ...]:
     return tuple(
         Reported(
             finding.code,
-            project.origins(finding.site.path, finding.site.row),
+            frozenset().union(
+                *(project.origins(each.site.path, each.site.row) for each in (finding, *finding.members))
+            ),
             f"{finding.site} {finding.code} {finding.verdict.value if finding.verdict else ''} {finding.message}",
             finding.verdict.value if finding.verdict else "",
         )

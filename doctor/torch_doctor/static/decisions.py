@@ -68,8 +68,10 @@ class Decisions(Knowledge):
             return BranchKind.RAISED
         written = self._written.get(node)
         if written is None:  # a loop's test is met again and again, with other symbols
-            compares = isinstance(node, p.Compare) and node.op in ("<", "<=", ">", ">=")
             test = node.test if isinstance(node, p.Choice) else node
+            while isinstance(test, p.Logic) and test.op == "not":
+                test = test.operands[0]
+            compares = isinstance(test, p.Compare) and test.op in ("<", "<=", ">", ">=")
             written = self._written[node] = (asks_version(test), compares and not tells_processes_apart(node))
         asks, measures = written
         mentioned = _mentioned(symbol)

@@ -10,7 +10,7 @@ from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import conditions, courses, targets
 from torch_doctor.static.position import Branch
-from torch_doctor.static.program.walking import moves_to_a_gpu
+from torch_doctor.static.program.walking import moves_to_a_gpu, positive
 from torch_doctor.static.training import augmenting, drawing, places
 from torch_doctor.static.values import (
     Plain,
@@ -54,7 +54,7 @@ def _if(run: Run, node: p.If, chain: _Chain | None = None) -> bool:
     frame.chosen += choice
     for observe in run.observers.branching:
         observe(run, node)
-    if truth is False and isinstance(node.test, (p.Name, p.Attribute)) and moves_to_a_gpu(node.body):
+    if truth is not None and _stays(node, node.body if truth else node.other):
         places.placed_by_default(run)  # the script says that it stays on the CPU
     if truth is not None:
         alive = _arm(run, node.body, chain) if truth else _otherwise(run, node.other, chain)
@@ -66,6 +66,12 @@ def _if(run: Run, node: p.If, chain: _Chain | None = None) -> bool:
     for observe in run.observers.branched:
         observe(run, node)
     return alive
+
+
+def _stays(node: p.If, taken: tuple[p.Stmt, ...]) -> bool:
+    """Whether a flag would have moved something to a GPU, and the other way is taken."""
+    test, then, _ = positive(node)
+    return then is not taken and isinstance(test, (p.Name, p.Attribute)) and moves_to_a_gpu(then)
 
 
 def _names_itself(test: p.Expr) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.program.expressions import Const
+from torch_doctor.static.program.expressions import Const, Logic
 from torch_doctor.static.program.node import Node
 from torch_doctor.static.program.statements import Break, Continue, For, If, Raise, Return, Try, While, With
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from torch_doctor.static.program.node import Expr, Stmt
 
 
 def walk(*roots: object) -> Iterator[Node]:
@@ -101,6 +103,14 @@ _APART = (
     "pid",
 )
 """Parts of names that may tell the processes of a distributed run apart."""
+
+
+def positive(branch: If) -> tuple[Expr, tuple[Stmt, ...], tuple[Stmt, ...]]:
+    """The test of a branch without a `not` before it, with what is executed where it holds and where it does not."""
+    test, then, other = branch.test, branch.body, branch.other
+    while isinstance(test, Logic) and test.op == "not":
+        test, then, other = test.operands[0], other, then
+    return test, then, other
 
 
 def tells_processes_apart(expression: Node) -> bool:

@@ -36,7 +36,7 @@ def _only_checks(statement: p.Stmt) -> bool:
     if isinstance(statement, p.Evaluate):
         return not any(isinstance(each, p.Call) for each in walk(statement))  # which may seed what draws
     if isinstance(statement, p.If):
-        return all(isinstance(each, p.Raise) for each in statement.body) and not statement.other
+        return all(isinstance(each, p.Raise) for each in (*statement.body, *statement.other))
     return isinstance(statement, p.Delete)
 
 

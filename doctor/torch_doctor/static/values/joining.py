@@ -27,6 +27,7 @@ from torch_doctor.static.values.plain import (
 )
 from torch_doctor.static.values.reach import held
 from torch_doctor.static.values.shapes import LONGEST, Making, number
+from torch_doctor.static.values.symbols import conditions
 from torch_doctor.static.values.tensors import Params, Tensor
 from torch_doctor.static.values.value import Value
 
@@ -118,7 +119,7 @@ def _join_origin(left: Origin, right: Origin, symbol: Symbol | None) -> Origin:
     both = left.merged(right)
     if both is not None:
         return both
-    yes, no = (frozenset(() if symbol is None else ((symbol, arm),)) for arm in (True, False))
+    yes, no = conditions(symbol)
     return one_of(((yes, left), (no, right))).by(left.operation, left.site)
 
 
@@ -134,7 +135,7 @@ def _options(left: Value, right: Value, symbol: Symbol | None) -> Value:
     single = not isinstance(left, Either) and not isinstance(right, Either)
     if single and isinstance(left, Plain) and isinstance(right, Plain):
         return left
-    yes, no = (_NO_CONDITIONS if symbol is None else frozenset(((symbol, arm),)) for arm in (True, False))
+    yes, no = conditions(symbol)
     if single and not _one(left, right):
         return Either(((yes, left), (no, right)))
     value = either(((yes, left), (no, right)))
@@ -147,7 +148,8 @@ def either(options: Iterable[tuple[Conditions, Value]]) -> Value:
     """One of several values, each with what must hold for it.
 
     Alternatives are flat: an option that is itself one of several is taken apart. Options that are one thing are joined,
-    those that no path leads to are left out, and more than `MAX_OPTIONS` are summed up.
+    those that no path leads to are left out, and more than `MAX_OPTIONS` are summed up. Those that fewer tests lead to come
+    first, whichever arm they were made in: one test tells the first from the others.
     """
     found: list[tuple[Conditions, Value]] = []
     for outer, value in options:
@@ -155,22 +157,23 @@ def either(options: Iterable[tuple[Conditions, Value]]) -> Value:
             if inner and outer and any((symbol, not arm) in outer for symbol, arm in inner):
                 continue
             facts = outer | inner if inner else outer
-            for i, (conditions, known) in enumerate(found):
+            for i, (needs, known) in enumerate(found):
                 if known is option or _one(known, option):
-                    if isinstance(option, Mode) and not _loses_nothing(conditions, facts):
+                    if isinstance(option, Mode) and not _loses_nothing(needs, facts):
                         continue
-                    found[i] = (conditions & facts, known if known is option else join(known, option))
+                    found[i] = (needs & facts, known if known is option else join(known, option))
                     break
             else:
                 found.append((facts, option))
     if len(found) == 1:
         return found[0][1]
+    found.sort(key=lambda each: len(each[0]))
     return Either(tuple(found)) if 0 < len(found) <= MAX_OPTIONS else summary(value for _, value in found)
 
 
-def _loses_nothing(conditions: Conditions, other: Conditions) -> bool:
+def _loses_nothing(needs: Conditions, other: Conditions) -> bool:
     """Whether what both have in common holds exactly where one of them does."""
-    here, there = conditions - other, other - conditions
+    here, there = needs - other, other - needs
     if not here or not there:
         return True
     return len(here) == len(there) == 1 and next(iter(here))[0] == next(iter(there))[0]

@@ -70,6 +70,16 @@ def asked(symbol: Symbol) -> bool:
     return bool(symbol[-1] == ASKED)
 
 
+def conditions(symbol: Symbol | None) -> tuple[Conditions, Conditions]:
+    """What holds where a test holds, and where it does not, in terms of the test that is not negated; nothing without a test."""
+    if symbol is None:
+        return frozenset(), frozenset()
+    arm = True
+    while symbol[0] == "not":
+        symbol, arm = symbol[1], not arm
+    return frozenset(((symbol, arm),)), frozenset(((symbol, not arm),))
+
+
 def from_argument(symbol: Symbol) -> bool:
     """Whether it is an argument that nobody in sight gives, or lies within one."""
     while symbol[0] in (".", "[]") and isinstance(symbol[1], tuple):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.program.walking import positive
 from torch_doctor.static.values import Module
 from torch_doctor.trace import StateTaken
 
@@ -36,7 +37,7 @@ def _notes_a_record(run: Run) -> bool:
     branch = run.branches[-1] if run.branches else None
     if branch is None or branch.frame is not run.frame or branch.loop_depth != run.loop_depth:
         return False
-    test = branch.node.test
+    test, then, _ = positive(branch.node)
     if not isinstance(test, p.Compare) or test.op not in ("<", ">", "<=", ">="):
         return False
     sides = {run.text(test.left), run.text(test.right)}
@@ -44,5 +45,5 @@ def _notes_a_record(run: Run) -> bool:
         isinstance(statement, p.Assign)
         and {run.text(statement.targets[0]), run.text(statement.value)} == sides
         and not isinstance(statement.value, p.Const)
-        for statement in branch.node.body
+        for statement in then
     )

@@ -56,9 +56,7 @@ class FunctionalDropouts(Observer):
     writes = (FunctionalDropout,)
 
     def __init__(self) -> None:
-        self._tests: list[
-            _ModeTest
-        ] = []  # the branches that are being executed, and those of which the rest is the other way
+        self._tests: list[_ModeTest] = []  # branches under way, and those of which the rest is the other way
 
     @override
     def branching(self, run: Run, node: p.If | p.Choice) -> None:
@@ -68,8 +66,9 @@ class FunctionalDropouts(Observer):
 
     @override
     def branched(self, run: Run, node: p.If | p.Choice) -> None:
-        """Forget it again, unless it returns: what follows is the other way then."""
-        if not self._tests or (isinstance(node, p.If) and node.body and isinstance(node.body[-1], p.Return)):
+        """Forget it again, unless one of its ways returns: what follows is the other way then."""
+        arms = (node.body, node.other) if isinstance(node, p.If) else ()
+        if not self._tests or any(arm and isinstance(arm[-1], p.Return) for arm in arms):
             return
         for number in reversed(range(len(self._tests))):
             if self._tests[number].node is node and self._tests[number].depth == len(run.stack):

@@ -41,7 +41,14 @@ def test_options_of_options_are_flat() -> None:
     inner = join(ON_GPU, ON_CPU, ("inner",))
     joined = join(inner, BUILT, ("outer",))
     assert all(not option.options for _, option in joined.options)
-    assert [option.device for _, option in joined.options] == [GPU, CPU, CPU]
+    assert [option.device for _, option in joined.options] == [CPU, GPU, CPU]
+
+
+def test_the_option_that_one_test_leads_to_comes_first_in_whichever_arm_it_is_made() -> None:
+    inner = join(ON_GPU, ON_CPU, ("inner",))
+    for joined in (join(inner, BUILT, ("outer",)), join(BUILT, inner, ("not", ("outer",)))):
+        assert [len(conditions) for conditions, _ in joined.options] == [1, 2, 2]
+    assert joined.options[0] == (frozenset({(("outer",), False)}), BUILT)
 
 
 def test_more_places_than_are_told_apart_are_nowhere() -> None:

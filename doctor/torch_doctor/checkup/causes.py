@@ -10,6 +10,7 @@ class Cause(Struct, frozen=True):
 
     `kinds` are the kinds of failures that support it (`Rung.about`), and `excluded_by` the rungs that contradict it when they
     pass, where the symptom would have shown there. A rung that passes without having measured the cause is no evidence.
+    `facts` are the labels of measurements that speak for it where they are there.
     """
 
     what: str
@@ -17,6 +18,7 @@ class Cause(Struct, frozen=True):
     rungs: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     excluded_by: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
 
 
 UPDATE = Cause(
@@ -31,6 +33,7 @@ PARAMETERS = Cause(
     ("TDR114", "TDR117", "TDR118", "TDR119", "TDR301", "TDR302", "TDR304", "TDR307", "TDR308", "TDR310"),
     ("overfit-one-batch",),
     kinds=("does not fall",),
+    facts=("frozen parameters", "trainable but not in the optimizer"),
 )
 LOSS = Cause(
     "the loss receives inputs of the wrong kind",

@@ -64,7 +64,7 @@ def _answer(cause: Cause, symptom: Symptom, checked: Checkup) -> Answer:
         found.likelihood = PROVED
     elif shown or (serious and not cause.rungs):
         found.likelihood = LIKELY
-    elif found.findings:
+    elif found.findings or found.speaks_for:
         found.likelihood = POSSIBLE
     elif found.speaks_against:
         found.likelihood = UNLIKELY
@@ -74,15 +74,18 @@ def _answer(cause: Cause, symptom: Symptom, checked: Checkup) -> Answer:
 def _weigh(rung: Rung, found: Answer, measured_by: tuple[str, ...]) -> bool:
     """Put what a rung says where it belongs, and say whether it supports the cause.
 
-    It supports a cause by a failure of its kind, and contradicts it where it passed, although the symptom and the cause would have
-    shown there. A loss that falls at another learning rate contradicts all that would keep it from falling. Everything else is no
-    evidence.
+    It supports a cause by a failure of its kind, or by a fact about the cause where it did not pass. It contradicts the cause where
+    it passed, although the symptom and the cause would have shown there. A loss that falls at another learning rate contradicts all
+    that would keep it from falling. Everything else is no evidence.
     """
     cause = found.cause
     told = f"{MEANINGS[rung.name].title} {rung.status}: {rung.reason}"
-    supports = rung.status != "passed" and bool({*rung.about} & {*cause.kinds})
+    facts = [f"{each.label}: {each.value}" for each in rung.evidence if each.label in cause.facts]
+    found.speaks_for += facts
+    fails = bool({*rung.about} & {*cause.kinds})
+    supports = rung.status != "passed" and (fails or bool(facts))
     if supports:
-        found.speaks_for.append(told)
+        found.speaks_for += [told] * fails
     elif rung.name in measured_by and (
         (rung.status == "passed" and rung.name in cause.excluded_by)
         or (rung.name == OVERFIT and STAYS in cause.kinds and RATES & {*rung.about})

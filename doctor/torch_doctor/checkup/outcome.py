@@ -107,7 +107,8 @@ class Checkup(Struct, frozen=True):
     """A whole checkup: of which script, with which arguments, on which device, and what each rung found out.
 
     `findings` are all findings of the scan with their verdicts, `remarks` what there is to say beside the rungs, such as
-    stand-ins for data that is not at hand. `seconds` is the time that all of it took.
+    stand-ins for data that is not at hand. `seconds` is the time that all of it took. `cause` explains the error that ended the
+    script, empty where there is none or its cause is not known. `advice` are facts about a script that may well be right.
     """
 
     script: str
@@ -117,3 +118,5 @@ class Checkup(Struct, frozen=True):
     findings: list[Finding] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    cause: str = ""
+    advice: list[str] = field(default_factory=list)

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
+from torch_doctor.checkup.advising import advice, cause
 from torch_doctor.checkup.evaluating import with_evaluation
 from torch_doctor.checkup.linking import doubting, explaining, pointing, preventing
 from torch_doctor.checkup.outcome import RUNGS, Checkup, Rung
@@ -119,6 +120,8 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
         findings=report.findings,
         remarks=[*report.remarks, *report.warnings],
         seconds=round(time.monotonic() - start, 3),
+        cause=cause(climb.trace),
+        advice=advice(rungs, climb.trace, report.findings),
     )
     return Examined(checked, report, climb)
 

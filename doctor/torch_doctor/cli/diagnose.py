@@ -206,6 +206,8 @@ def _lines(symptom: Symptom, checked: Checkup, paint: Paint) -> Iterator[str]:
         yield from _wrapped(
             "", f"It did not occur in this run: {unseen.reason}. The causes below may still lead to it."
         )
+    if checked.cause:
+        yield from _wrapped("", f"The script ends with an error: {checked.cause}.")
     proved = found[0].likelihood == PROVED
     if not proved:
         yield from _rest(rest, paint)
@@ -255,7 +257,13 @@ def _remedy(answer: Answer, checked: Checkup) -> str:
         for rung in checked.rungs
         if rung.name in answer.cause.rungs and rung.status == "failed" and rung.next
     ]
-    return next(iter((*helps, *nexts)), "")
+    facts = [
+        f"{fact.label.capitalize()}: {fact.value}."
+        for rung in checked.rungs
+        for fact in rung.evidence
+        if fact.label in answer.cause.facts
+    ]
+    return next(iter((*helps, *nexts, *facts)), "")
 
 
 def _wrapped(begins: str, text: str) -> list[str]:

@@ -132,6 +132,7 @@ def summary(checked: Checkup, paint: Paint, *, signs: dict[str, str], width: int
         lines += [" " * (len(head) + len(word)) + each for each in rest]
     if charts and signs is SIGNS:
         lines += _charts(checked, width)
+    lines += _advice(checked, paint, width)
     lines += _next(checked, paint, width)
     lines += ["", *(paint(line, "bold") for line in textwrap.wrap(counts(checked) + _more(checked), width))]
     return "\n".join(lines) + "\n"
@@ -173,6 +174,15 @@ def curve(series: Series, columns: int, *, log: bool = False) -> str:
         " " if each is None else BARS[round((each / size - low) / (high - low) * top) if high > low else 0]
         for each in picked
     )
+
+
+def _advice(checked: Checkup, paint: Paint, width: int) -> Iterator[str]:
+    """The facts about a script that may well be right."""
+    if checked.advice:
+        yield ""
+        yield paint("Also consider", "bold")
+    for each in checked.advice:
+        yield from textwrap.wrap(each, width, initial_indent="  - ", subsequent_indent=" " * 4)
 
 
 def _next(checked: Checkup, paint: Paint, width: int) -> Iterator[str]:

@@ -75,9 +75,12 @@ def grouped(rung: Rung) -> list[tuple[str, list[Fact]]]:
 def what_next(checked: Checkup) -> Iterator[tuple[str, str, list[Finding]]]:
     """What to do, the first thing first: its title, what it says, and the findings that explain it.
 
-    First come rungs that failed, from the lowest up, then what the scan found beside them.
+    First comes the error that ended the script, where its cause is known. Then come rungs that failed, from the lowest up, then
+    what the scan found beside them.
     """
     told: set[tuple[str, object]] = set()
+    if checked.cause:
+        yield "Script error", checked.cause, []
     for rung in checked.rungs:
         if rung.status == "failed":
             new = [each for each in rung.findings if (each.code, each.site) not in told]

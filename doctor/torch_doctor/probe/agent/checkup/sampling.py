@@ -87,10 +87,15 @@ def samples(stage: Stage, seconds: float) -> list[Sample]:
         order = sorted(stage.loaders, key=lambda each: each is not stage.loader)
         names = _names(stage)
         for loader in order[:4]:
-            found, asked = taken(stage.torch, loader, BATCHES, seconds / max(1, len(order)))
+            name = names.get(id(loader)) or ("training" if loader is stage.loader else "other")
+            try:
+                found, asked = taken(stage.torch, loader, BATCHES, seconds / max(1, len(order)))
+            except Exception as error:  # noqa: BLE001 - the script's own, as the loader runs its code
+                first = (str(error).splitlines() or [""])[0]
+                stage.notes.setdefault("unread", []).append(f"`{name}` raises {type(error).__name__}: {first}")
+                continue
             if found:
-                trains = loader is stage.loader
-                known.append(Sample(names.get(id(loader)) or ("training" if trains else "other"), loader, found, asked))
+                known.append(Sample(name, loader, found, asked))
         stage.notes["samples"] = known
     return known
 

@@ -75,6 +75,8 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
 def _found(stage: Stage, known: Roles) -> list[Sample]:
     """The samples of the loaders, that of the one that trains first; or the first batch alone."""
     found = samples(stage, stage.left * 0.8)
+    if unread := stage.notes.get("unread"):
+        raise Skip("; ".join(unread))
     if not found and known.parts:
         pseudo = Sample("the first batch", None, [])
         pseudo.batches = [dict(known.parts)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ..advice import advice
 from ..fit import MEMORISED, bounds, fit, knowing_nothing, lowest
 from ..roles import constant, roles, scale_of
 from ..stage import Skip
@@ -72,6 +73,7 @@ class Run:
 def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     """Repeats the step on the batch that was caught."""
     known = yield from roles(stage)
+    told = yield from advice(stage, known)
     stage.begin_anew()
     own = yield from _run(stage, 1.0, STEPS, stage.left * 0.6, details=True, bounds=bounds(stage, known))
     if own.first is None or not own.losses:
@@ -80,7 +82,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         raise Skip(
             "the step could not be repeated: the script made no optimizer step when its loop received the batch again"
         )
-    evidence = _evidence(stage, own)
+    evidence = [*_evidence(stage, own), *told]
     checks = wiring(stage, known, own.first, own.last)
     evidence += checks.evidence
     fitted = yield from fit(stage, known, own.end, own.base)
@@ -98,10 +100,10 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         stage.notes["overfit"] = own.ratio
     plots = [_curve(stage, runs)]
     if not math.isfinite(own.losses[0]):
-        told = f"the loss is {number(own.losses[0])} from the first optimizer step on"
+        reason = f"the loss is {number(own.losses[0])} from the first optimizer step on"
         then = "see non-finite for where the first such value appears"
         made_up = "values" in stage.voided
-        return result("shown" if made_up else "failed", told, evidence, plots, then=then, about=("not finite",))
+        return result("shown" if made_up else "failed", reason, evidence, plots, then=then, about=("not finite",))
     return _judged(stage, known, runs, evidence, plots, checks, fitted)
 
 

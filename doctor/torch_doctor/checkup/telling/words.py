@@ -25,7 +25,7 @@ class Meaning(Struct, frozen=True):
 MEANINGS = {
     "inspect": Meaning("Inspect", "What do the loaders produce, and is it what the model expects?"),
     "baseline": Meaning(
-        "Simple baseline", "Does the loss start at the level of random guessing, and does the input matter?"
+        "Simple baseline", "Does the loss start at random guessing, and does training beat a constant answer?"
     ),
     "overfit-one-batch": Meaning("Overfit one batch", "Can the script's own training step memorize a single batch?"),
     "small-subset": Meaning(

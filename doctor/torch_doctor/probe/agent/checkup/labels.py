@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from .batches import is_dense
+from .batches import is_dense, rows
 from .sampling import MANY_CLASSES, held_out, is_chosen, is_drawn
 from .shift import SHARES, SIGNIFICANT, chance, fisher
 from .telling import count, fact, line, listed, number, plot
@@ -70,6 +70,8 @@ def numbered(sample: Sample, path: str, known: Roles) -> list[list[int]]:
     """The labels of the samples in each batch; empty where a sample has no number for its label, or several."""
     own = [each for each in sample.parts.get(path, ()) if each.numel() and each.dim()]
     if not own or not all(map(is_dense, own)) or own[0].numel() != own[0].shape[0]:
+        return []
+    if sample.loader is not None and own[0].shape[0] != rows(sample.batches[0]):
         return []
     if own[0].is_floating_point() and not (known.task == "binary" and all(map(_is_hot, own))):
         return []

@@ -1,4 +1,4 @@
-"""Is the loss at the beginning that of somebody who knows nothing, and does the input matter?"""
+"""Is the loss at first that of guessing, does the input matter, and does training beat a constant answer?"""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from ..batches import changed
 from ..roles import constant, roles, scale_of
 from ..stage import Skip
 from ..telling import fact, line, number, plot, result
+from ..versus import Versus, versus
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -22,7 +23,11 @@ FAR, FURTHER = 3.0, 3.0
 
 
 def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
-    """The loss before the first update, what a constant answer would give, and the loss on inputs of nothing but zeros."""
+    """The loss before the first update, what a constant answer would give, the loss on zeroed inputs, and the score after training.
+
+    Fails if the first loss is not finite or far above guessing, or as `Versus` says. Training is cut short here, so a model that
+    is no better than a constant answer yet is shown with both scores and without a verdict.
+    """
     known = yield from roles(stage)
     first = stage.first.losses[0] if stage.first.losses else None
     if first is None:
@@ -63,7 +68,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
             series=[line("loss", [value for _, value in bars])],
         )
     ]
-    return _judged(
+    found = _judged(
         first,
         guess,
         said,
@@ -72,6 +77,22 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         other=_other(scale, known),
         made_up=bool(stage.voided & {"values", "weights"}),
     )
+    trained = yield from versus(stage, known)
+    return found if trained is None or not trained.told else _with(found, trained, known)
+
+
+def _with(found: dict[str, Any], trained: Versus, known: Roles) -> dict[str, Any]:
+    """The result with what comes of training; a loss that cannot be compared with guessing is judged by that alone."""
+    found["evidence"] += trained.evidence
+    found["plots"] += trained.plots
+    found["reason"] += f"; {trained.told}"
+    if found["status"] == "failed":
+        return found
+    if trained.status == "failed":
+        then = "see overfit-one-batch for whether the model can learn, and learning-rate for the size of the steps"
+        return {**found, "status": "failed", "next": then, "about": ("does not fall",)}
+    undecided = found["status"] == "shown" and known.task != "numbers"
+    return {**found, "status": "shown" if undecided else trained.status}
 
 
 def _judged(

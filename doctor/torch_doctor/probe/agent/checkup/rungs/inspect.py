@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ..batches import broken, is_dense, leaves
+from ..batches import broken, is_dense, leaves, rows
 from ..contract import assertions
 from ..labels import counted, lacking, order, shifted
 from ..pictures import shown
@@ -159,6 +159,12 @@ def _twice(stage: Stage, found: list[Sample], known: Roles, evidence: list[dict[
     first = training.parts[paths[0]][0] if paths else None
     if training.loader is None or stage.loader is None or first is None or not first.dim() or first[0].numel() < SMALL:
         return False
+    if any(
+        part.shape[:1] != (rows(batch),)
+        for path in paths
+        for part, batch in zip(training.parts[path], training.batches)
+    ):
+        return False  # time comes first, say: what is left of a sample does not tell it from others
     own = training.hashes(paths)
     again = len(own) - len(set(own))
     evidence.append(fact("duplicate inputs", again, group=training.name))
@@ -167,8 +173,8 @@ def _twice(stage: Stage, found: list[Sample], known: Roles, evidence: list[dict[
     both = set(own) & set(other.hashes(paths))
     label = f"inputs that also occur in {other.name}"
     evidence.append(fact(label, len(both), group=training.name, expected="0"))
-    rows = max(1, min(len(set(own)), other.rows()))
-    if both and len(both) / rows > 0.01 and not _small_world(training, other, paths, own):
+    many = max(1, min(len(set(own)), other.rows()))
+    if both and len(both) / many > 0.01 and not _small_world(training, other, paths, own):
         wrong.add(
             f"{count(len(both), 'input')} of {training.name} {'is' if len(both) == 1 else 'are'} also in {other.name}:"
             f" {training.rows():,} and {other.rows():,} samples",

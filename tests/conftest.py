@@ -14,6 +14,7 @@ from hypothesis import settings
 
 from tests import reports
 from tests.probe.farm import farm as farming
+from tests.records import records as recording
 from torch_doctor import cli
 from torch_doctor.rule import Fix, Level, Rule, Step
 from torch_doctor.scan import examining
@@ -21,7 +22,7 @@ from torch_doctor.static import Failure, Followed, Imports
 from torch_doctor.trace import Backward, Kind, Scope, ScopeKind, Stepped, TensorFact, Trace, Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from torch_doctor.rule import Finding
@@ -47,6 +48,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _reports(tmp_path_factory: pytest.TempPathFactory) -> None:
     own = tmp_path_factory.getbasetemp()
     reports.keep_in((own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "reports")
+
+
+PASSED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Notes which tests pass: only those keep the runs that they had."""
+    report = yield
+    if call.when == "call":
+        item.stash[PASSED] = report.passed
+    return report
 
 
 gc.set_threshold(1_000_000, 20, 100)  # collecting tests imports much, and leaves no garbage
@@ -304,3 +319,14 @@ def farm(farm_address: str) -> Iterator[None]:
     farming.use(farm_address)
     yield
     farming.use("")
+
+
+@pytest.fixture
+def records(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[recording.Records]:
+    """Every run of the test is told again from its record, where nothing changed of what it is made of."""
+    kept = recording.Records(request.node.nodeid, recording.folder())
+    monkeypatch.setattr("torch_doctor.probe.launched", kept.launched)
+    monkeypatch.setattr("torch_doctor.probe.climbing.launched", kept.launched)
+    yield kept
+    if request.node.stash.get(PASSED, False):
+        kept.keep()

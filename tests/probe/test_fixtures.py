@@ -22,7 +22,6 @@ from tests.marks import Place, fixtures, marks, name_of, rules_for, scripts_of
 from tests.probe.evidence import contradictions
 from torch_doctor import probe as probing
 from torch_doctor.probe import Judgement, Outcome, Ways, judge
-from torch_doctor.probe.launch import Launched, Limits, launched
 from torch_doctor.probe.plan import foreseen
 from torch_doctor.probe.protocol import Reader
 from torch_doctor.probing import Probing
@@ -32,7 +31,9 @@ from torch_doctor.scan import Follower, Options, Report, scan
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from tests.records.records import Records
     from torch_doctor.probe.following import Attention
+    from torch_doctor.probe.launch import Launched, Limits
     from torch_doctor.rule import Rule
     from torch_doctor.trace import Site, Trace
 
@@ -70,7 +71,7 @@ class Probed(NamedTuple):
     placed: Callable[[Site], Site]
 
 
-def probe(fixture: Path) -> Probed:
+def probe(fixture: Path, records: Records) -> Probed:
     """Scans and runs a copy of the fixture that lies alone, as a user's project would."""
     rules = rules_for(fixture.parent.name)
     with tempfile.TemporaryDirectory() as alone:
@@ -100,7 +101,7 @@ def probe(fixture: Path) -> Probed:
             return judge(findings, trace, rules, ways)
 
         def listened(python: Path, plan: dict[str, object], limits: Limits, attention: Attention) -> Launched:
-            done = launched(python, plan, limits, attention)
+            done = records.launched(python, plan, limits, attention)
             if not plan.get("pretend"):  # of a second run, which believes in a GPU, only places of tensors are taken
                 runs.append(done.lines)
             return done
@@ -168,8 +169,8 @@ ENDS_EARLY = {
     ],
     ids=map(name_of, PROBED),
 )
-def test_the_run_confirms_what_is_marked_and_nothing_else(fixture: Path) -> None:
-    probed = probe(fixture)
+def test_the_run_confirms_what_is_marked_and_nothing_else(fixture: Path, records: Records) -> None:
+    probed = probe(fixture, records)
     wrong = [*_numbers_missing(probed), *chain(*map(contradictions, probed.findings))]
     wrong += [*_wrong_in_shorter_runs(fixture, probed), *_ending(fixture, probed)]
     visible = torch.cuda.is_available() or all(kind != "gpu" for kind, _ in marks(fixture))

@@ -81,7 +81,10 @@ LEAK = Cause(
     kinds=("shared rows",),
 )
 AUGMENTED = Cause(
-    "validation samples are drawn or augmented anew each time", ("TDR702", "TDR706", "TDR712"), ("inspect",)
+    "validation samples are drawn or augmented anew each time",
+    ("TDR702", "TDR706", "TDR712"),
+    ("inspect",),
+    kinds=("random samples",),
 )
 AVERAGE = Cause("the metric is averaged wrongly", ("TDR405", "TDR407", "TDR408", "TDR410"), ())
 GRAPHS = Cause(

@@ -19,6 +19,7 @@ OVERFIT, RECEIPT = "overfit-one-batch", "receipt"
 RESUMES = "TDR605"
 TRIAGE, REFERENCE = "non-finite", "see non-finite"
 """The rung that locates values that are not finite, and how others refer to it."""
+OF_DATA = "data not finite"
 UNLOCATED = (
     "the NaN triage did not meet the value again: check divisions, logarithms, exponentials and the learning rate"
 )
@@ -113,9 +114,16 @@ def preventing(rung: Rung, findings: Sequence[Finding]) -> list[Finding]:
 
 
 def pointing(rungs: Sequence[Rung]) -> list[Rung]:
-    """The rungs, in which those that refer to the NaN triage do so only if it failed: else it does not know where."""
-    failed = any(rung.name == TRIAGE and rung.status == "failed" for rung in rungs)
-    return list(rungs) if failed else [_without_triage(rung) for rung in rungs]
+    """The rungs, in which those that refer to the NaN triage do so only if it failed: else it does not know where.
+
+    Where it located the values in the data, they are a failure of the data in the other rungs, too.
+    """
+    triage = next((rung for rung in rungs if rung.name == TRIAGE and rung.status == "failed"), None)
+    if triage is None:
+        return [_without_triage(rung) for rung in rungs]
+    if OF_DATA not in triage.about:
+        return list(rungs)
+    return [replace(rung, about=[OF_DATA if kind == "not finite" else kind for kind in rung.about]) for rung in rungs]
 
 
 def _without_triage(rung: Rung) -> Rung:

@@ -149,7 +149,7 @@ def test_one_bad_value_among_many_samples_is_named_by_its_kind_and_sample(climb:
     assert rung.reason.startswith(
         f"{said} in `batch[0]` of the batch (1 of 160 values in 1 sample, first in sample 3 of the"
     )
-    assert rung.about == ["not finite"]
+    assert rung.about == ["data not finite"]
 
 
 def test_missing_values_that_the_script_replaces_are_no_failure(climb: Climb) -> None:
@@ -233,6 +233,7 @@ def test_parameters_that_are_not_finite_from_the_start_are_named(climb: Climb) -
 def test_other_rungs_refer_to_the_triage_only_if_it_found_the_value(examine: Examine) -> None:
     script = broken(SPOILT[0], SPOILT[1].format("nan"), "shuffle=True", "shuffle=False")
     first, found = examine(script, "overfit-one-batch", RUNG).checkup.rungs
+    assert first.about == found.about == ["data not finite"]
     assert (first.next, found.status) == ("see non-finite for where the first such value appears", "failed")
     (alone,) = examine(script, "overfit-one-batch").checkup.rungs
     assert alone.status == "failed"

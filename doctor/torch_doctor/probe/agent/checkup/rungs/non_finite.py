@@ -124,9 +124,12 @@ def _judged(
     ]
     weights = [each["value"] for each in before]
     then = f"check {place or CAUSES}"
+    about: tuple[str, ...] = ("not finite",)
     if of_the_data:
+        about = ("data not finite",)
         then = "remove or replace such values where the data is prepared"
     elif step and weights and max(weights) > LARGE:
+        about = ("not finite", "steps too large")
         then += f", the scale of the inputs and the learning rate: a weight had grown to {number(max(weights))}"
     reason = "; ".join(filter(None, [f"{said} {when}is the first non-finite value", told.words]))
-    return result("failed", reason, evidence, told.plots, then=then, about=("not finite",))
+    return result("failed", reason, evidence, told.plots, then=then, about=about)

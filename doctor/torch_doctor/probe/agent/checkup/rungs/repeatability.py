@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import io
 from contextlib import contextmanager
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from ...instruments.copies import copied, elements, evaluating
 from ...instruments.parts import tensors
 from ...instruments.repeat import Instrument as Repeat
-from ..batches import rows
+from ..batches import copied_batch, leaves, rows
+from ..keeping import Chance
+from ..sampling import samples, validation
 from ..stage import Skip
 from ..telling import Faults, fact, number, result
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from ..keeping import Chance
     from ..plays import Call, Play, Seen
     from ..stage import Stage
 
 LARGEST = 20_000_000  # parameters of a model that is copied
 STEPS = 2
+SAMPLES = 8
+"""Samples of the validation set that are read twice."""
 SAME_RUN, RESUMED = 2 * (STEPS + 1), 4 * STEPS + 3
 """The steps that each question takes."""
 CLOSE = 1e-4
@@ -36,6 +40,7 @@ class Said:
         self.wrong = Faults()
         self.open: list[str] = []
         self.short: list[str] = []
+        self.about: tuple[str, ...] = ()
 
     def take(self, label: str, apart: float | None, wrong: str, about: str = "") -> None:
         """How far apart two answers are that should be the same; it is wrong where it is `about` something."""
@@ -75,12 +80,13 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
             stage.natural = False
     else:
         said.short.append("resuming a run")
+    _data(stage, said)
     if said.wrong:
         then = "look for state outside the `state_dict()` of the model and the optimizer, and for layers that ignore `eval()`"
         return result("failed", str(said.wrong), said.evidence, then=then, about=said.wrong.about)
     told = "in evaluation mode, evaluating again, reloading the model, and resuming all give the same results"
     if said.open:
-        return result("shown", "; ".join(said.open), said.evidence)
+        return result("shown", "; ".join(said.open), said.evidence, about=said.about)
     if said.short:
         told = f"in evaluation mode, evaluating again gives the same result; not enough time left for {' and '.join(said.short)}"
         return result("shown", told if steady else told.partition("; ")[2], said.evidence)
@@ -163,6 +169,38 @@ def _rows(stage: Stage, call: Call, said: Said) -> None:
         apart(one[:1], other[:1]),
         "the output for a sample depends on the other samples in the batch",
         "other rows",
+    )
+
+
+def _data(stage: Stage, said: Said) -> None:
+    """Whether the samples of the validation set are the same when they are read again, as random transforms change them."""
+    sample = validation(stage, samples(stage, stage.left * 0.2))
+    dataset = getattr(sample.loader, "dataset", None) if sample is not None else None
+    if sample is None or not isinstance(dataset, stage.torch.utils.data.Dataset) or "values" in stage.voided:
+        return
+    chance, until = Chance(stage.torch, ()), monotonic() + stage.left * 0.2
+    checked = differing = 0
+    try:
+        for row in range(min(len(dataset), SAMPLES)):
+            if monotonic() > until:
+                break
+            one, other = (dict(leaves(copied_batch(dataset[row]))) for _ in range(2))
+            checked += 1
+            differing += any(not _equal(each, other.get(path)) for path, each in one.items())
+    except Exception:  # noqa: BLE001 - reading a sample is the user's code, and a stream has none by number
+        return
+    finally:
+        chance.restore()
+    said.evidence.append(fact(f"samples of {sample.name} read twice", checked))
+    said.evidence.append(fact(f"samples of {sample.name} that differ when read again", differing, expected="0"))
+    if differing:
+        said.open.append(f"the samples of {sample.name} differ each time they are read, so its score varies")
+        said.about = ("random samples",)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return (
+        other is not None and one.shape == other.shape and bool(((one == other) | (one.isnan() & other.isnan())).all())
     )
 
 

@@ -40,12 +40,18 @@ class Fact(Struct, frozen=True, omit_defaults=True):
     group: str = ""
 
 
-class Series(Struct, frozen=True):
-    """One line of a plot, or its bars; a `y` of None is a gap, such as a loss that is not finite."""
+class Series(Struct, frozen=True, omit_defaults=True):
+    """One line of a plot, or its bars; a `y` of None is a gap, such as a loss that is not finite.
+
+    `axis` is what a line is measured in, where the lines of a plot differ in that: each axis gets a panel, one below the other
+    with the same `x`, with a logarithmic scale where one of its lines has `log`.
+    """
 
     label: str
     x: list[float]
     y: list[float | None]
+    axis: str = ""
+    log: bool = False
 
 
 class Mark(Struct, frozen=True):
@@ -62,14 +68,32 @@ class Image(Struct, frozen=True):
     caption: str = ""
 
 
+class Sample(Struct, frozen=True, omit_defaults=True):
+    """One sample of the data, as the model answered it: where to find it, its label, the answer, and what is to be seen of it.
+
+    `confidence` is the probability of the answer, and `text` the input as text: words, token ids, or the values of a row.
+    `png` is the input as a picture in base64, at most 64 × 64 pixels. What does not apply is empty or None.
+    """
+
+    name: str
+    label: str = ""
+    prediction: str = ""
+    confidence: float | None = None
+    loss: float | None = None
+    text: str = ""
+    png: str = ""
+
+
 class Plot(Struct, frozen=True, omit_defaults=True):
     """A figure: `lines` and `bars` have series, `matrix` has rows and names, `images` have pictures, `texts` have lines.
 
-    `alternative` says in a sentence what the figure shows, for those who cannot see it.
+    `samples` has samples with their labels and answers, which are shown by pair of label and answer. `alternative` says in a
+    sentence what the figure shows, for those who cannot see it. `private`: it shows the data itself. Figures of images, texts and
+    samples always do.
     """
 
     title: str
-    kind: Literal["lines", "bars", "matrix", "images", "texts"]
+    kind: Literal["lines", "bars", "matrix", "images", "texts", "samples"]
     alternative: str
     x_label: str = ""
     y_label: str = ""
@@ -81,6 +105,8 @@ class Plot(Struct, frozen=True, omit_defaults=True):
     names: list[str] = field(default_factory=list)
     images: list[Image] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    private: bool = False
 
 
 class Rung(Struct, frozen=True, omit_defaults=False):

@@ -31,6 +31,7 @@ FIRST = 0.4
 """The part of the time that the scan's own run of the script may take."""
 RECEIPT = "receipt"
 NO_RUN = "the script could not be run"
+NO_SAMPLES = "samples of the data are left out because CI is set; `--show-samples` includes them"
 
 
 class Listener(Protocol):
@@ -51,7 +52,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
     `seconds` is the time for everything, and `rungs` are the names of those that are wanted. `verdicts`: the
     script is run by the probe first, so that findings get their verdicts. `every`: rungs that a failed one makes meaningless
-    are climbed as well.
+    are climbed as well. `samples`: inputs of the script's data are part of the result, as pictures, text or values.
     """
 
     scan: scanning.Options
@@ -61,6 +62,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     rungs: tuple[str, ...] = RUNGS
     verdicts: bool = True
     every: bool = False
+    samples: bool = True
 
 
 class Examined(Struct, frozen=True):
@@ -96,7 +98,9 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
             listener.rung_ended(_linked(with_evaluation(rung, climb.trace, confirmed()), about[rung.name], confirmed()))
 
     alone = not wanted.verdicts
-    climb = Climb(wanted.rungs, wanted.seconds, alone, wanted.every, begun=listener.rung_started, told=ended)
+    climb = Climb(
+        wanted.rungs, wanted.seconds, alone, wanted.every, wanted.samples, begun=listener.rung_started, told=ended
+    )
     how = wanted.scan.probe or Probing()
     how = replace(how, climb=climb, seconds=min(how.seconds, wanted.seconds * FIRST))
     report = scanning.scan(replace(wanted.scan, probe=how), follower)
@@ -118,7 +122,7 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
         device=climb.device,
         rungs=pointing(rungs),
         findings=report.findings,
-        remarks=[*report.remarks, *report.warnings],
+        remarks=[*report.remarks, *report.warnings, *([] if wanted.samples else [NO_SAMPLES])],
         seconds=round(time.monotonic() - start, 3),
         cause=cause(climb.trace),
         advice=advice(rungs, climb.trace, report.findings),

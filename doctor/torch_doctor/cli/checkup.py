@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,6 +72,17 @@ EXAMPLES = {
     help=f"Time limit for the checkup. [default: {SECONDS:g}]",
 )
 @click.option("--all", "every", is_flag=True, help="Also climb rungs that a failed rung makes meaningless.")
+@click.option(
+    "--export-errors",
+    type=Paths(),
+    metavar="FILE",
+    help="Write the samples with the highest loss as CSV; `-` writes to stdout.",
+)
+@click.option(
+    "--show-samples",
+    is_flag=True,
+    help="Include samples of the data in reports even if the environment variable `CI` is set.",
+)
 @click.option("--device", type=click.Choice(DEVICES), help="Device on which the script runs. [default: auto]")
 @click.option("--python", type=Paths(), metavar="PATH", help="Python interpreter or environment that runs the script.")
 @click.option(
@@ -132,7 +144,12 @@ def examine(
     how = replace(how, memory=(given["memory"] or 0) << 20)
     options = replace(options, probe=how, environment=environment(given["python"], loaded))
     wanted = Wanted(
-        scan=options, script=options.paths[0], shown=script, seconds=given["seconds"], every=given.get("every", False)
+        scan=options,
+        script=options.paths[0],
+        shown=script,
+        seconds=given["seconds"],
+        every=given.get("every", False),
+        samples=given.get("show_samples", False) or not os.environ.get("CI"),
     )
     if rungs is not None:
         wanted = replace(wanted, rungs=rungs, every=True)
@@ -143,12 +160,12 @@ def examine(
 
 def _tell(checked: Checkup, given: dict[str, Any]) -> None:
     """Write what is wanted to its files, and the summary unless stdout is taken."""
-    for option, make in (("json", _json), ("markdown", _markdown), ("html", _html)):
+    for option, make in WRITTEN.items():
         if given[option] == "-":
             write(make(checked))
         elif given[option]:
             write_file(Path(given[option]), make(checked))
-    if not given["quiet"] and "-" not in (given["json"], given["markdown"], given["html"]):
+    if not given["quiet"] and "-" not in (given[option] for option in WRITTEN):
         colours = wants_colours("auto", sys.stdout)
         paint = Paint(colours, links=is_terminal(sys.stdout))
         charts = colours or is_terminal(sys.stdout)
@@ -171,6 +188,16 @@ def _html(checked: Checkup) -> str:
     from torch_doctor.checkup.telling.page import page  # noqa: PLC0415 - slow to import
 
     return page(checked)
+
+
+def _errors(checked: Checkup) -> str:
+    from torch_doctor.checkup.telling.table import table  # noqa: PLC0415 - only where it is wanted
+
+    return table(checked)
+
+
+WRITTEN = {"json": _json, "markdown": _markdown, "html": _html, "export_errors": _errors}
+"""What writes the report of an option."""
 
 
 def _check_extra() -> None:

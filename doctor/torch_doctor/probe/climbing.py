@@ -30,7 +30,12 @@ def climbed(climb: Climb, python: Path, first: dict[str, Any], limits: Limits, a
             "needs": [],
             "server": "",
             "timeout": limits.seconds * SHARE,
-            "checkup": {"rungs": list(climb.rungs), "share": ENOUGH, "every": climb.every},
+            "checkup": {
+                "rungs": list(climb.rungs),
+                "share": ENOUGH,
+                "every": climb.every,
+                "samples": climb.samples,
+            },
         }
         done = launched(python, plan, limits, attention, climb.take)
     name = attention.script

@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from torch_doctor.checkup.outcome import RUNGS, Checkup, Fact, Image, Mark, Plot, Rung, Series, Status
+from torch_doctor.checkup.outcome import RUNGS, Checkup, Fact, Image, Mark, Plot, Rung, Sample, Series, Status
 from torch_doctor.checkup.telling.page import page
 from torch_doctor.rule import Finding, Level, Verdict
 from torch_doctor.trace import Site
@@ -49,6 +49,26 @@ def plots() -> list[Plot]:
         Plot("Confusion", "matrix", "cats are taken for dogs", names=["cat", "dog"], rows=[[5.0, 2.0], [0.0, 7.0]]),
         Plot("Inputs", "images", "two pictures", images=[Image(png(), HOSTILE), Image(png(), "dog"), Image("no picture")]),
         Plot("Tokens", "texts", "two rows", texts=["12 7 0 0 " * 20, HOSTILE]),
+        Plot(
+            "Training", "lines", "the loss falls while the gradients grow", x_label="step", y_label="loss",
+            series=[
+                Series("training", steps, falls), Series("accuracy", steps, [0.5] * 40, axis="accuracy"),
+                Series("norm", steps, [10.0 ** (each / 8) for each in steps], axis="gradient norm", log=True),
+            ],
+        ),
+        Plot(
+            "Operations", "bars", "most time goes to the matrix product", y_label="ms",
+            names=[f"aten::an_operation_with_a_long_name_{each}" for each in range(12)] + [HOSTILE],
+            series=[Series("ms", list(range(13)), [float(each) for each in range(13)])],
+        ),
+        Plot("Worst mistakes", "samples", "dogs are taken for cats", samples=[
+            Sample("val_loader.dataset[3]", "dog", "cat", 0.91, 2.4, png=png()),
+            Sample("val_loader.dataset[5]", "dog", "cat", 0.95, 3.1, png=png()),
+            Sample(HOSTILE, "cat", HOSTILE, 0.6, 0.9, png=png()),
+        ]),
+        Plot("Worst rows", "samples", "two rows", samples=[
+            Sample("row 1", "1.5", "2.5", None, 1.0, "0.25, -1, " * 20), Sample("row 2", text=HOSTILE),
+        ]),
     ]  # fmt: skip
 
 
@@ -65,7 +85,7 @@ def rung(name: str, status: Status) -> Rung:
     figures = (
         plots()
         if status == "failed" and place < 2
-        else plots()[place % 6 : place % 6 + 1]
+        else plots()[place % len(plots()) :][:1]
         if status != "skipped"
         else []
     )

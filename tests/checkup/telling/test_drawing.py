@@ -37,6 +37,21 @@ def test_logarithmic_axes_have_numbers_that_one_can_read() -> None:
     assert not [word for word in words if "$" in word or "mathdefault" in word]
 
 
+def test_lines_of_several_axes_get_a_panel_each() -> None:
+    drawn = svg(DRAWN[4])
+    assert {"loss", "accuracy", "gradient norm", "step"} <= set(texts(drawn))
+    assert texts(drawn).count("step") == 1
+    assert "10000" in texts(drawn)
+    sizes = [float(svg(each).split('viewBox="')[1].split('"')[0].split()[3]) for each in (DRAWN[0], DRAWN[4])]
+    assert sizes[1] > 1.8 * sizes[0]
+
+
+def test_bars_with_long_names_lie_below_each_other() -> None:
+    found = [text for text in texts(svg(DRAWN[5])) if text.startswith("aten::")]
+    assert len(found) == 12
+    assert all(len(each) <= 36 for each in found)
+
+
 def test_what_labels_say_means_nothing_to_the_drawing() -> None:
     drawn = svg(Plot(HOSTILE, "lines", HOSTILE, x_label=HOSTILE, series=[Series(HOSTILE, [1, 2], [1, 2])]))
     assert "<script" not in drawn

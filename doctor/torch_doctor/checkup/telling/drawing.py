@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
@@ -49,6 +52,9 @@ SIZE = (4.8, 2.8)  # inches, which the page scales: small, so that words are lar
 MOST_NUMBERS = 12  # rows of a matrix whose cells have their numbers in them
 MOST_CELLS = 2500  # of a matrix that is drawn cell by cell; one with more is a picture within the drawing
 MOST_NAMES = 25  # along an axis; where there are more, some are left out
+FITTING = 60  # characters of names that fit below an axis
+LONGEST = 32  # characters of a name beside a bar
+ROW, PANEL = 0.24, 1.6  # inches of a bar on its side, and of a panel beyond the first
 LARGEST = 1e100  # what is larger is drawn there
 DARK = 0.55  # from here on a cell is dark, and its number light
 
@@ -56,14 +62,45 @@ DARK = 0.55  # from here on a cell is dark, and its number light
 def svg(plot: Plot) -> str:
     """A figure as an SVG element that takes its colours from the page, with `alternative` for those who cannot see it."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=SIZE, layout="tight")
-        axes = figure.add_subplot()
-        {"lines": _lines, "bars": _bars, "matrix": _matrix}[plot.kind](axes, plot)
-        axes.set_xlabel(plot.x_label)
-        axes.set_ylabel(plot.y_label)
+        wide, high = SIZE
+        panels = _panels(plot) if plot.kind == "lines" else [plot]
+        lying = _lies(plot)
+        if lying:
+            high = max(high, 0.8 + ROW * len(plot.names))
+        figure = Figure(figsize=(wide, high + PANEL * (len(panels) - 1)), layout="tight")
+        every = figure.subplots(len(panels), sharex=True, squeeze=False)[:, 0]
+        draw: Callable[[Axes, Plot], None] = {"lines": _lines, "bars": _lying if lying else _bars, "matrix": _matrix}[
+            plot.kind
+        ]
+        for axes, panel in zip(every, panels, strict=True):
+            draw(axes, panel)
+            axes.set_ylabel(panel.x_label if lying else panel.y_label)
+        every[-1].set_xlabel(plot.y_label if lying else plot.x_label)
         text = io.StringIO()
         figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return _for_page(text.getvalue(), plot.alternative)
+
+
+def _panels(plot: Plot) -> list[Plot]:
+    """The lines of each axis as a plot of their own, in the order in which they come first."""
+    groups: dict[str, list[Series]] = {}
+    for series in plot.series:
+        groups.setdefault(series.axis, []).append(series)
+    return [
+        replace(
+            plot,
+            series=own,
+            y_label=axis or plot.y_label,
+            y_log=any(each.log for each in own) or (plot.y_log and not axis),
+        )
+        for axis, own in groups.items()
+    ] or [plot]
+
+
+def _lies(plot: Plot) -> bool:
+    """Whether the bars lie on their side: their names do not fit below them."""
+    named = plot.kind == "bars" and bool(plot.names) and all(len(each.y) == len(plot.names) for each in plot.series)
+    return named and len(plot.names) <= MOST_NAMES and sum(map(len, plot.names)) > FITTING
 
 
 def _for_page(text: str, alternative: str) -> str:
@@ -147,7 +184,7 @@ def _bars(axes: Axes, plot: Plot) -> None:
             label=series.label,
         )
         if named:
-            long = sum(map(len, plot.names)) > 60  # noqa: PLR2004 - characters that fit below the axis
+            long = sum(map(len, plot.names)) > FITTING
             every = math.ceil(len(plot.names) / MOST_NAMES)
             axes.set_xticks(
                 range(0, len(plot.names), every),
@@ -161,6 +198,34 @@ def _bars(axes: Axes, plot: Plot) -> None:
     axes.grid(visible=True, axis="y")
     if len(plot.series) > 1:
         axes.legend()
+
+
+def _lying(axes: Axes, plot: Plot) -> None:
+    """Bars with long names, one below the other, the first one on top."""
+    high = 0.8 / max(1, len(plot.series))
+    for number, series in enumerate(plot.series):
+        shift = (number - (len(plot.series) - 1) / 2) * high
+        values = [0.0 if math.isnan(each) else each for each in _values(series)]
+        axes.barh(
+            [place + shift for place in range(len(values))],
+            values,
+            high,
+            color=SERIES[number % len(SERIES)],
+            label=series.label,
+        )
+    axes.set_yticks(range(len(plot.names)), [_short(each) for each in plot.names])
+    axes.invert_yaxis()
+    axes.xaxis.set_major_locator(MaxNLocator(5))
+    if plot.y_log and any(each > 0 for series in plot.series for each in _values(series)):
+        axes.set_xscale("log")
+        _plainly(axes.xaxis)
+    axes.grid(visible=True, axis="x")
+    if len(plot.series) > 1:
+        axes.legend()
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
 def _matrix(axes: Axes, plot: Plot) -> None:

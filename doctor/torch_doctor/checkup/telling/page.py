@@ -15,10 +15,12 @@ from torch_doctor.checkup.telling.words import MEANINGS, SIGNS, counts, grouped,
 from torch_doctor.report.links import url_of
 
 if TYPE_CHECKING:
-    from torch_doctor.checkup.outcome import Checkup, Image, Plot
+    from torch_doctor.checkup.outcome import Checkup, Image, Plot, Sample
 
 TEMPLATE = "page.html"
 DRAWN = frozenset(("lines", "bars", "matrix"))
+SHORT = 60
+"""Characters of a label and an answer that are the name of a group."""
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -38,6 +40,7 @@ def page(checked: Checkup) -> str:
         "grouped": grouped,
         "meanings": MEANINGS,
         "next": list(what_next(checked)),
+        "pairs": pairs,
         "picture": _picture,
         "signs": SIGNS,
         "standing": standing(checked.findings),
@@ -63,7 +66,20 @@ def _drawn(plot: Plot) -> Markup | None:
     return Markup(svg(plot)) if plot.kind in DRAWN else None  # noqa: S704 - matplotlib escapes what it is given
 
 
-def _picture(image: Image) -> str:
+def pairs(plot: Plot) -> list[tuple[str, list[Sample]]]:
+    """The samples by label and answer, the most frequent pair first, each with the most confident answer first."""
+    groups: dict[str, list[Sample]] = {}
+    for each in plot.samples:
+        known = len(each.label) + len(each.prediction) <= SHORT and each.confidence is not None
+        groups.setdefault(f"{each.label} → {each.prediction}" if known else "", []).append(each)
+    if len(groups) > max(1, len(plot.samples) // 2):  # nothing is gathered where each pair comes once
+        groups = {"": list(plot.samples)}
+    for own in groups.values():
+        own.sort(key=lambda each: (-(each.confidence or 0.0), -(each.loss or 0.0)))
+    return sorted(groups.items(), key=lambda pair: -len(pair[1]))
+
+
+def _picture(image: Image | Sample) -> str:
     """The address of a picture in the page itself; "" for what is no PNG."""
     try:
         content = base64.b64decode(image.png, validate=True)

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from .stage import Skip
-from .telling import clean, result
+from .telling import clean, result, without_samples
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -50,6 +50,7 @@ class Climb:
         self._rungs = [name for name in SHARES if name in wanted]
         self._until = self._caps.began + self._caps.seconds * float(plan.get("share", 0.8))
         self._every = bool(plan.get("every"))
+        self._samples = bool(plan.get("samples", True))
         self._failed: set[str] = set()
         self._now = ""
         self._began = monotonic()
@@ -121,6 +122,8 @@ class Climb:
         self._now = ""
         if found["status"] == "failed":
             self._failed.add(name)
+        if not self._samples:
+            found = {**found, "plots": without_samples(found["plots"])}
         seconds = round(monotonic() - self._began, 3)
         self._stage.recorder.channel.write(t="rung", name=name, seconds=seconds, **clean(found))
         self._stage.recorder.channel.flush()

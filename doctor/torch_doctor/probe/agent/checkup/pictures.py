@@ -35,7 +35,14 @@ def shown(torch: Any, path: str, tensor: Any, captions: list[str]) -> dict[str, 
             line(captions[number] if number < len(captions) else f"sample {number}", row[::step][:POINTS].tolist())
             for number, row in enumerate(rows)
         ]
-        return plot(f"Waveforms in {path}", "lines", f"the first samples of {path}", x_label="point", series=series)
+        return plot(
+            f"Waveforms in {path}",
+            "lines",
+            f"the first samples of {path}",
+            x_label="point",
+            series=series,
+            private=True,
+        )
     if not tensor.is_floating_point() and tensor.dim() == 2 and tensor.shape[1] > 3:
         texts = [" ".join(str(each) for each in row[:48].tolist()) for row in tensor[:8]]
         return plot(f"Tokens in {path}", "texts", f"the first samples of {path}, as token ids", texts=texts)

@@ -65,14 +65,28 @@ def fact(label: str, value: Any, unit: str = "", *, expected: str = "", group: s
     return {"label": label, "value": value, "unit": unit, "expected": expected, "group": group}
 
 
-def line(label: str, values: list[Any], places: list[float] | None = None) -> dict[str, Any]:
-    """One line of a plot, or its bars."""
-    return {"label": label, "x": places or [float(each) for each in range(1, len(values) + 1)], "y": values}
+def line(
+    label: str, values: list[Any], places: list[float] | None = None, *, axis: str = "", log: bool = False
+) -> dict[str, Any]:
+    """One line of a plot, or its bars; lines of the same `axis` share a panel, which is logarithmic where one has `log`."""
+    x = places or [float(each) for each in range(1, len(values) + 1)]
+    return {"label": label, "x": x, "y": values, "axis": axis, "log": log}
 
 
 def plot(title: str, kind: str, alternative: str, **more: Any) -> dict[str, Any]:
     """A figure, with the fields of `Plot`."""
     return {"title": title, "kind": kind, "alternative": alternative, **more}
+
+
+def without_samples(plots: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The figures in which nothing of the data itself is shown; of samples, what is not their input."""
+    return [
+        {**each, "samples": [{**sample, "text": "", "png": ""} for sample in each["samples"]]}
+        if each["kind"] == "samples"
+        else each
+        for each in plots
+        if each["kind"] not in {"images", "texts"} and not each.get("private")
+    ]
 
 
 def number(value: float) -> str:

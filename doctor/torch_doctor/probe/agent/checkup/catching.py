@@ -238,7 +238,7 @@ class Catcher(Caught):
             ended = (
                 "the time limit was reached" if late else "the script ended" + (said or " while a step was repeated")
             )
-            self.feeding.broken(ended)
+            self.feeding.broken(ended, late=bool(late))
             return
         self.observer.on = False
         ended = (

@@ -8,7 +8,8 @@ import traceback
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from .stage import Skip
+from .pacing import LEAST, SHARES, Pacing
+from .stage import Short, Skip
 from .telling import clean, result, without_samples
 
 if TYPE_CHECKING:
@@ -17,27 +18,12 @@ if TYPE_CHECKING:
     from .plays import Play, Seen
     from .stage import Stage
 
-SHARES = {
-    "inspect": 1.0,
-    "baseline": 1.0,
-    "overfit-one-batch": 4.0,
-    "small-subset": 4.0,
-    "learning-rate": 3.0,
-    "repeatability": 2.0,
-    "device": 2.0,
-    "throughput": 3.0,
-    "non-finite": 1.0,
-    "errors": 2.0,
-    "receipt": 1.0,
-}
-"""The rungs in their order, each with its share of the time."""
 WITHOUT_STEPS = frozenset({"inspect", "receipt"})
 """Rungs that can say something where no step can be repeated."""
 WITHOUT_TIME = frozenset({"errors", "receipt"})
 """Rungs that take next to no time, and are climbed also where the others have taken all of it."""
 MEANINGLESS = {"small-subset": "overfit-one-batch", "errors": "overfit-one-batch"}
 """Rungs that mean nothing where another one failed: a model that cannot fit one batch fits no data set."""
-LEAST = 0.05  # seconds without which no other rung begins
 
 
 class Climb:
@@ -45,10 +31,9 @@ class Climb:
 
     def __init__(self, stage: Stage, plan: dict[str, Any]) -> None:
         self._stage = stage
-        self._caps = stage.recorder.caps
+        self._pacing = Pacing(stage.recorder.caps, plan)
         wanted = plan.get("rungs") or list(SHARES)
         self._rungs = [name for name in SHARES if name in wanted]
-        self._until = self._caps.began + self._caps.seconds * float(plan.get("share", 0.8))
         self._every = bool(plan.get("every"))
         self._samples = bool(plan.get("samples", True))
         self._failed: set[str] = set()
@@ -58,20 +43,24 @@ class Climb:
 
     def next(self, seen: Seen | None) -> Play | None:
         """How the step is to be repeated next; None where the climb is over."""
+        self._pacing.take(seen)
         try:
             return self._climbing.send(seen)
         except StopIteration:
             return None
 
-    def without_steps(self, why: str) -> None:
-        """The script repeats its step no more: the rest of the rungs say what they can say without it."""
+    def without_steps(self, why: str, *, late: bool = False) -> None:
+        """The script repeats its step no more: the rest of the rungs say what they can say without it.
+
+        `late`: the time is over; then each says what it would have cost.
+        """
         if self._now:
             self._climbing.close()
-            self._tell(self._now, result("skipped", why))
+            self._tell(self._now, result("skipped", self._costs(self._now, why) if late else why))
         for name in list(self._rungs):
             self._begin(name)
             if name not in WITHOUT_STEPS and not (name == "errors" and "rows" in self._stage.notes):
-                self._tell(name, result("skipped", why))
+                self._tell(name, result("skipped", self._costs(name, why) if late else why))
                 continue
             climbing = self._one(name)
             try:
@@ -83,6 +72,11 @@ class Climb:
                 pass
             self._tell(name, result("skipped", why))
 
+    def _costs(self, name: str, why: str) -> str:
+        """Why a rung has no time, with what it would cost."""
+        missing = self._pacing.missing(name)
+        return f"{why}: {missing}" if missing else why
+
     def _climb(self) -> Generator[Play, Any, None]:
         while self._rungs:
             name = self._rungs[0]
@@ -91,9 +85,7 @@ class Climb:
 
     def _begin(self, name: str) -> None:
         self._now, self._began = name, monotonic()
-        left = max(0.0, self._until - self._began)
-        share = SHARES[name] / sum(SHARES[each] for each in self._rungs)
-        self._stage.deadline = self._began + left * share
+        self._stage.deadline = self._pacing.begin(name, self._rungs)
         self._rungs.remove(name)
         self._stage.catcher.norms.rung = name
         self._stage.recorder.channel.write(t="climbing", rung=name)
@@ -106,9 +98,11 @@ class Climb:
             if before in self._failed and not self._every:
                 raise Skip(f"not meaningful until {before} passes (--all runs it anyway)")
             if stage.left < LEAST and name not in WITHOUT_TIME:
-                raise Skip("not enough time left")
+                raise Short("not enough time left")
             module: Any = importlib.import_module(f".rungs.{name.replace('-', '_')}", __package__)
             found = yield from module.climb(stage)
+        except Short as short:
+            found = result("skipped", self._costs(name, str(short)))
         except Skip as skip:
             found = result("skipped", str(skip))
         except Exception as error:  # noqa: BLE001 - a fault of ours is not one of the script

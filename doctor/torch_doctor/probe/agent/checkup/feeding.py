@@ -129,10 +129,10 @@ class Feeding:
         recent = self._catcher.last.get(iterator)
         return recent[-1] if recent else original(iterator)
 
-    def broken(self, why: str) -> None:
+    def broken(self, why: str, *, late: bool = False) -> None:
         """The script does not come back for its next pass: everything is as it was, and what needs steps is skipped."""
         self.playing = False
         self._stage.observer.on = False
         self._stage.start.restore()
-        self._climb.without_steps(why)
+        self._climb.without_steps(why, late=late)
         self._catcher.finish()

@@ -22,6 +22,10 @@ class Skip(Exception):  # noqa: N818 - it is no error
     """A rung does not say anything; the text says why."""
 
 
+class Short(Skip):
+    """A rung has too little time to say anything; the text says how far it came."""
+
+
 class Stage:
     """Everything that a rung may use.
 

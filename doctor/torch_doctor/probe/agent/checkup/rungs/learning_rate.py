@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..roles import roles
 from ..sampling import samples
 from ..schedules import schedule
-from ..stage import Skip
+from ..stage import Short, Skip
 from ..telling import count, fact, line, number, plot, result
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _tested(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         rate = min(top, rate * (top / rate) ** (1 / remaining))
     stage.restore()
     if curve.widest > (top / LOWEST) ** (1 / (FEWEST - 1)):
-        raise Skip(f"only {count(len(curve.losses), 'step')} fit into the time limit")
+        raise Short(f"only {count(len(curve.losses), 'step')} fit into the time limit")
     differing = sum(stage.start.differences().values())
     known = yield from roles(stage)
     return _judged(stage, curve, own, differing, told=bool(known.task))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..advice import advice
 from ..fit import MEMORISED, bounds, fit, knowing_nothing, lowest
 from ..roles import constant, roles, scale_of
-from ..stage import Skip
+from ..stage import Short, Skip
 from ..telling import Result, count, fact, line, number, plot, result
 from ..wiring import Wiring, wiring
 
@@ -76,6 +76,8 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     told = yield from advice(stage, known)
     stage.begin_anew()
     own = yield from _run(stage, 1.0, STEPS, stage.left * 0.6, details=True, bounds=bounds(stage, known))
+    if not own.losses and known.seen.losses:
+        raise Short("no step fit into the time limit")
     if own.first is None or not own.losses:
         raise Skip("`backward()` was never called on a loss")
     if own.without >= len(own.losses):

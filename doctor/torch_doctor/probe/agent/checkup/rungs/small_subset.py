@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..analysis import Rows
 from ..roles import roles
 from ..sampling import samples, validation
-from ..stage import Skip
+from ..stage import Short, Skip
 from ..telling import Faults, count, fact, line, number, plot, result
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         stage.natural = False
         stage.observer.watches_graphs(start=False)
     if not subset.losses:
-        raise Skip("no step fit into the time limit")
+        raise Short("no step fit into the time limit")
     rows = Rows(stage, known)
     for sample in (training, other):
         if sample is not None:

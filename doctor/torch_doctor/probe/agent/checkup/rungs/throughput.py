@@ -9,7 +9,7 @@ from ..loading import Loading
 from ..memory import Memory
 from ..peaks import Peaks
 from ..plays import PARTS
-from ..stage import Skip
+from ..stage import Short
 from ..telling import Result, fact, line, number, plot
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
             made.append(seen)
         steps += 1
     if not made:
-        raise Skip("no step fit into the time limit")
+        raise Short("no step fit into the time limit")
     usual = sorted(made, key=lambda seen: seen.seconds)[len(made) // 2]  # the parts add up in one step alone
     pace, memory = Pace(stage, usual, loading), Memory(stage)
     operations: list[tuple[str, float]] = []

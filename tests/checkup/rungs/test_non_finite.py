@@ -227,7 +227,15 @@ def test_each_optimizer_has_its_own_norms(climb: Climb) -> None:
 
 def test_parameters_that_are_not_finite_from_the_start_are_named(climb: Climb) -> None:
     rung = climb(broken("criterion = nn", "model[2].bias.data.fill_(float('nan'))\ncriterion = nn"), RUNG)
+    assert rung.status == "failed"
     assert rung.reason.startswith("the parameter `2.bias` is not finite before the first step")
+
+
+def test_a_parameter_that_takes_no_part_is_no_failure(climb: Climb) -> None:
+    script = broken("criterion = nn", "model.unused = nn.Parameter(torch.full((2,), float('nan')))\ncriterion = nn")
+    assert (
+        climb(broken("model(images)", "model[2](model[1](model[0](images)))", script=script), RUNG).status == "passed"
+    )
 
 
 def test_other_rungs_refer_to_the_triage_only_if_it_found_the_value(examine: Examine) -> None:

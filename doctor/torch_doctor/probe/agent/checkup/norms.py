@@ -131,15 +131,17 @@ class Norms:
         """The norm of the gradient of each parameter that has a dense one."""
         torch = self._watch.torch
         held = [each for each in parameters if each.grad is not None and not each.grad.is_sparse]
-        return {id(each): float(norm(torch, each.grad)) for each in held}
+        return {id(each): norm(torch, each.grad) for each in held}
 
 
-def norm(torch: Any, tensor: Any) -> Any:
-    """Return the norm of a tensor; float64 where the device has it, as squares of large numbers overflow in float32."""
+def norm(torch: Any, tensor: Any) -> float:
+    """Return the norm of a tensor, in float64 where the squares of its numbers overflow in float32."""
     values = tensor.detach()
     values = values.abs() if values.is_complex() else values
-    exact = torch.float32 if values.device.type == "mps" else torch.float64
-    return torch.linalg.vector_norm(values.to(exact))
+    found = float(torch.linalg.vector_norm(values, dtype=torch.promote_types(values.dtype, torch.float32)))
+    if finite(found) or values.device.type == "mps" or not bool(values.isfinite().all()):
+        return found
+    return float(torch.linalg.vector_norm(values.double()))
 
 
 def total(norms: Iterable[float]) -> float:

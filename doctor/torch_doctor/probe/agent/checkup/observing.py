@@ -290,9 +290,9 @@ class Observer:
             for call in self.seen.models:
                 for name, each in call.called.named_parameters():
                     before = self._before.get(id(each))
-                    moved = 0.0 if before is None else float(norm(self.torch, each.detach() - before))
+                    moved = 0.0 if before is None else norm(self.torch, each.detach() - before)
                     own = each.grad if self.by_hand is None else self.by_hand.gradient(each)
-                    gradient = None if own is None else float(norm(self.torch, own))
+                    gradient = None if own is None else norm(self.torch, own)
                     if name not in self.seen.layers or before is not None:
-                        self.seen.layers[name] = gradient, moved, float(norm(self.torch, each))
+                        self.seen.layers[name] = gradient, moved, norm(self.torch, each)
         self._before = {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..gradients import gradients
 from ..telling import count, fact, number, result
-from ..triage import Search, bad_gradients, first_of, not_finite, updated
+from ..triage import Search, bad_gradients, first_of, is_spoilt, not_finite, updated
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -30,19 +30,17 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     search = Search(stage)
     stage.begin_anew()
     before = _spoilt_parameters(stage)
-    if before:
-        return result("failed", f"the parameter {before} is not finite before the first step: it is the first such value",
-                      [fact("stage", "parameter"), fact("preceding steps", 0)], then="check how the parameter is initialized",
-                      about=("not finite",))  # fmt: skip
     step, bad = 0, False
     most = max(STEPS + 1, len(search.batches))
     known: Seen | None = None
     while not bad and step < most and (stage.left > LEFT or not step):
         known = yield from stage.play(search.batch(step), keep=True)
-        bad = _wrong(stage, known)
+        bad = _wrong(stage, known, before)
         step += 1
     if not bad:
         return _finite(stage, search, step, known)
+    if before and step == 1 and not is_spoilt(search.batch(0)):
+        return _initial(before[0])
     told = gradients(stage)
     stage.catcher.norms.rung = ""  # what follows repeats steps
     stage.restore()
@@ -52,11 +50,13 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     statistics = _statistics(stage)
     kept = stage.kept()
     seen = yield from stage.play(search.batch(step - 1), details=True, keep=True)
-    again, late = _wrong(stage, seen), _spoilt_parameters(stage)
+    again, late = _wrong(stage, seen, before), [each for each in _spoilt_parameters(stage) if each not in before]
     kept.restore()  # what the update made of the weights is not what the model ran with
     if not again:
         return result("shown", f"a value is not finite in step {step}, but not when the step is repeated", statistics)
-    return _judged(told, first_of(stage, search, step - 1, seen) or updated(late), (step - 1, seen), statistics)
+    return _judged(
+        told, first_of(stage, search, step - 1, seen) or updated("".join(late[:1])), (step - 1, seen), statistics
+    )
 
 
 def _finite(stage: Stage, search: Search, steps: int, last: Seen | None) -> dict[str, Any]:
@@ -79,20 +79,29 @@ def _finite(stage: Stage, search: Search, steps: int, last: Seen | None) -> dict
     return result("shown" if elsewhere else "passed", said, evidence, told.plots)
 
 
-def _spoilt_parameters(stage: Stage) -> str:
+def _spoilt_parameters(stage: Stage) -> list[str]:
+    """The trainable parameters that are not finite."""
     model = stage.model
     named = model.named_parameters() if model is not None else ()
-    return next((f"`{name}`" for name, each in named if not _lazy(stage, each) and not_finite(each)), "")
+    own = [(name, each) for name, each in named if each.requires_grad and not _lazy(stage, each)]
+    return [f"`{name}`" for name, each in own if not_finite(each)]
+
+
+def _initial(parameter: str) -> dict[str, Any]:
+    said = f"the parameter {parameter} is not finite before the first step: it is the first such value"
+    evidence = [fact("stage", "parameter"), fact("preceding steps", 0)]
+    return result("failed", said, evidence, then="check how the parameter is initialized", about=("not finite",))
 
 
 def _lazy(stage: Stage, parameter: Any) -> bool:
     return bool(stage.torch.nn.parameter.is_lazy(parameter))
 
 
-def _wrong(stage: Stage, seen: Seen) -> bool:
+def _wrong(stage: Stage, seen: Seen, before: list[str]) -> bool:
+    """Whether a loss, a gradient, or a parameter that was finite `before` is not."""
     if any(not math.isfinite(each) for each in seen.losses) or bad_gradients(seen):
         return True
-    return bool(stage.catcher.norms.spoilt(seen)) or bool(_spoilt_parameters(stage))
+    return stage.catcher.norms.spoilt(seen) or any(each not in before for each in _spoilt_parameters(stage))
 
 
 def _statistics(stage: Stage) -> list[dict[str, Any]]:

@@ -70,7 +70,8 @@ class ConstantOutput(Rule):
 
     ## How the probe confirms it
     After two updates the probe compares the outputs for all samples of a batch whose inputs differ: all are the same, up to
-    rounding. Where dropout changes the outputs of training, those of evaluation decide.
+    rounding. Where dropout changes the outputs of training, those of evaluation decide: the script's own, and those of
+    a copy of the model in evaluation mode.
 
     ## When it is not reported
     - Before the second update, as a head that is initialized with zeros gives equal outputs at first.

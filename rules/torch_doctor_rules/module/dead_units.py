@@ -57,7 +57,8 @@ class DeadUnits(Rule):
 
     ## How the probe confirms it
     For each ReLU that runs in training, as a module or as a function after a layer, the probe counts the units that were
-    zero in every sample of every batch.
+    zero in every sample of every batch. `clamp`, `maximum`, `where`, `threshold`, `hardtanh` and a product with a mask
+    count if their result is what a ReLU gives.
 
     ## When it is not reported
     - There are fewer than 8 units, 32 samples or 3 batches.

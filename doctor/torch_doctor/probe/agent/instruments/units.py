@@ -6,9 +6,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ..identities import IdentityMap
-from .copies import copied, elements
+from .copies import copied, elements, evaluating
 from .instrument import Instrument as Base
 from .layers_behind import layer_behind
+from .rectifiers import OPERATORS, is_rectified, places, written
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -56,16 +57,18 @@ class Instrument(Base):
         self._functional: IdentityMap[dict[int, Units]] = IdentityMap()
         self._outputs: IdentityMap[dict[bool, Outputs]] = IdentityMap()  # by `training`
         self._doubled: IdentityMap[int] = IdentityMap()
+        self._copied: IdentityMap[int] = IdentityMap()
         self._updates = 0
-        self._kinds = (torch.nn.ReLU, torch.nn.ReLU6)
+        self._kinds = (torch.nn.ReLU, torch.nn.ReLU6, torch.nn.Threshold, torch.nn.Hardtanh)
         self._hook = watch.patches.hook(torch.nn.modules.module.register_module_forward_hook, self._activated)
         self._library = torch.nn.functional.__file__
-        for owner in (torch, torch.Tensor):
-            for name in ("relu", "relu_"):
-                watch.patches.replace(owner, name, self._rectifying)
+        for owner, name in places(torch):
+            watch.patches.replace(owner, name, self._rectifying)
 
-    def _activated(self, module: Any, _: Any, output: Any) -> None:
+    def _activated(self, module: Any, given: Any, output: Any) -> None:
         if isinstance(module, self._kinds) and not self.watch.recorder.quiet and self.watch.torch.is_grad_enabled():
+            if not isinstance(module, self._kinds[:2]) and not is_rectified(self.watch.torch, "", given, output):
+                return
             kind, layer = type(module).__name__, layer_behind(_before(output))
             alive = self._alive(output, None if layer is None else layer.convolution)
             if alive is not None:
@@ -81,26 +84,31 @@ class Instrument(Base):
         def relu(*arguments: Any, **keywords: Any) -> Any:
             result = original(*arguments, **keywords)
             if recorder.inside == 1 and self._updates <= MOST and not recorder.quiet and not recorder.rests():
-                recorder.safely(counted, name, result)
+                recorder.safely(counted, name, (*arguments, *keywords.values()), result)
             return result
 
         return relu
 
-    def _rectified(self, name: str, output: Any) -> None:
+    def _rectified(self, name: str, given: tuple[Any, ...], output: Any) -> None:
         """A functional activation ran within a model: it is counted where it follows a layer, as no penalty does."""
         frame: FrameType | None = sys._getframe(3)
         if frame is not None and frame.f_code.co_filename == self._library:
             frame = frame.f_back
         if frame is None or not self.watch.recorder.sites.is_users(frame.f_code.co_filename):
             return
-        layer = layer_behind(_before(output))
+        layer = layer_behind(_before(output)) if isinstance(output, self.watch.torch.Tensor) else None
         if layer is None or (alive := self._alive(output, layer.convolution)) is None:
             return
+        with self.watch.unwatched():
+            if not is_rectified(self.watch.torch, name, given, output):
+                return
         site = self.watch.recorder.sites.of_frame(frame)
-        places = self._functional.setdefault(layer.weight, {})
-        if site not in places or places[site].alive.shape != alive.shape:
-            places[site] = Units(alive, self.watch.recorder.caller(site) or name, "torch.nn.functional.relu", site)
-        _add(places[site], alive, output)
+        counts = self._functional.setdefault(layer.weight, {})
+        if site not in counts or counts[site].alive.shape != alive.shape:
+            called = self.watch.recorder.caller(site)
+            said = written(self.watch.recorder, site) if name in OPERATORS else called if "(" not in called else name
+            counts[site] = Units(alive, said or name, "torch.nn.functional.relu", site)
+        _add(counts[site], alive, output)
 
     def _alive(self, output: Any, convolution: bool | None) -> Any:  # noqa: FBT001 - as `Layer` has it
         """Which units are not zero in any sample; None for a single number a sample."""
@@ -141,6 +149,43 @@ class Instrument(Base):
             if seen.constant and same and seen.last.shape == first.shape:
                 seen.constant = self._alike(self.watch.torch.stack([seen.last, first]), ROUNDED)
             seen.last, seen.site, seen.updates = first, here.site, self._updates
+            if not seen.constant and module.training:
+                self._without_dropout(module, arguments, keywords, here)
+
+    def _without_dropout(self, module: Any, given: tuple[Any, ...], named: dict[str, Any], here: Here) -> None:
+        """What a copy in evaluation mode answers, where dropout makes outputs of training differ by itself.
+
+        It counts as an evaluation, the first of which that differs is enough.
+        """
+        modes = self._outputs[module]
+        seen, tries = modes.get(False), self._copied.get(module, 0)
+        known = seen is not None and (not seen.constant or tries == 0)
+        if known or tries == TWICE or not self._drops(module) or elements(self.watch, module.parameters()) > LARGEST:
+            return
+        self._copied[module] = tries + 1
+        torch = self.watch.torch
+        try:
+            with torch.random.fork_rng(devices=[]):
+                copy, given, named = copied(self.watch, (module, given, named))
+                with evaluating(copy):
+                    answer = next(iter(self.watch.marks.tensors(copy(*given, **named))))
+                    rows = answer.detach().reshape(answer.shape[0], -1)
+                    same = self._alike(rows.double()) or self._is_rounding(copy, rows, given, named)
+        except Exception:  # noqa: BLE001 - what cannot be copied, or takes no evaluation, stays undecided
+            return
+        seen = modes.setdefault(False, Outputs())
+        seen.batches += 1
+        seen.rows += len(rows)
+        seen.constant &= same
+        seen.site, seen.updates = here.site, self._updates
+
+    def _drops(self, module: Any) -> bool:
+        """Whether a module has dropout, and no batch norm, whose statistics of training are others than those of evaluation."""
+        nn, parts = self.watch.torch.nn, list(module.modules())
+        normed = any(getattr(part, "running_mean", None) is not None for part in parts)
+        dropouts = (nn.modules.dropout._DropoutNd, nn.RNNBase, nn.MultiheadAttention)
+        rates = (getattr(part, "p", getattr(part, "dropout", 0.0)) for part in parts if isinstance(part, dropouts))
+        return not normed and any(rates)
 
     def _alike(self, rows: Any, relative: float = SAME) -> bool:
         """Whether all samples are the same, as far as rounding allows."""
@@ -217,7 +262,7 @@ class Instrument(Base):
 def _before(output: Any) -> Any:
     """The node of the graph that an activation's input comes from."""
     node = output.grad_fn
-    return node.next_functions[0][0] if node is not None and node.next_functions else None
+    return None if node is None else next((each for each, _ in node.next_functions if each is not None), None)
 
 
 def _add(units: Units, alive: Any, output: Any) -> None:

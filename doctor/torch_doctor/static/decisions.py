@@ -10,6 +10,7 @@ from torch_doctor.static import periodic
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.program.walking import asks_version, tells_processes_apart
+from torch_doctor.static.state import per_run
 from torch_doctor.static.training import elsewhere
 from torch_doctor.static.values import TRAINING, VERSION
 from torch_doctor.trace import Branch, BranchKind
@@ -28,11 +29,10 @@ _TELLING = (VERSION, REMAINDER, TRAINING)
 class Decisions(Knowledge):
     """The undecided tests of one run."""
 
-    def __init__(self) -> None:
-        self._branches: dict[Symbol, int] = {}
-        self._equalities: dict[Symbol, dict[Symbol, None]] = {}  # what was compared, with which constants
-        self._written: dict[p.Node, tuple[bool, bool]] = {}
-        self._about: dict[Symbol, dict[int, Symbol]] = {}  # what tests compare or are about, with the tests
+    _branches: dict[Symbol, int] = per_run(dict)
+    _equalities: dict[Symbol, dict[Symbol, None]] = per_run(dict)  # what was compared, with which constants
+    _written: dict[p.Node, tuple[bool, bool]] = per_run(dict)
+    _about: dict[Symbol, dict[int, Symbol]] = per_run(dict)  # what tests compare or are about, with the tests
 
     def equals(self, symbol: Symbol) -> list[Symbol]:
         """The tests known so far that fail where this one holds: the same thing cannot equal two constants."""

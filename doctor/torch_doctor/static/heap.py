@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from torch_doctor.static.values import MISSING, Fields, Symbol, Value, joined
+from torch_doctor.static.values import MISSING, Fields, PathFields, Symbol, Value, joined
 
 Changes: TypeAlias = dict[tuple[int, Any], tuple[Fields, Any, Any]]
 """Changed fields: the dict, the key, and the value after the change (or before it)."""
@@ -101,11 +101,15 @@ class Heap:
     def merge(self, other: Changes, mark: int, symbol: Symbol | None = None) -> None:
         """Join the current state with another one that also began at `mark`; `symbol` held in that one and not here."""
         before = self.before(mark)
-        for place, change in other.items():
-            self._join(*change, symbol)
+        for place, (fields, key, value) in other.items():
+            if isinstance(fields, PathFields):
+                self._keep(fields, key, value, both=place in before)
+            else:
+                self._join(fields, key, value, symbol)
             before.pop(place, None)
-        for change in before.values():
-            self._join(*change, symbol)
+        for fields, key, value in before.values():
+            if not isinstance(fields, PathFields):  # what only this path changed stays
+                self._join(fields, key, value, symbol)
         if self._tree["structure"] is None:
             self.restructure()
 
@@ -125,6 +129,16 @@ class Heap:
         now = fields.get(key, MISSING)
         if now is not value:
             self._put(fields, key, joined(key, value, now, symbol))
+
+    def _keep(self, fields: PathFields, key: object, value: object, *, both: bool) -> None:
+        """What another path left in a field holds, too: in place of what was there before, beside what this path left."""
+        now = fields.get(key, MISSING)
+        if now is value or value is MISSING:
+            return
+        if both and isinstance(now, frozenset) and isinstance(value, frozenset):
+            self.set(fields, key, value | now)
+        elif not both or now is MISSING:
+            self.set(fields, key, value)
 
     def _put(self, fields: Fields, key: object, value: object) -> None:
         if value is MISSING:

@@ -8,6 +8,7 @@ from torch_doctor.static.hooks import Hooks
 from torch_doctor.static.observer import observers
 
 if TYPE_CHECKING:
+    from torch_doctor.static.heap import Heap
     from torch_doctor.static.knowledge import Knowledge
     from torch_doctor.static.observer import Observer
     from torch_doctor.trace import Event
@@ -21,6 +22,8 @@ class Knowing:
     `wanted` are the events that somebody reads, None for all.
     """
 
+    heap: Heap
+
     def __init__(self, wanted: frozenset[type[Event]] | None) -> None:
         self.wanted = wanted
         self._known: dict[type[Knowledge], Knowledge] = {}
@@ -31,7 +34,7 @@ class Knowing:
         """What this run knows of one kind of thing."""
         known = self._known.get(kind)
         if known is None:
-            known = self._known[kind] = kind()
+            known = self._known[kind] = kind(self.heap)
         return known  # type: ignore[return-value]  # the key is the class of the value
 
     def exchange(self, kind: type[K], known: K) -> K:

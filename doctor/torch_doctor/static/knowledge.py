@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from torch_doctor.static.state import Declared
+from torch_doctor.static.values import PathFields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from typing_extensions import Self
+
+    from torch_doctor.static.heap import Heap
 
 
 @contextmanager
@@ -27,7 +32,23 @@ def overriding(thing: object, fields: dict[str, Any]) -> Iterator[None]:
 
 
 class Knowledge:
-    """State that belongs to one kind of knowledge; a run makes it when it is first asked for (`run.of(Kind)`)."""
+    """State that belongs to one kind of knowledge; a run makes it when it is first asked for (`run.of(Kind)`).
+
+    Its class declares each field, as `per_run` or `per_path` (`state.py`).
+    """
+
+    declared: ClassVar[Mapping[str, Declared]] = {}
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        own = {name: what for name, what in vars(cls).items() if isinstance(what, Declared)}
+        cls.declared = {**cls.declared, **own}
+
+    def __init__(self, heap: Heap) -> None:
+        self.heap = heap
+        self.path = PathFields()
+        for name, field in self.declared.items():
+            setattr(self, name, field.begin(heap))
 
     def override(self, **fields: Any) -> AbstractContextManager[None]:  # noqa: ANN401 - the fields of any state
         """Some fields have other values within, and those that they had again behind, however it ends."""
@@ -35,7 +56,7 @@ class Knowledge:
 
     def again(self) -> Self:
         """What a further run in the state that the file's top level left begins with: nothing."""
-        return type(self)()
+        return type(self)(self.heap)
 
     def copied(self) -> Self:
         """A copy, so that no run changes what another finds."""

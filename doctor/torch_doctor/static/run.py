@@ -100,7 +100,7 @@ class Run(Positioned, Knowing):
         """What is executed within, in so many steps, leaves neither events nor changes."""
         mark, trace, left = self.heap.mark(), self.trace, self.steps_left
         entered, dead_end, imports = self.entered, self.dead_end, len(self.objects.brought)
-        outer, decisions = self.position, self.exchange(Decisions, Decisions())
+        outer, decisions = self.position, self.exchange(Decisions, Decisions(self.heap))
         self.trace = Trace(trace.path)
         self.entered = set(entered)
         self.steps_left = min(steps, left)

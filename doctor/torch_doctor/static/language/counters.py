@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.decisions import Decisions
 from torch_doctor.static.knowledge import Knowledge
+from torch_doctor.static.state import per_run
 from torch_doctor.static.values import Const, Either, Mapping, Number, Plain, Sequence, symbol_of
 
 if TYPE_CHECKING:
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 class Counted(Knowledge):
     """The numbers that loops count, by their symbols: what they were before the first pass, None where nobody knows."""
 
-    def __init__(self) -> None:
-        self.starts: dict[Symbol, int | None] = {}
+    starts: dict[Symbol, int | None] = per_run(dict)
 
 
 def uncounted(run: Run, old: Value, added: Value, result: Value) -> Value:

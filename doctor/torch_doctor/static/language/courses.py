@@ -12,6 +12,7 @@ from torch_doctor.static.iteration import PASSES, UNROLLED, WALKED, Course
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import streams
 from torch_doctor.static.program.walking import breaks, exits, walk
+from torch_doctor.static.state import per_run
 from torch_doctor.static.training import parameter_names, sums
 from torch_doctor.static.values import (
     COUNTER,
@@ -44,9 +45,8 @@ class Taking(Knowledge):
     `ends` are the handlers of their end, which comes after all of the passes.
     """
 
-    def __init__(self) -> None:
-        self.current: tuple[tuple[Stream, Value], ...] = ()
-        self.ends: frozenset[p.Handler] = frozenset()
+    current: tuple[tuple[Stream, Value], ...] = per_run(tuple)
+    ends: frozenset[p.Handler] = per_run(frozenset)
 
     def item(self, stream: Stream) -> Value | None:
         """What the pass gets of an iterator; None where no loop around takes its items one by one."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.program.walking import walk
+from torch_doctor.static.state import per_run
 from torch_doctor.static.training import emptying
 from torch_doctor.static.values import (
     Bound,
@@ -29,9 +30,8 @@ REGISTERING_STEPS = 1_000
 class Registrars(Knowledge):
     """The decorators that have returned every function as it is."""
 
-    def __init__(self) -> None:
-        self.steps: dict[p.Function, float] = defaultdict(float)  # that each has taken
-        self.wrappers: set[p.Function] = set()  # those that returned something else
+    steps: dict[p.Function, float] = per_run(lambda: defaultdict(float))  # that each has taken
+    wrappers: set[p.Function] = per_run(set)  # those that returned something else
 
 
 def apply(run: Run, decorator: FunctionValue, function: Value, node: p.Expr) -> Value:

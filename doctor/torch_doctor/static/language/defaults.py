@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.knowledge import Lasting
+from torch_doctor.static.state import per_run
 from torch_doctor.static.values import Const, Default, Plain, compound, constant, symbol_of
 
 if TYPE_CHECKING:
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 class Defaults(Lasting):
     """The numbers that settings are by default, and what those are that nobody can choose, by their symbols."""
 
-    def __init__(self) -> None:
-        self.values: dict[Symbol, Value] = {}
+    values: dict[Symbol, Value] = per_run(dict)
 
 
 def remember(run: Run, symbol: Symbol, value: Value | None) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.pattern import pattern
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import targets
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import frameworks
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import emptying
@@ -28,8 +29,7 @@ _STAR = pattern(r"^from\s+\S+\s+import\s+\*", re.MULTILINE)
 class Searches(Knowledge):
     """The names that are being looked for: files may take all of each other."""
 
-    def __init__(self) -> None:
-        self.under_way: set[tuple[Path, str]] = set()
+    under_way: set[tuple[Path, str]] = per_run(set)
 
 
 def binds_only(run: Run, node: p.ImportFrom, found: Path) -> bool:

@@ -9,6 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.program.walking import walk
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import layers, losses, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import MODULE_METHODS
@@ -63,8 +64,7 @@ _OPTIONAL = frozenset(("Optional", "Union", "Annotated", "Final"))
 class Guessing(Knowledge):
     """Whether modules are not to be built: while one is built of which the arguments are guessed, or where a caller has one."""
 
-    def __init__(self) -> None:
-        self.building = False
+    building: bool = per_run(bool)
 
 
 def argument_for(run: Run, parameter: p.Parameter, function: FunctionValue) -> Value:

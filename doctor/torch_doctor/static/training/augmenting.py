@@ -11,6 +11,7 @@ from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import invocation
 from torch_doctor.static.program.walking import walk
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import libraries, transforms
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import drawing, places, running_sums
@@ -44,11 +45,10 @@ if TYPE_CHECKING:
 class Applied(Knowledge):
     """What an item of a data set is made with."""
 
-    def __init__(self) -> None:
-        self.transforms: tuple[int, list[Value]] | None = None  # on every path, while it is made
-        self.by_hand: list[
-            tuple[Site, str]
-        ] = []  # where chance decides, on every path, whether something is done to it
+    transforms: tuple[int, list[Value]] | None = per_run()  # on every path, while it is made
+    by_hand: list[tuple[Site, str]] = per_run(
+        list
+    )  # where chance decides, on every path, whether something is done to it
 
 
 STEPS = 300

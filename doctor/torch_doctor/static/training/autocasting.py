@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import library
+from torch_doctor.static.state import per_run
 from torch_doctor.static.training import devices
 from torch_doctor.static.values import (
     MADE,
@@ -40,8 +41,7 @@ SWITCH = "autocast switch"
 class Tests(Knowledge):
     """What decides whether autocast is on, where a test does."""
 
-    def __init__(self) -> None:
-        self.deciding: dict[int, Symbol] = {}  # by the event with which it began
+    deciding: dict[int, Symbol] = per_run(dict)  # by the event with which it began
 
 
 def context(name: str, call: Call, born: Site) -> Autocast:

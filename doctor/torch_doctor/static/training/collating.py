@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.knowledge import Lasting
+from torch_doctor.static.state import per_run
 from torch_doctor.static.training import padding, shifting
 from torch_doctor.static.values import (
     Bound,
@@ -37,8 +38,7 @@ STEPS = 400
 class Collated(Lasting):
     """What the project's collate functions give, by the number of the loader."""
 
-    def __init__(self) -> None:
-        self.known: dict[int, tuple[Value, Value | None]] = {}  # the function, and its batch
+    known: dict[int, tuple[Value, Value | None]] = per_run(dict)  # the function, and its batch
 
 
 def collated(run: Run, loader: Loader, item: Value | None, flow: Flow) -> Value | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.knowledge import Knowledge
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import placing, words
 from torch_doctor.static.training import devices, module_parts, places
 from torch_doctor.static.values import (
@@ -50,11 +51,10 @@ OF_NUMBERS = frozenset(
 class Meetings(Knowledge):
     """What met something of another device, and how the module was called in which that happened."""
 
-    def __init__(self) -> None:
-        self.met_at: set[Site] = set()  # constructions of which it was said that they meet tensors of another device
-        self.scatters = False  # the module that is being called moves what it is given itself
-        self.outer_call: tuple[Site | None, str] = (None, "")  # where it was called, and as what
-        self.outer_arguments: Args = ()  # and with what
+    met_at: set[Site] = per_run(set)  # constructions of which it was said that they meet tensors of another device
+    scatters: bool = per_run(bool)  # the module that is being called moves what it is given itself
+    outer_call: tuple[Site | None, str] = per_run(lambda: (None, ""))  # where it was called, and as what
+    outer_arguments: Args = per_run(tuple)  # and with what
 
 
 def on_one_device(name: str, call: Call) -> Args:

@@ -12,6 +12,7 @@ from torch_doctor.static.flow import EMPTY, NONE, UNSEEN, Flow
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.language import invocation
 from torch_doctor.static.measuring import making, measured
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import datasets
 from torch_doctor.static.training import (
     arrays,
@@ -62,8 +63,7 @@ if TYPE_CHECKING:
 class Items(Lasting):
     """What the project's data sets give."""
 
-    def __init__(self) -> None:
-        self.known: dict[int, tuple[dict[object, object], Value]] = {}  # by their numbers, with their attributes then
+    known: dict[int, tuple[dict[object, object], Value]] = per_run(dict)  # by their numbers, with their attributes then
 
 
 STEPS = 300

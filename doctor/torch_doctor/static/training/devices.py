@@ -9,6 +9,7 @@ from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import library, library_family
 from torch_doctor.static.measuring import arguments
 from torch_doctor.static.program.walking import walk
+from torch_doctor.static.state import per_run
 from torch_doctor.static.training import elsewhere
 from torch_doctor.static.values import (
     CPU,
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
 class Placing(Lasting):
     """Which functions and classes name devices."""
 
-    def __init__(self) -> None:
-        self.named: dict[p.Node, bool] = {}  # by their nodes
+    named: dict[p.Node, bool] = per_run(dict)  # by their nodes
 
 
 CURRENT = "current"

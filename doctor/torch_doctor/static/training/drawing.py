@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import PART
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
+from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables import data
 from torch_doctor.static.training import elsewhere
 from torch_doctor.static.values import (
@@ -34,11 +35,10 @@ if TYPE_CHECKING:
 class Drawing(Knowledge):
     """How often random numbers were drawn."""
 
-    def __init__(self) -> None:
-        self.calls = 0  # calls that draw random numbers which may matter
-        self.reorders = 0  # and those that draw many, or reorder
-        self.last: Reordered | None = None  # what was put in random order last
-        self.tosses = 0  # comparisons with a number between 0 and 1 that was drawn
+    calls: int = per_run(int)  # calls that draw random numbers which may matter
+    reorders: int = per_run(int)  # and those that draw many, or reorder
+    last: Reordered | None = per_path()  # what was put in random order last
+    tosses: int = per_run(int)  # comparisons with a number between 0 and 1 that was drawn
 
 
 GENERATOR = "generator"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import UNSEEN, blend
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import command_lines
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import frameworks, libraries, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import (
@@ -59,8 +60,7 @@ if TYPE_CHECKING:
 class Assigning(Knowledge):
     """The assignment that is being executed."""
 
-    def __init__(self) -> None:
-        self.node: p.Assign | None = None
+    node: p.Assign | None = per_run()
 
 
 def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node, *, stays: bool = False) -> None:  # noqa: PLR0913 - what goes where, and how long

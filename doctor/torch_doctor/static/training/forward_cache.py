@@ -9,15 +9,14 @@ from msgspec.structs import replace
 
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.measuring import measured
+from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.training import language_models, modes, places
 from torch_doctor.static.values import (
-    NEWEST,
     NOWHERE,
     Call,
     Const,
     Default,
     Fact,
-    Fields,
     Lib,
     Module,
     Object,
@@ -30,6 +29,8 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
     from torch_doctor.static.flow import Flow
     from torch_doctor.static.run import Run
     from torch_doctor.trace import Tri
@@ -47,10 +48,11 @@ class Result(Struct, frozen=True):
 class ForwardCache(Knowledge):
     """What calls of project modules returned, by what they were given; `trained` counts backward passes and steps."""
 
-    def __init__(self) -> None:
-        self.trained = 0
-        self.results: dict[Any, Result] = {}
-        self.objects = Fields(NEWEST)  # those of this path: results that hold objects, which are not there on another
+    trained: int = per_run(int)
+    results: dict[Any, Result] = per_run(dict)
+    objects: MutableMapping[Any, Result | None] = per_path(
+        dict, agreed=True
+    )  # those that hold objects: not there on another
 
     def count(self) -> None:
         """Something goes backward, or is stepped."""
@@ -63,7 +65,7 @@ class ForwardCache(Knowledge):
     def keep(self, run: Run, key: object, result: Result) -> None:
         """Remember what was returned."""
         if any(isinstance(value, Object) and value.id > result.newest for value in reachable((result.output,))):
-            run.heap.set(self.objects, key, result)
+            self.objects[key] = result
         else:
             self.results[key] = result
 

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.program import Slice
+from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.training import constants, parameters
 from torch_doctor.static.values import Const, Either, Grads, Making, Tensor
 from torch_doctor.trace import Backward, ZeroGrad
 
 if TYPE_CHECKING:
+    from collections.abc import MutableSet
+
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Value
@@ -19,9 +22,8 @@ if TYPE_CHECKING:
 class Filled(Lasting):
     """Tensors of zeros that lie about: those with other numbers in them since, and those that are gradients now."""
 
-    def __init__(self) -> None:
-        self.changed: set[Making] = set()
-        self.gradients: dict[Making, Grads] = {}
+    changed: MutableSet[Making] = per_path(set)
+    gradients: dict[Making, Grads] = per_run(dict)
 
 
 def given(run: Run, of: Grads, new: Value, node: p.Node) -> None:

@@ -15,6 +15,7 @@ from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.libraries import hugging_face
 from torch_doctor.static.library import library_family
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import words
 from torch_doctor.static.training import stretches
 from torch_doctor.static.values import (
@@ -69,8 +70,7 @@ class Rows(Struct, frozen=True):
 class Stored(Lasting):
     """The data sets of a hub, or what maps names to them, by their symbols."""
 
-    def __init__(self) -> None:
-        self.rows: dict[Symbol, Rows] = {}
+    rows: dict[Symbol, Rows] = per_run(dict)
 
 
 def of(run: Run, value: Value) -> Rows | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from torch_doctor.static.knowledge import Knowledge
+from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.values import (
     Content,
     Either,
@@ -23,7 +24,7 @@ from torch_doctor.trace import Retained, Stored
 from torch_doctor.trace.words import Retention
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, MutableSet
 
     from torch_doctor.static import program as p
     from torch_doctor.static.flow import Flow, Part
@@ -34,17 +35,15 @@ if TYPE_CHECKING:
 class Undecided(Knowledge):
     """What was kept before anything showed whether a graph hangs on it."""
 
-    def __init__(self) -> None:
-        self.went_backward: set[int] = set()  # forwards whose loss went backward
-        self.parts_gone_backward: set[Part] = set()  # parts of outputs that did
-        self.retained: list[tuple[Retained, Flow]] = []  # the events, and what was known of the values
+    went_backward: MutableSet[int] = per_path(set)  # forwards whose loss went backward
+    parts_gone_backward: MutableSet[Part] = per_path(set)  # parts of outputs that did
+    retained: list[tuple[Retained, Flow]] = per_run(list)  # the events, and what was known of the values
 
 
 class Keys(Knowledge):
     """The symbols of the keys under which values were stored, by the number of the event."""
 
-    def __init__(self) -> None:
-        self.symbols: dict[int, Symbol] = {}
+    symbols: dict[int, Symbol] = per_run(dict)
 
 
 def stored_under(run: Run, key: Value, events: frozenset[int]) -> None:

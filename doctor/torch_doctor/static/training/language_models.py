@@ -11,6 +11,7 @@ from torch_doctor.static.flow import NONE
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.libraries import transformers
 from torch_doctor.static.measuring import making
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables.language import NEXT
 from torch_doctor.static.values import Const, Module, Tensor, Unknown, Value
 from torch_doctor.trace import Kind
@@ -46,10 +47,9 @@ class Answers(Knowledge):
     `said` are the events that speak of the loss of an answer, by the answer's number.
     """
 
-    def __init__(self) -> None:
-        self.tokens: dict[Symbol, Value] = {}
-        self.labelled: dict[Symbol, int] = {}
-        self.said: dict[int, list[PaddedTargets | TokensCompared]] = {}
+    tokens: dict[Symbol, Value] = per_run(dict)
+    labelled: dict[Symbol, int] = per_run(dict)
+    said: dict[int, list[PaddedTargets | TokensCompared]] = per_run(dict)
 
 
 def answered(run: Run, module: Module, call: Call, answer: Value) -> Value:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
+from torch_doctor.static.state import per_run
 from torch_doctor.static.training import snapshots
 from torch_doctor.static.values import Call, Const, Module, Object, Plain, Value
 from torch_doctor.trace import Loaded, LoadMisused, OptimizerRestored
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 class Reports(Knowledge):
     """What loads of weights returned."""
 
-    def __init__(self) -> None:
-        self.reports: dict[int, LoadReport] = {}  # by id
+    reports: dict[int, LoadReport] = per_run(dict)  # by id
 
     def copied(self) -> Self:
         """A copy with reports of its own: more may be said of them."""

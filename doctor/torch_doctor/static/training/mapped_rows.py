@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.knowledge import Lasting
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import words
 from torch_doctor.static.training import arrays, padding
 from torch_doctor.static.values import (
@@ -39,8 +40,7 @@ _KEEPING = frozenset(
 class Mapped(Lasting):
     """The data sets that were made of others by a function: what each row of them has that is padded."""
 
-    def __init__(self) -> None:
-        self.rows: dict[Symbol, Mapping] = {}
+    rows: dict[Symbol, Mapping] = per_run(dict)
 
 
 def noted(run: Run, of: Unknown, name: str, call: Call, result: Value) -> None:

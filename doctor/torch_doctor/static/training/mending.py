@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Lasting
+from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.values import Fact, Optimizer, Value
 from torch_doctor.trace import Meant, OptimizerBuilt
 
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
 class Mending(Lasting):
     """The broken parts that a run executes as they were meant."""
 
-    def __init__(self) -> None:
-        self.places: dict[Meant, frozenset[Site]] = {}
-        self.loss: Value | None = None  # the last one, while it has not gone backward
+    places: dict[Meant, frozenset[Site]] = per_run(dict)
+    loss: Value | None = per_path()  # the last one, while it has not gone backward
 
     def mend(self, broken: frozenset[Broken]) -> None:
         """Execute these as they were meant."""

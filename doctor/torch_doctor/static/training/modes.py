@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.knowledge import Knowledge
+from torch_doctor.static.state import per_run
 from torch_doctor.static.training import library_models, module_parts
 from torch_doctor.static.values import (
     Either,
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
 class Followed(Knowledge):
     """What the call of a module that is being followed has come to: an object, whose fact `CARED` each path has its own of."""
 
-    def __init__(self) -> None:
-        self.call: Object | None = None
+    call: Object | None = per_run()
 
 
 def set_mode(run: Run, module: Module, training_: Tri, node: p.Node, name: str) -> None:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from torch_doctor.static.flow import NONE
 from torch_doctor.static.knowledge import Lasting
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import layers, losses
 from torch_doctor.static.tables.methods import TAKEN
 from torch_doctor.static.values import (
@@ -35,10 +36,9 @@ if TYPE_CHECKING:
 class Trees(Lasting):
     """What modules consist of."""
 
-    def __init__(self) -> None:
-        self.known: dict[
-            int, tuple[int, Inside]
-        ] = {}  # by their numbers, with the structure of the heap for which it holds
+    known: dict[int, tuple[int, Inside]] = per_run(
+        dict
+    )  # by their numbers, with the structure of the heap for which it holds
 
 
 PARTS = 400

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language.command_lines import PARSED
 from torch_doctor.static.library import Stage, library
+from torch_doctor.static.state import per_run
 from torch_doctor.static.values import COUNTER, Either, Unknown, texts
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ _DOWNLOADS = {
 class Downloads(Knowledge):
     """The paths of the files that were downloaded."""
 
-    def __init__(self) -> None:
-        self.paths: set[str] = set()
+    paths: set[str] = per_run(set)
 
     def again(self) -> Downloads:
         """What the top level has downloaded is there when a function runs."""

@@ -8,12 +8,15 @@ from msgspec import Struct
 
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Lasting
+from torch_doctor.static.state import per_path
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.values import ARRAY, Const, Either, Fact, Making, Plain, Sequence, Tensor, Value, number_dtype
 from torch_doctor.static.values.symbols import LENGTH
 
 if TYPE_CHECKING:
+    from collections.abc import MutableMapping, MutableSet
+
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Symbol
     from torch_doctor.trace import Site
@@ -65,9 +68,10 @@ class Padding(Struct, frozen=True, eq=False):
 class Touched(Lasting):
     """The paddings of which something was changed in place since."""
 
-    def __init__(self) -> None:
-        self.made: set[Making] = set()
-        self.filled: dict[Making, Making] = {}  # how a tensor was made in which rows were put as far as they go
+    made: MutableSet[Making] = per_path(set)
+    filled: MutableMapping[Making, Making] = per_path(
+        dict
+    )  # how a tensor was made in which rows were put as far as they go
 
 
 def behind(run: Run, value: Value) -> Padding | None:

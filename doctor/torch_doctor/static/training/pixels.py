@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.knowledge import Knowledge, Lasting
 from torch_doctor.static.library import library_family
+from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables import pixels as table
 from torch_doctor.static.tables import torch_functions
 from torch_doctor.static.tables.canonical import canonical
@@ -46,15 +47,13 @@ if TYPE_CHECKING:
 class Pictures(Knowledge):
     """Pictures that a layer got as they are."""
 
-    def __init__(self) -> None:
-        self.read_at: Site | None = None  # where the last one was read, while a module is called
+    read_at: Site | None = per_path()  # where the last one was read, while a module is called
 
 
 class Scaled(Lasting):
     """Where pictures were read of which numbers were changed in place since: of all, or of one channel after the other."""
 
-    def __init__(self) -> None:
-        self.sites: set[Site] = set()
+    sites: set[Site] = per_run(set)
 
 
 def place_of(value: Value) -> Site | None:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
+from torch_doctor.static.state import per_run
 from torch_doctor.static.training import devices, module_parts
 from torch_doctor.static.values import (
     BUILT,
@@ -45,11 +46,10 @@ if TYPE_CHECKING:
 class Placement(Knowledge):
     """The move that a run has seen last, and who is told of moves."""
 
-    def __init__(self) -> None:
-        # The last call that moved a tensor, and the tensor.
-        self.moved: tuple[p.Node | None, Value | None] = (None, None)
-        self.dropped: Dropped | None = None  # the last one, where nobody took its result
-        self.moves: Moves | None = None  # what is moved while an item of a data set is made
+    # The last call that moved a tensor, and the tensor.
+    moved: tuple[p.Node | None, Value | None] = per_run(lambda: (None, None))
+    dropped: Dropped | None = per_run()  # the last one, where nobody took its result
+    moves: Moves | None = per_run()  # what is moved while an item of a data set is made
 
 
 DEFAULTS = frozenset({"torch.set_default_device", "torch.set_default_tensor_type"})

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.measuring import measured
+from torch_doctor.static.state import per_run
 from torch_doctor.static.training import cross_device, devices, module_classes
 from torch_doctor.static.values import (
     FRESH,
@@ -47,8 +48,7 @@ if TYPE_CHECKING:
 class PlainTensors(Knowledge):
     """Plain tensors of modules that a forward uses."""
 
-    def __init__(self) -> None:
-        self.reported: set[Site] = set()  # attributes of which that was said
+    reported: set[Site] = per_run(set)  # attributes of which that was said
 
 
 _OF_DATA = frozenset({"tensor", "as_tensor", "asarray", "scalar_tensor"})

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from torch_doctor.static.knowledge import Lasting
+from torch_doctor.static.state import per_run
 
 
 class Scalers(Lasting):
     """The gradient scalers of a run."""
 
-    def __init__(self) -> None:
-        self.any = False  # whether there is one
+    any: bool = per_run(bool)  # whether there is one
 
 
 class Loads(Lasting):
     """The data loaders of a run."""
 
-    def __init__(self) -> None:
-        self.any = False  # whether one was ever built
+    any: bool = per_run(bool)  # whether one was ever built

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import NONE, PART
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import Stage, library_family
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import words
 from torch_doctor.static.values import Const, Lib, Mapping, Sequence, Symbol, Value, symbol_of
 from torch_doctor.trace import RowsRead
@@ -42,9 +43,8 @@ WRITING: frozenset[str] = frozenset(
 class Readings(Lasting):
     """The events by what they read, and where files were surely written, by their paths."""
 
-    def __init__(self) -> None:
-        self.events: dict[str, int] = {}
-        self.written: dict[Symbol, set[Site]] = {}
+    events: dict[str, int] = per_run(dict)
+    written: dict[Symbol, set[Site]] = per_run(dict)
 
 
 def reads(name: str, call: Call) -> bool:

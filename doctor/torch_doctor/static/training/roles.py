@@ -9,12 +9,11 @@ from torch_doctor.pattern import pattern
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.program.uses import BATCHES, LOSS, MODEL
+from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables import losses, training
 from torch_doctor.static.training import module_parts, presence, usage
 from torch_doctor.static.values import (
-    NEWEST,
     Fact,
-    Fields,
     Instance,
     Loader,
     Method,
@@ -31,6 +30,8 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import Source
 
 if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Symbol
 
@@ -38,9 +39,8 @@ if TYPE_CHECKING:
 class Played(Knowledge):
     """What unknown values turned out to be, by use."""
 
-    def __init__(self) -> None:
-        self.roles = Fields(NEWEST)  # on this path, by their symbols
-        self.things: dict[tuple[Symbol, type[Value]], Value] = {}  # on any: one value is one thing wherever it is used
+    roles: MutableMapping[Symbol, Value | None] = per_path(dict, agreed=True)  # by their symbols
+    things: dict[tuple[Symbol, type[Value]], Value] = per_run(dict)  # one value is one thing wherever it is used
 
 
 _MODULE_USES = frozenset(
@@ -226,14 +226,13 @@ def is_called_model(name: str, calls: set[str], uses: set[str]) -> bool:
 
 def played(run: Run, value: Unknown) -> Value | None:
     """What an unknown value has turned out to be on this path."""
-    found: Value | None = run.of(Played).roles.get(value.symbol)
-    return found
+    return run.of(Played).roles.get(value.symbol)
 
 
 def play(run: Run, value: Unknown, thing: Value) -> Value:
     """Let an unknown value be this from here on, or what of its sort it was elsewhere."""
     found = run.of(Played).things.setdefault((value.symbol, type(thing)), thing)
-    run.heap.set(run.of(Played).roles, value.symbol, found)
+    run.of(Played).roles[value.symbol] = found
     return found
 
 

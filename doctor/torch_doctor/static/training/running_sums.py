@@ -8,6 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import targets
 from torch_doctor.static.program.walking import walk
+from torch_doctor.static.state import per_run
 from torch_doctor.static.training import forwards, keeping
 from torch_doctor.static.values import Const, Content, Either, Plain, Sequence, Tensor, Unknown, Value, summary
 from torch_doctor.trace.words import Retention
@@ -26,8 +27,7 @@ _READING = ("get", "setdefault")
 class SelfReading(Knowledge):
     """Where expressions read the target that they are assigned to."""
 
-    def __init__(self) -> None:
-        self.known: dict[tuple[p.Expr, p.Expr], p.Expr | None] = {}
+    known: dict[tuple[p.Expr, p.Expr], p.Expr | None] = per_run(dict)
 
 
 def carried_on(run: Run, target: p.Expr, of: p.Expr, value: Value, node: p.Node) -> Value:

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from torch_doctor.static.knowledge import Lasting
+from torch_doctor.static.state import per_path
 from torch_doctor.static.values import Either, Mapping, Module, Tensor, Value
 from torch_doctor.trace import StateTaken
 
 if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
 
@@ -18,8 +21,7 @@ if TYPE_CHECKING:
 class StateTensors(Lasting):
     """Tensors of state dicts."""
 
-    def __init__(self) -> None:
-        self.taken: dict[int, tuple[Tensor, int]] = {}  # by id, with the event that took them
+    taken: MutableMapping[int, tuple[Tensor, int]] = per_path(dict)  # by id, with the event that took them
 
 
 DEEP = 2  # dicts within dicts that a state is looked for in

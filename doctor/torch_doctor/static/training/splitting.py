@@ -14,6 +14,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.flow import NONE, PART
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import Stage, library_family
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import data, fitting
 from torch_doctor.static.training import arrays, drawing, readings
 from torch_doctor.static.values import (
@@ -57,14 +58,13 @@ class Rows(Lasting):
     `samples` counts the comprehensions and the like around, whose results are collected one by one.
     """
 
-    def __init__(self) -> None:
-        self.fits: dict[int, Symbol] = {}
-        self.splits: dict[int, frozenset[Symbol]] = {}
-        self.statistics: dict[int, tuple[Value, Site, Symbol, str]] = {}
-        self.sites: dict[Site, int] = {}
-        self.slices: dict[Symbol, tuple[set[str], set[str]]] = {}
-        self.held: dict[int, Value] = {}
-        self.samples = 0
+    fits: dict[int, Symbol] = per_run(dict)
+    splits: dict[int, frozenset[Symbol]] = per_run(dict)
+    statistics: dict[int, tuple[Value, Site, Symbol, str]] = per_run(dict)
+    sites: dict[Site, int] = per_run(dict)
+    slices: dict[Symbol, tuple[set[str], set[str]]] = per_run(dict)
+    held: dict[int, Value] = per_run(dict)
+    samples: int = per_run(int)
 
 
 def rows_in(value: Value, depth: int = DEEP) -> frozenset[int]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import PART
 from torch_doctor.static.knowledge import Lasting
+from torch_doctor.static.state import per_run
 from torch_doctor.static.training import splitting
 from torch_doctor.static.values import (
     Const,
@@ -34,9 +35,8 @@ _NEAR = 10
 class Stretches(Lasting):
     """The stretches of values that have no history of their own: ranges and lists of indices; and the events by place."""
 
-    def __init__(self) -> None:
-        self.known: dict[int, tuple[Value, Stretch]] = {}  # with the value, so that its number is not given away
-        self.events: dict[tuple[object, Stretch], int] = {}
+    known: dict[int, tuple[Value, Stretch]] = per_run(dict)  # with the value, so that its number is not given away
+    events: dict[tuple[object, Stretch], int] = per_run(dict)
 
 
 def counted(run: Run, numbers: Stream, start: Value, stop: Value) -> None:

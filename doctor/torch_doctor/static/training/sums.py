@@ -11,6 +11,7 @@ from torch_doctor.static.flow import NONE, Flow
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.measuring import size_at
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables.functions import ALIKE
 from torch_doctor.static.tables.libraries import MEANS
 from torch_doctor.static.values import (
@@ -38,8 +39,7 @@ if TYPE_CHECKING:
 class Turns(Knowledge):
     """Loaders whose batches loops take all of."""
 
-    def __init__(self) -> None:
-        self.loaders: dict[int, int] = {}  # by the number in the symbol of a turn
+    loaders: dict[int, int] = per_run(dict)  # by the number in the symbol of a turn
 
 
 _NAMED = (p.Name, p.Attribute)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from torch_doctor.static.knowledge import Knowledge
+from torch_doctor.static.state import per_run
 from torch_doctor.trace import DatasetBuilt
 
 if TYPE_CHECKING:
@@ -16,9 +17,8 @@ if TYPE_CHECKING:
 class Datasets(Knowledge):
     """The data sets that were described."""
 
-    def __init__(self) -> None:
-        self.events: dict[int, DatasetBuilt] = {}  # by their numbers
-        self.stored: dict[str, int] = {}  # the numbers of those of a hub, by their rows
+    events: dict[int, DatasetBuilt] = per_run(dict)  # by their numbers
+    stored: dict[str, int] = per_run(dict)  # the numbers of those of a hub, by their rows
 
 
 def tell_here(run: Run, dataset: int) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.program.uses import Uses
 from torch_doctor.static.program.using import uses_in
+from torch_doctor.static.state import per_run
 from torch_doctor.static.values import ClassValue, FunctionValue, Instance
 
 if TYPE_CHECKING:
@@ -21,8 +22,7 @@ _FURTHER = 3
 class OfClasses(Lasting):
     """What the methods of classes do with what they name, by the classes' numbers."""
 
-    def __init__(self) -> None:
-        self.known: dict[int, Uses] = {}
+    known: dict[int, Uses] = per_run(dict)
 
 
 def of_name(run: Run, name: str) -> set[str]:

@@ -9,6 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library
 from torch_doctor.static.program.walking import walk
+from torch_doctor.static.state import per_run
 from torch_doctor.static.values import Bound, FunctionValue, Module
 
 if TYPE_CHECKING:
@@ -22,9 +23,8 @@ _ASKED = "fullgraph"
 class Whole(Knowledge):
     """The functions and modules that are compiled whole."""
 
-    def __init__(self) -> None:
-        self.functions: set[p.Function] = set()
-        self.modules: set[int] = set()
+    functions: set[p.Function] = per_run(set)
+    modules: set[int] = per_run(set)
 
     def again(self) -> Whole:
         """What the top level has compiled stays so."""

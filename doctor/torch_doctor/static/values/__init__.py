@@ -21,6 +21,7 @@ from torch_doctor.static.values.objects import (
     Object,
     Optimizer,
     Package,
+    PathFields,
     Tool,
     UnknownName,
 )
@@ -151,6 +152,7 @@ __all__ = [
     "ParameterValue",
     "Params",
     "Partial",
+    "PathFields",
     "Plain",
     "PlainAttribute",
     "Raising",

@@ -31,6 +31,15 @@ class Fields(dict[Any, Any]):
         self.id = id_
 
 
+class PathFields(Fields):
+    """State of an observer or of some knowledge, of which the paths of a run each have their own."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(NEWEST)
+
+
 class UnknownName(str):
     """The name of an attribute that is not known: no name that a script can spell equals it."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import usage
@@ -24,8 +25,7 @@ class LoadedObjects(Observer, called=(Lib,), calling=(Unknown, Method)):
 
     writes = (Loaded,)
 
-    def __init__(self) -> None:
-        self._read: dict[Symbol, Loaded] = {}  # by the symbol of what was read
+    _read: dict[Symbol, Loaded] = per_run(dict)  # by the symbol of what was read
 
     @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import Lib, Mapping, Method, Value, leaves
@@ -25,9 +26,8 @@ class SavedNumbers(Observer, called=(Lib, Method)):
 
     writes = (Saved,)
 
-    def __init__(self) -> None:
-        self._computed: set[Symbol] = set()
-        self._plain: dict[int, Value] = {}  # what `float` and its like made, by their id
+    _computed: set[Symbol] = per_run(set)
+    _plain: dict[int, Value] = per_run(dict)  # what `float` and its like made, by their id
 
     @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import memory as table
 from torch_doctor.static.training import splitting
 from torch_doctor.static.training.tensors import JOINING
@@ -63,10 +64,9 @@ class SharedMemory(Lasting, Observer):
 
     writes = (MemoryChanged,)
 
-    def __init__(self) -> None:
-        self._of: dict[int, tuple[Value, Share]] = {}  # by the id of the tensor, which is kept with it
-        self._arrays: dict[Symbol, list[Share]] = {}
-        self._told: set[Site] = set()
+    _of: dict[int, tuple[Value, Share]] = per_run(dict)  # by the id of the tensor, which is kept with it
+    _arrays: dict[Symbol, list[Share]] = per_run(dict)
+    _told: set[Site] = per_run(set)
 
     @override
     def made(self, run: Run, name: str, call: Call, result: Value) -> None:

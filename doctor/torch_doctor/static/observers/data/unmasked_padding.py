@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import shapes
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import cross_device, filling, padding, unmasked
@@ -28,8 +29,7 @@ class UnmaskedPadding(Observer, invoked=(Module, Lib)):
 
     writes = (PaddingRead,)
 
-    def __init__(self) -> None:
-        self._told: set[tuple[Site, Site]] = set()
+    _told: set[tuple[Site, Site]] = per_run(set)
 
     @override
     def item_set(self, run: Run, holder: Value, key: Value, _value: Value, node: p.Node) -> None:

@@ -9,6 +9,7 @@ from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program.walking import walk
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import data
 from torch_doctor.static.tables.datasets import PARTS
 from torch_doctor.static.training import augmenting
@@ -70,9 +71,8 @@ class WorkerSeeds(Observer, invoked=(Plain, Lib)):
 
     writes = (WorkersAlike,)
 
-    def __init__(self) -> None:
-        self.source: Draws | None = None  # what is drawn from while an item of a data set is made
-        self.seeds: dict[str, tuple[Site, str] | None] | None = None  # the seeds of libraries, while a worker is set up
+    source: Draws | None = per_run()  # what is drawn from while an item of a data set is made
+    seeds: dict[str, tuple[Site, str] | None] | None = per_run()  # the seeds of libraries, while a worker is set up
 
     @override
     def invoked(self, run: Run, func: Value, call: Call) -> None:

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_path
 from torch_doctor.static.tables import functions, words
 from torch_doctor.static.training import places, usage
 from torch_doctor.static.values import Tensor, Unknown
 from torch_doctor.trace import MoveLost
 
 if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Value
 
@@ -33,8 +36,7 @@ class LostMoves(Observer):
 
     writes = (MoveLost,)
 
-    def __init__(self) -> None:
-        self._moves: dict[int, tuple[Value, p.Node, str]] = {}  # by the id of the value
+    _moves: MutableMapping[int, tuple[Value, p.Node, str]] = per_path(dict)  # by the id of the value
 
     @override
     def stated(self, run: Run, node: p.Expr, _: Value) -> None:

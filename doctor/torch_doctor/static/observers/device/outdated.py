@@ -10,6 +10,7 @@ from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program.walking import walk
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import functions, losses, outdated, training
 from torch_doctor.static.values import (
     Call,
@@ -44,8 +45,7 @@ class OutdatedNames(Observer, read=(*_TENSORS, Grads), invoked=(Method,)):
 
     writes = (OutdatedUsed,)
 
-    def __init__(self) -> None:
-        self._reported: set[tuple[int, Site, str]] = set()  # the trace, the place and the name
+    _reported: set[tuple[int, Site, str]] = per_run(set)  # the trace, the place and the name
 
     @override
     def named(self, run: Run, value: Value, node: p.Expr) -> None:

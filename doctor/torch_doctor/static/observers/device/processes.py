@@ -9,16 +9,15 @@ from torch_doctor.static import program as p
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program.walking import walk
+from torch_doctor.static.state import per_path
 from torch_doctor.static.tables import libraries, words, wrappers
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.launchers import LAUNCHERS
 from torch_doctor.static.training import elsewhere
 from torch_doctor.static.values import (
-    NEWEST,
     Const,
     Default,
     Either,
-    Fields,
     Lib,
     Method,
     Plain,
@@ -29,7 +28,7 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import Exchanged, GpuChosen, GroupBegun, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, MutableSet
 
     from torch_doctor.static.run import Run
     from torch_doctor.static.unit import Unit
@@ -94,8 +93,7 @@ class Processes(Observer, invoked=(Lib, Unknown, Method)):
 
     writes = (GroupBegun, GpuChosen, Exchanged)
 
-    def __init__(self) -> None:
-        self._starts = Fields(NEWEST)  # on this path: which calls started processes, by their nodes
+    _starts: MutableSet[p.Node] = per_path(set)  # calls that started processes
 
     @override
     def invoked(self, run: Run, func: Value, call: Call) -> None:
@@ -116,7 +114,7 @@ class Processes(Observer, invoked=(Lib, Unknown, Method)):
         elif name in _STARTS:
             number = call.argument(2, "nprocs") if not name.endswith("Process") else None
             if constant(number or Const(None)) != 1:
-                run.heap.set(self._starts, call.node, True)
+                self._starts.add(call.node)
         elif name in _CONTEXTS or (name.startswith("torch.") and name.rpartition(".")[2] in _CHOOSES):
             given = call.argument(0, "device")
             if not isinstance(given, Const) or isinstance(given, Default):

@@ -10,6 +10,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program.walking import walk
+from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.sinks import SINKS
@@ -30,7 +31,7 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import Kind, LoopKind, ScopeKind, ScoreUsed
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator
+    from collections.abc import Hashable, Iterable, Iterator, MutableMapping
 
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Symbol, Value
@@ -68,11 +69,10 @@ class LastScores(Observer):
 
     writes = (ScoreUsed,)
 
-    def __init__(self) -> None:
-        self._known: dict[Hashable, _Known] = {}  # by the symbol of a number, or the id of a tensor
-        self._assigned: dict[frozenset[int], list[tuple[frozenset[Hashable], str, Site]]] = {}
-        self._collected: set[Hashable] = set()  # roots
-        self._told: set[tuple[p.Node, frozenset[int]]] = set()
+    _known: dict[Hashable, _Known] = per_run(dict)  # by the symbol of a number, or the id of a tensor
+    _assigned: MutableMapping[frozenset[int], tuple[tuple[frozenset[Hashable], str, Site], ...]] = per_path(dict)
+    _collected: set[Hashable] = per_run(set)  # roots
+    _told: set[tuple[p.Node, frozenset[int]]] = per_run(set)
 
     # --- what is followed ---
 
@@ -161,7 +161,8 @@ class LastScores(Observer):
             return
         known = self._score(value)
         if known is not None:
-            self._assigned.setdefault(known.forwards, []).append((known.roots, run.text(target), site))
+            before = self._assigned.get(known.forwards, ())
+            self._assigned[known.forwards] = (*before, (known.roots, run.text(target), site))
 
     @override
     def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.language import NEXT
 from torch_doctor.static.training import (
@@ -19,6 +20,8 @@ from torch_doctor.static.values import Lib, Making, Method, Module, Sequence, Te
 from torch_doctor.trace import TokensCompared
 
 if TYPE_CHECKING:
+    from collections.abc import MutableSet
+
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.training.shifting import Line, Tokens
@@ -37,13 +40,12 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module, Method)):
 
     writes = (TokensCompared,)
 
-    def __init__(self) -> None:
-        self._masked: set[Making] = set()
-        self._touched: set[Tokens] = set()
-        self._lines: dict[int, Line] = {}  # by the numbers of forward events
-        self._put: dict[
-            Making, Value
-        ] = {}  # what all places but the last of a tensor were overwritten with, by how it was made
+    _masked: MutableSet[Making] = per_path(set)
+    _touched: MutableSet[Tokens] = per_path(set)
+    _lines: dict[int, Line] = per_run(dict)  # by the numbers of forward events
+    _put: dict[Making, Value] = per_run(
+        dict
+    )  # what all places but the last of a tensor were overwritten with, by how it was made
 
     @override
     def item_set(self, _: Run, holder: Value, key: Value, value: Value, _node: p.Node) -> None:
@@ -167,7 +169,7 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module, Method)):
             self._touched.add(made)  # and not what it is a copy of
             return
         found = shifting.line(value, self._masked, through=False)
-        self._touched.update(found.starts if found is not None else (value,))
+        self._touched |= set(found.starts if found is not None else (value,))
 
 
 def _scores(value: Value) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import losses
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import Call, Either, Lib, Module, Tensor, Unknown, Value
@@ -20,9 +21,10 @@ class Overwriting(Observer):
 
     writes = (Overwritten,)
 
-    def __init__(self) -> None:
-        self._events: dict[int, tuple[Value, Overwritten]] = {}  # by the id of what is in the place of what returned it
-        self._last: tuple[p.Node, Value] | None = None  # the call in the source that returned last, and what it called
+    _events: dict[int, tuple[Value, Overwritten]] = per_run(
+        dict
+    )  # by the id of what is in the place of what returned it
+    _last: tuple[p.Node, Value] | None = per_run()  # the call in the source that returned last, and what it called
 
     @override
     def called(self, _: Run, func: Value, call: Call, __: Value) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import losses
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.language import IGNORED
@@ -40,8 +41,7 @@ class PaddedTargeting(Observer, invoked=(Module, Lib), called=(Method,)):
 
     writes = (PaddedTargets,)
 
-    def __init__(self) -> None:
-        self._indices: set[Symbol] = set()
+    _indices: set[Symbol] = per_run(set)
 
     @override
     def item_set(self, run: Run, holder: Value, key: Value, _value: Value, node: p.Node) -> None:

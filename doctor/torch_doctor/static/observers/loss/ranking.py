@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from torch_doctor.static import program as p
 from torch_doctor.static.measuring import measured, size_at, with_facts
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import Const, Lib, Method, Sequence, Tensor
 from torch_doctor.trace import Compared, Kind, Matched, Ranked, Source
@@ -26,8 +27,9 @@ class Ranking(Observer, called=(Method, Lib)):
 
     writes = (Ranked, Compared, Matched)
 
-    def __init__(self) -> None:
-        self._chosen: dict[int, tuple[Tensor, int]] = {}  # by the tensor's id: itself, and the event that it comes from
+    _chosen: dict[int, tuple[Tensor, int]] = per_run(
+        dict
+    )  # by the tensor's id: itself, and the event that it comes from
 
     @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from torch_doctor.static import program as p
 from torch_doctor.static.measuring import size_at
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import libraries, losses, readers
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import (
@@ -54,11 +55,10 @@ class Reading(Observer):
 
     writes = (ScoresRead,)
 
-    def __init__(self) -> None:
-        self._seen: set[tuple[object, ...]] = set()
-        self._arrays: dict[p.Node, list[ScoresRead]] = {}  # reads that make an array, by their node
-        self._given: dict[int, list[Tensor]] = {}  # what a whole module gives, by its number
-        self._exported: dict[int, tuple[str, p.Node]] = {}  # modules that code out of sight got, by their number
+    _seen: set[tuple[object, ...]] = per_run(set)
+    _arrays: dict[p.Node, list[ScoresRead]] = per_run(dict)  # reads that make an array, by their node
+    _given: dict[int, list[Tensor]] = per_run(dict)  # what a whole module gives, by its number
+    _exported: dict[int, tuple[str, p.Node]] = per_run(dict)  # modules that code out of sight got, by their number
 
     @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_run
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import (
     Const,
@@ -57,11 +58,10 @@ class Constructions(Observer):
 
     writes = (BuiltInForward,)
 
-    def __init__(self) -> None:
-        self._entries: dict[int, _Entry] = {}  # by the number of the module whose forward it is
-        self._made: dict[int, _Made] = {}  # by the number of the module that was made
-        self._parameters: dict[ParameterValue, Module] = {}  # those that a forward made, until it returns
-        self._reported: set[Site] = set()
+    _entries: dict[int, _Entry] = per_run(dict)  # by the number of the module whose forward it is
+    _made: dict[int, _Made] = per_run(dict)  # by the number of the module that was made
+    _parameters: dict[ParameterValue, Module] = per_run(dict)  # those that a forward made, until it returns
+    _reported: set[Site] = per_run(set)
 
     @override
     def built(self, run: Run, made: Object, _: Call) -> None:

@@ -8,12 +8,15 @@ from torch_doctor.static import program as p
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables import words
 from torch_doctor.static.training import constants, module_parts
 from torch_doctor.static.values import Const, Fact, Making, Module, ParameterValue, Params, Plain, Tensor, Value
 from torch_doctor.trace import ConstantWeights
 
 if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Args, Call
     from torch_doctor.trace import Site
@@ -69,10 +72,9 @@ class ConstantLayers(Observer):
 
     writes = (ConstantWeights,)
 
-    def __init__(self) -> None:
-        self._any = False  # whether any weights were set to a constant
-        self._units: dict[int, tuple[Value, Units]] = {}  # what tensors were computed by, by their id
-        self._touched: dict[int, Making] = {}  # of tensors whose numbers changed after they were made so
+    _any: bool = per_run(bool)  # whether any weights were set to a constant
+    _units: dict[int, tuple[Value, Units]] = per_run(dict)  # what tensors were computed by, by their id
+    _touched: MutableMapping[int, Making] = per_path(dict)  # of tensors whose numbers changed after they were made so
 
     # --- what weights are set to ---
 

@@ -11,6 +11,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program.walking import walk
+from torch_doctor.static.state import per_run
 from torch_doctor.static.training import elsewhere
 from torch_doctor.static.values import Call, ClassValue, Const, FunctionValue, Module, Plain, Spread, Value
 from torch_doctor.trace import FunctionalDropout
@@ -55,8 +56,7 @@ class FunctionalDropouts(Observer):
 
     writes = (FunctionalDropout,)
 
-    def __init__(self) -> None:
-        self._tests: list[_ModeTest] = []  # branches under way, and those of which the rest is the other way
+    _tests: list[_ModeTest] = per_run(list)  # branches under way, and those of which the rest is the other way
 
     @override
     def branching(self, run: Run, node: p.If | p.Choice) -> None:

@@ -10,6 +10,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program import influence
 from torch_doctor.static.questions import KINDS, Kind, texts, yes
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables.functions import METHODS
 from torch_doctor.static.values import (
     Bound,
@@ -45,16 +46,17 @@ class IgnoredInputs(Observer, called=(Lib, Method, Module, Bound, FunctionValue)
 
     writes = (InputTried,)
 
-    def __init__(self) -> None:
-        self._pure: dict[p.Node, bool] = {}
-        self._functions: defaultdict[p.Node, set[p.Function]] = defaultdict(set)  # which calls were of which functions
-        # Which methods and functions got the arguments of a call.
-        self._handed: dict[p.Node, set[tuple[FunctionValue, int, str]] | None] = {}
-        self._hooked = False
-        self._seen: set[tuple[p.Function, frozenset[str]]] = set()
-        # Which parameters the modules of a call have, and what was written of them.
-        self._taken: defaultdict[p.Node, dict[str, set[str]]] = defaultdict(dict)
-        self._written: defaultdict[p.Node, list[InputTried]] = defaultdict(list)
+    _pure: dict[p.Node, bool] = per_run(dict)
+    _functions: defaultdict[p.Node, set[p.Function]] = per_run(
+        lambda: defaultdict(set)
+    )  # which calls were of which functions
+    # Which methods and functions got the arguments of a call.
+    _handed: dict[p.Node, set[tuple[FunctionValue, int, str]] | None] = per_run(dict)
+    _hooked: bool = per_run(bool)
+    _seen: set[tuple[p.Function, frozenset[str]]] = per_run(set)
+    # Which parameters the modules of a call have, and what was written of them.
+    _taken: defaultdict[p.Node, dict[str, set[str]]] = per_run(lambda: defaultdict(dict))
+    _written: defaultdict[p.Node, list[InputTried]] = per_run(lambda: defaultdict(list))
 
     @override
     def read(self, _: Run, __: Value, name: str, ___: p.Node) -> None:

@@ -10,6 +10,7 @@ from torch_doctor.pattern import pattern
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.questions import KINDS, Kind, texts, yes
+from torch_doctor.static.state import per_run
 from torch_doctor.static.training import module_classes
 from torch_doctor.static.values import NOTHING, Bound, Call, Const, Either, Fact, Method, Module, Value
 from torch_doctor.trace import ForwardByName
@@ -31,8 +32,7 @@ class NamedForwards(Observer, calling=(Bound, Method, Either)):
 
     writes = (ForwardByName,)
 
-    def __init__(self) -> None:
-        self._plain: bool | None = None  # whether the project has plain classes with a `forward`
+    _plain: bool | None = per_run()  # whether the project has plain classes with a `forward`
 
     @override
     def calling(self, run: Run, func: Value, call: Call) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.observers.module.mixed_rows import loader_of, rows_first
+from torch_doctor.static.state import per_run
 from torch_doctor.static.training import written_forwards
 from torch_doctor.static.values import Const, Either, Fact, Making, Module, Tensor, Unknown, constant
 from torch_doctor.trace import RowsMixed, Source
@@ -44,9 +45,10 @@ class NormsOverRows(Observer):
 
     writes = (RowsMixed,)
 
-    def __init__(self) -> None:
-        self._norms: dict[int, _Norm] = {}
-        self._returned: dict[int, list[_Norm]] = {}  # of which the results of models were made, by the models' numbers
+    _norms: dict[int, _Norm] = per_run(dict)
+    _returned: dict[int, list[_Norm]] = per_run(
+        dict
+    )  # of which the results of models were made, by the models' numbers
 
     @override
     def operated(self, run: Run, op: str, operands: tuple[Value, ...], result: Value, node: p.Node) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import layers
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import Call, Const, Either, Module, Object, Sequence, Spread, Value
@@ -25,8 +26,7 @@ class Repetitions(Observer):
 
     writes = (Repeated,)
 
-    def __init__(self) -> None:
-        self._events: dict[int, Repeated] = {}  # by the numbers of the modules
+    _events: dict[int, Repeated] = per_run(dict)  # by the numbers of the modules
 
     @override
     def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.library import library_family
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import functions, losses, torch_functions, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import MOVES
@@ -51,10 +52,9 @@ class Timing(Observer):
 
     writes = (ClockRead, Timed)
 
-    def __init__(self) -> None:
-        self._on = False
-        self._before: list[int] = []  # waits when the calls around began
-        self._waiting: set[int] = set()  # modules whose forward may wait
+    _on: bool = per_run(bool)
+    _before: list[int] = per_run(list)  # waits when the calls around began
+    _waiting: set[int] = per_run(set)  # modules whose forward may wait
 
     def began(self) -> None:
         """A clock has been read."""

@@ -9,6 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.flow import NONE
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables import frameworks, wrappers
 from torch_doctor.static.training import adapters, constants, forwards, module_parts
 from torch_doctor.static.values import (
@@ -32,7 +33,7 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import AdapterTrained
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, MutableSet
 
     from torch_doctor.static.run import Run
     from torch_doctor.trace import Site
@@ -53,21 +54,22 @@ class Adapters(Observer, read=(Module,), calling=(Lib, Method)):
 
     writes = (AdapterTrained,)
 
-    def __init__(self) -> None:
-        self._written: dict[int, Known] = {}  # modules of the project that may be adapters, by their numbers
-        self._of_base: dict[int, Known] = {}
-        self._shared: set[int] = set()  # layers with several adapters
-        self._flagged: set[Site] = set()  # comprehensions that choose parameters by `requires_grad` alone
-        self._chosen: set[int] = set()  # optimizers that perhaps have only some parameters of what they were given
-        self._loaded: set[int] = set()  # modules whose weights were given
-        self._zero: set[int] = set()  # what was set to 0
-        self._outputs: dict[int, tuple[Value, Known]] = {}  # of what is adapted, by their ids
-        self._added: set[int] = set()  # modules that add something to such an output
-        self._used: set[int] = set()  # modules whose own matrices were taken in a forward
-        self._called: set[int] = set()
-        self._off: list[tuple[range, adapters.Disabled]] = []  # the events in a `with` that disables adapters
-        self._handed: dict[int, list[tuple[Known, dict[str, Any]]]] = {}  # with what trainers got, by the model
-        self._told: set[tuple[object, ...]] = set()
+    _written: dict[int, Known] = per_run(dict)  # modules of the project that may be adapters, by their numbers
+    _of_base: dict[int, Known] = per_run(dict)
+    _shared: set[int] = per_run(set)  # layers with several adapters
+    _flagged: set[Site] = per_run(set)  # comprehensions that choose parameters by `requires_grad` alone
+    _chosen: MutableSet[int] = per_path(
+        set
+    )  # optimizers that perhaps have only some parameters of what they were given
+    _loaded: MutableSet[int] = per_path(set)  # modules whose weights were given
+    _zero: MutableSet[int] = per_path(set)  # what was set to 0
+    _outputs: dict[int, tuple[Value, Known]] = per_run(dict)  # of what is adapted, by their ids
+    _added: set[int] = per_run(set)  # modules that add something to such an output
+    _used: set[int] = per_run(set)  # modules whose own matrices were taken in a forward
+    _called: set[int] = per_run(set)
+    _off: list[tuple[range, adapters.Disabled]] = per_run(list)  # the events in a `with` that disables adapters
+    _handed: dict[int, list[tuple[Known, dict[str, Any]]]] = per_run(dict)  # with what trainers got, by the model
+    _told: set[tuple[object, ...]] = per_run(set)
 
     # --- what is an adapter ---
 

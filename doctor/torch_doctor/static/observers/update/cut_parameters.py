@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_run
 from torch_doctor.static.training import constants, module_parts
 from torch_doctor.static.values import Fact, Module, ParameterValue, Params, Value
 from torch_doctor.trace import ParameterCut
@@ -24,12 +25,11 @@ class CutParameters(Observer, read=(Module,)):
 
     writes = (ParameterCut,)
 
-    def __init__(self) -> None:
-        self._read: Counter[int] = Counter()
-        self._names: dict[int, str] = {}
-        self._cut: Counter[int] = Counter()
-        self._used: set[int] = set()
-        self._alone: list[ParameterCut] = []
+    _read: Counter[int] = per_run(Counter)
+    _names: dict[int, str] = per_run(dict)
+    _cut: Counter[int] = per_run(Counter)
+    _used: set[int] = per_run(set)
+    _alone: list[ParameterCut] = per_run(list)
 
     @override
     def read(self, run: Run, value: Value, name: str, __: p.Node) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import layers, models
 from torch_doctor.static.training import library_models, modes, module_parts, written_forwards
 from torch_doctor.static.values import ANY_NAME, Const, Fact, Method, Module, Optimizer, Value
@@ -25,12 +26,11 @@ class FrozenParts(Observer, calling=(Method,)):
 
     writes = (FrozenNormsRan, FrozenMoved)
 
-    def __init__(self) -> None:
-        self._ran: list[FrozenNormsRan] = []  # those of which all is frozen still
-        self._calls: set[tuple[int, Site]] = set()
-        self._fed: set[int] = set()  # what got a gradient on some path
-        self._moved: list[tuple[FrozenMoved, frozenset[int]]] = []  # with what it moved, where that is frozen still
-        self._steps: set[int] = set()
+    _ran: list[FrozenNormsRan] = per_run(list)  # those of which all is frozen still
+    _calls: set[tuple[int, Site]] = per_run(set)
+    _fed: set[int] = per_run(set)  # what got a gradient on some path
+    _moved: list[tuple[FrozenMoved, frozenset[int]]] = per_run(list)  # with what it moved, where that is frozen still
+    _steps: set[int] = per_run(set)
 
     # --- batch norm ---
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_run
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import Either, Module, ParameterValue, Params, Tensor, Unknown, Value
 from torch_doctor.trace import GradientsRead
@@ -34,8 +35,7 @@ class GradientReads(Observer):
 
     writes = (GradientsRead,)
 
-    def __init__(self) -> None:
-        self._recent: dict[p.Node, GradientsRead] = {}  # since the last branch
+    _recent: dict[p.Node, GradientsRead] = per_run(dict)  # since the last branch
 
     @override
     def read(self, run: Run, value: Value, name: str, node: p.Node) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program.walking import walk
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import whole_graphs
@@ -62,10 +63,9 @@ class HandWrittenBackwards(Observer, read=(ClassValue,)):
 
     writes = (HandWrittenBackward,)
 
-    def __init__(self) -> None:
-        self._seen: set[tuple[int, bool]] = (
-            set()
-        )  # the numbers of the classes, and whether their calls are compiled whole
+    _seen: set[tuple[int, bool]] = per_run(
+        set
+    )  # the numbers of the classes, and whether their calls are compiled whole
 
     @override
     def read(self, run: Run, value: Value, name: str, node: p.Node) -> None:

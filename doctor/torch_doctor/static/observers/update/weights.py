@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables import training
 from torch_doctor.static.training import module_parts, parameters, snapshots
 from torch_doctor.static.values import Const, Fact, Lib, Module, Object, ParameterValue, Params, Value
 from torch_doctor.trace import PartUnrecorded, StateTaken, WeightsDrawn, WeightsGiven
 
 if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call
@@ -25,10 +28,11 @@ class Weights(Observer, read=(Module,), called=(Lib,)):
 
     writes = (WeightsDrawn, WeightsGiven, PartUnrecorded)
 
-    def __init__(self) -> None:
-        self._inner: set[int] = set()  # made in a constructor
-        self._passing: set[int] = set()  # made in a forward
-        self._off: dict[Module, tuple[Site, str]] = {}  # parts that were called with autograd off, and where
+    _inner: set[int] = per_run(set)  # made in a constructor
+    _passing: set[int] = per_run(set)  # made in a forward
+    _off: MutableMapping[Module, tuple[Site, str]] = per_path(
+        dict
+    )  # parts that were called with autograd off, and where
 
     @override
     def built(self, run: Run, made: Object, _: Call) -> None:

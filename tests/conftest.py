@@ -7,6 +7,7 @@ import gc
 import json
 import os
 import signal
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from torch_doctor.sources.source import SourceFile
     from torch_doctor.trace import Site
 
+sys.dont_write_bytecode = False  # the tests start our command, and the agent, hundreds of times
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # models are tiny, and other workers need the other cores
 settings.register_profile("patient", deadline=None)  # on a busy machine, slow is not wrong
 settings.register_profile(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tests.records.records import Records
     from torch_doctor.checkup.outcome import Fact, Rung
 
     Examine = Callable[..., Examined]
@@ -67,8 +68,11 @@ class Heard:
 
 
 @pytest.fixture(autouse=True)
-def _forked(farm: None) -> None:
-    """The runs fork from a process with torch in it: importing torch takes most of the time of so small scripts."""
+def _forked(farm: None, records: Records) -> None:
+    """The runs fork from a process with torch in it: importing torch takes most of the time of so small scripts.
+
+    Those of which nothing changed are told again.
+    """
 
 
 @pytest.fixture

@@ -94,8 +94,10 @@ def name(bad: Path) -> str:
     return f"{bad.parent.name}/{bad.stem}"
 
 
+@pytest.mark.usefixtures("farm", "records")
 @pytest.mark.parametrize("bad", [bad for bad in BAD if name(bad) not in NOT_MENDED], ids=name)
-def test_a_fixture_becomes_its_twin(bad: Path, tmp_path: Path) -> None:
+def test_a_fixture_becomes_its_twin(bad: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     folder = without_markers(bad, tmp_path / "bad")
     expected = contents(without_markers(twin(bad), tmp_path / "twin"))
     if bad.is_file():

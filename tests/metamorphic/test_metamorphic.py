@@ -48,7 +48,7 @@ def test_a_rewritten_fixture_says_what_the_fixture_says(fixture: str, name: str)
         assert outcome.holds, "\n\n".join(str(broken) for broken in outcome.breaks)
 
 
-@pytest.mark.usefixtures("farm")
+@pytest.mark.usefixtures("farm", "records")
 @pytest.mark.parametrize(
     ("fixture", "name"),
     [
@@ -65,7 +65,7 @@ def test_a_run_of_a_rewritten_fixture_gives_the_verdicts_of_the_fixture(fixture:
     assert outcome.holds, "\n\n".join(str(broken) for broken in outcome.breaks)
 
 
-@pytest.mark.usefixtures("farm")
+@pytest.mark.usefixtures("farm", "records")
 @pytest.mark.parametrize(("fixture", "name"), RUN)
 def test_verdicts_do_not_depend_on_how_a_script_is_written(fixture: str, name: str) -> None:
     if (fixture, name) in read_known():

@@ -32,7 +32,7 @@ GPU = frozenset(("TDR810",))
 TWO = frozenset(("TDR809", "TDR814"))
 """Rules of whose examples one process cannot tell, and two can."""
 
-pytestmark = pytest.mark.usefixtures("farm")
+pytestmark = pytest.mark.usefixtures("farm", "records")
 
 
 def probed(rule: Rule, path: Path) -> dict[str, Verdict | None]:

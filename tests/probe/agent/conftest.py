@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tests.records.records import Records
+
 
 @pytest.fixture
-def observe(write: Callable[..., Path], farm: None) -> Callable[..., Outcome]:  # noqa: ARG001 - quick probes
+def observe(write: Callable[..., Path], farm: None, records: Records) -> Callable[..., Outcome]:  # noqa: ARG001 - quick probes
     """Runs a script with these instruments."""
 
     def observed(script: str, *needs: str) -> Outcome:

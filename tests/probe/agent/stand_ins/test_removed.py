@@ -10,7 +10,7 @@ import torch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.usefixtures("farm")
+pytestmark = pytest.mark.usefixtures("farm", "records")
 
 GONE = """
 import collections

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Run = Any  # arguments to outcome
 Write = Any
 
-pytestmark = pytest.mark.usefixtures("farm")
+pytestmark = pytest.mark.usefixtures("farm", "records")
 
 TRAIN = """
 import torch

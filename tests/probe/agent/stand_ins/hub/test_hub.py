@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.hub,
-    pytest.mark.usefixtures("farm"),
+    pytest.mark.usefixtures("farm", "records"),
     pytest.mark.skipif(
         any(importlib.util.find_spec(name) is None for name in ("datasets", "transformers", "PIL")),
         reason="datasets and transformers are not installed",

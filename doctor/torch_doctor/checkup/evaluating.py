@@ -86,7 +86,7 @@ def _failure(finding: Finding, again: list[Reevaluated]) -> str:
     own = [each for each in again if same_place(finding.site, each.site)]
     far = max(own, key=lambda each: each.difference, default=None)
     if far is None or not far.difference:
-        return f"{GROUP} at {finding.site.path}:{finding.site.row} depends on the batch: {finding.message}"
+        return f"{GROUP} at {finding.site.path}:{finding.site.row}: {finding.message}"
     numbers = f"{far.first:.4g} and {far.second:.4g}"
     return f"{GROUP} at {_place(far)} gives {numbers} for the same batch: {finding.message}"
 

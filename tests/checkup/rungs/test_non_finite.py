@@ -193,6 +193,19 @@ def test_a_batch_with_a_far_larger_gradient_is_a_spike(climb: Climb) -> None:
     assert values(rung, "spike in step")[0] == 2
 
 
+BY_HAND = [
+    STEP,
+    "\n        with torch.no_grad():\n            for each in model.parameters():\n                each -= 0.1 * each.grad",
+    *("optimizer = torch.optim.Adam(model.parameters(), lr=0.01)\n", "", "optimizer.zero_grad()", "model.zero_grad()"),
+]
+
+
+def test_updates_by_hand_have_norms_too(climb: Climb) -> None:
+    rung = climb(broken(*BY_HAND), RUNG)
+    assert rung.status == "passed", rung.reason
+    assert len(rung.plots[0].series[0].y) == 21
+
+
 TWO_MODELS = """
 import torch
 from torch import nn

@@ -62,6 +62,10 @@ class ByHand:
                     each.detach().copy_(values + (each.detach() - values) * play.rate)
         return before
 
+    def gradients(self) -> list[tuple[Any, Any]]:
+        """The tensors that the last backward pass gave gradients, with these."""
+        return [(each, gradient) for each, _, gradient in self._filled.values()]
+
     def gradient(self, tensor: Any) -> Any:
         """The gradient that the last backward pass left, whatever the script made of it since."""
         kept = self._filled.get(id(tensor))

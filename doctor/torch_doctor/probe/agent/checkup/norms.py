@@ -11,6 +11,7 @@ from ..watching.update.optimizers import parameters_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from .by_hand import ByHand
     from .observing import Observer
     from .plays import Seen
 
@@ -70,6 +71,7 @@ class Norms:
         for name in CLIPPING:
             patches.replace(utils.clip_grad, name, self._clipping)
             patches.replace(utils, name, self._clipping)
+        self._observer.updated_by_hand = self._by_hand
         hooks = importlib.import_module("torch.optim.optimizer")
         patches.hook(hooks.register_optimizer_step_pre_hook, self._stepping)
 
@@ -126,6 +128,22 @@ class Norms:
         track.steps.append(Step(layers, total(after.values()), asked=bool(unclipped)))
         if not finite(track.steps[-1].before):
             self._spoilt = self._play
+
+    def _by_hand(self, found: ByHand) -> None:
+        """A step is over in which the script may have updated its tensors itself."""
+        if (
+            not self._observer.seen.steps
+            or self.rung not in RUNGS
+            or self._observer.play.frozen
+            or self._observer.play.rate != 1.0
+        ):
+            return
+        norms = {id(each): norm(self._watch.torch, gradient) for each, gradient in found.gradients()}
+        tracks = self.tracks.setdefault(self.rung, {})
+        step = Step(norms, total(norms.values()), asked=False)
+        tracks.setdefault(frozenset(norms), Track("update by hand")).steps.append(step)
+        if not finite(step.before):
+            self._spoilt = self._observer.seen
 
     def _norms(self, parameters: list[Any]) -> dict[int, float]:
         """The norm of the gradient of each parameter that has a dense one."""

@@ -34,6 +34,7 @@ class Observer:
         self.seen = Seen()
         self.before_first_step: Any = None
         self.after_step: Any = None
+        self.updated_by_hand: Any = lambda _: None
         self.rates: dict[tuple[int, int], float] = {}
         self.by_hand: ByHand | None = None
         self.around: Any = list  # the loops under way
@@ -75,6 +76,7 @@ class Observer:
         self.seen.worked = process_time() - self._worked
         if self.by_hand is not None:
             self._before = self.by_hand.finish(self.play, self.seen)
+            self.updated_by_hand(self.by_hand)
             if self.play.details and self.by_hand.optimizer is not None:
                 self._look(self.by_hand.optimizer)
         return self.seen

@@ -236,3 +236,20 @@ PRECISION = Cause(
 STARTING = Cause(
     "workers restart in each epoch, or much data is read before the first batch", ("TDR703",), ("throughput",)
 )
+TARGET_FORM = Cause(
+    "the loss does not accept the dtype, shape or values of its targets",
+    ("TDR207", "TDR208", "TDR213", "TDR214"),
+    ("inspect",),
+    kinds=("labels",),
+)
+BATCH_FORM = Cause(
+    "the batches have another dtype, shape or length than the model or the loader expects", (), ("inspect",)
+)
+NO_GRAPH = Cause(
+    "the loss has no graph, or its graph is used twice or changed in place",
+    ("TDR115", "TDR116", "TDR118", "TDR119", "TDR504"),
+)
+EMPTY = Cause(
+    "the layers are not registered, so the model has no parameters",
+    ("TDR301", "TDR302", "TDR307", "TDR308"),
+)

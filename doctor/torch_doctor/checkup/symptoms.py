@@ -247,6 +247,12 @@ SYMPTOMS = (
         ("ddp is worse", "multi gpu training does not converge", "no speedup with 4 gpus"),
         (causes.SYNC, causes.ACCUMULATION, causes.RATE, causes.FEW_ROWS),
     ),
+    Symptom(
+        "the script stops with an error",
+        "torch raises an error in the model, the loss, `backward()` or the loader",
+        ("CrossEntropyLoss rejects my labels", "loss.backward() raises an error", "mat1 and mat2 shapes cannot be multiplied"),
+        (causes.TARGET_FORM, causes.BATCH_FORM, causes.NO_GRAPH, causes.EMPTY, causes.DEVICE),
+    ),
 )  # fmt: skip
 """All that are known."""
 BY_NAME = {symptom.name: symptom for symptom in SYMPTOMS}

@@ -59,7 +59,7 @@ CIRCUMSTANCES = {
         same_text multiple_times identical_input calling_twice two_calls same_prompt repeated_calls fixed_input
         twice consecutive many_times again again_and_again same_tensor same_weights inference_run called_twice
         several_times
-        two_times three_times same_picture forward_twice second_time
+        two_forward_pass two_forward two_evaluation two_identical_call two_times three_times same_picture forward_twice second_time
     """,
     "anyinput": """
         unk eos pad_token unk_token eos_token blank_image blank_images majority all_input every_input any_input

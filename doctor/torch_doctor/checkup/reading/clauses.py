@@ -135,10 +135,21 @@ def _negated(items: list[Said]) -> list[Said]:
             moves = stops and concepts & MOVES
             now = (concepts - NEGATED.keys()) | {"plateau"} if moves else _denied(concepts)
             turned[near] = Said(items[near].words, now)
+            if "reaches" in concepts:
+                _missed(turned, near)
         elif any(other.concepts & {"gradient", "output"} for other in items[place + 1 : place + 2]):
             other = items[place + 1]
             turned[place + 1] = Said(other.words, other.concepts | {"none", "zero"})
     return turned
+
+
+def _missed(items: list[Said], place: int) -> None:
+    """Turn a zero that is not reached into a loss, or whatever it is, that stays: "does not reach zero"."""
+    for near in range(place + 1, min(place + 1 + REACH, len(items))):
+        if _divides(items[near]):
+            return
+        if items[near].concepts & {"zero", "low"}:
+            items[near] = Said(items[near].words, (items[near].concepts - {"zero", "low"}) | {"stuck"})
 
 
 def _meant(items: list[Said], place: int) -> int | None:

@@ -8,7 +8,7 @@ SUBJECTS = {
         reconstruction_loss recognition_loss loss loos lose_function cost objective criterion bce bce_loss
         cross_entropy nll mse elbo kl perplexity ppl lossfunction loss_function
     """,
-    "error": "error exception runtimeerror valueerror crash traceback",
+    "error": "error exception runtimeerror valueerror typeerror indexerror crash traceback stack_trace error_message",
     "accuracy": "accuracy acc accuracies top_1 top1 top_5 top5",
     "metric": """
         metric score f1 f_1 f1_score auc auroc roc dice iou miou map map50 ap recall precision sensitivity
@@ -56,6 +56,7 @@ SUBJECTS = {
     "class": "class label category categories classes",
     "lr": "learning_rate lr scheduler lr_scheduler learning_rates schedule lrscheduler onecyclelr cosine",
     "loader": """
+        loading_jpeg loading_file loading_picture loading_sample loading_batch reading_file reading_image decoding
         dataloader data_loader data_loading loading_data num_workers worker prefetch loading_images load_data
         load_image input_pipeline preprocessing augmentation transforms dataset_loading random_crop getitem collate
         to_cuda load_dataset data_transfer copying_data transfer host_to_device
@@ -128,7 +129,7 @@ BEHAVIOURS = {
         always all every_single everything only all_the_time each_time nothing_but regardless entire whatever any
         just
     """,
-    "zero": "0 zero empty nothing_detected zeroes null no_detections vanish_to_zero black blank",
+    "zero": "0 zero empty returns_nothing yields_nothing nothing_detected zeroes null no_detections vanish_to_zero black blank",
     "none": "none nonetype",
     "negative": "negative minus below_0 below_zero less_than_0 less_than_zero under_zero 0_negative",
     "impossible": """
@@ -139,12 +140,14 @@ BEHAVIOURS = {
     """,
     "changes": "budge change update move modify modified moving altered drift overwritten drifting shift evolve",
     "differs": """
-        different differ difference inconsistent inconsistency mismatch vary varies varying discrepancy diverse
+        different two_result two_answer another_number another_result another_answer differ difference inconsistent
+        inconsistency mismatch vary varies varying discrepancy diverse
         nondeterministic non_deterministic unreproducible irreproducible variance variation conflicting unmatched
         changing changes_each disagree deviate deviation inconsistently variability non_reproducible
     """,
     "jumps": """
-        vibrate vibration shake shock concuss turbulent change_greatly change_drastically change_sharply change_heavily
+        epoch_to_epoch one_epoch_to_the_next next_epoch_it vibrate vibration shake shock concuss turbulent
+        change_greatly change_drastically change_sharply change_heavily
         comes_back varies_much varies_a_lot vary_a_lot vary_much varies_greatly changes_a_lot increase_and_decrease
         decrease_and_increase rise_and_fall fluctuating_between up_then_down between_negative_and_positive
         goes_up_and_down go_up_and_down going_up_and_down jump fluctuate fluctuation oscillate oscillation noisy
@@ -160,7 +163,8 @@ BEHAVIOURS = {
         meaningless blurry noise_images unacceptable badly sucks lousy struggle broken worsen unsatisfying
     """,
     "wrong": """
-        unreasonable messed_up screws screw wrong incorrect incorrectly miscalculated wrongly erroneous way_off
+        makes_no_sense make_no_sense unreasonable messed_up screws screw wrong incorrect incorrectly miscalculated
+        wrongly erroneous way_off
         slightly_off is_off bug buggy weird strange nonsense mistaken false
     """,
     "good": """
@@ -173,7 +177,7 @@ BEHAVIOURS = {
     """,
     "leakage": "leakage leak leaking leaked",
     "finite": "finite",
-    "reaches": "manage come_close reach achieve obtain attain get_close recreate acquire hit",
+    "reaches": "manage drive bring push come_close reach achieve obtain attain get_close recreate acquire hit",
     "reproduces": "reproduce replicate recreate reproduction",
     "receives": """
         receive_grad receive_gradient get_grad get_gradient have_grad have_gradient has_grad has_gradient
@@ -199,7 +203,10 @@ BEHAVIOURS = {
         full consume exceed exceeds shared_memory_error out_of_memory oom exhausted run_out runs_out ran_out
         running_out killed kill not_enough allocate outofmemoryerror insufficient runs_oom memory_error memoryerror
     """,
-    "vanish": "vanish vanishing dead dying die disappear dead_relu vanished dead_neurons",
+    "vanish": """
+        vanish nothing_flows nothing_arrives nothing_gets_through vanishing dead
+        dying die disappear dead_relu vanished dead_neurons
+    """,
     "chance": """
         chance random_guess random_guessing guess guessing coin_flip coin coin_toss random_chance random_level
         chance_level no_better_than_random same_as_random like_random 1/num_classes toss random_accuracy than_random
@@ -229,6 +236,25 @@ BEHAVIOURS = {
     """,
     "deserved": """
         should_be expected expectation than_expected supposed than_it_should they_should it_should hoped as_expected
+    """,
+    "raises": """
+        raise_an_error raise_an_exception throw_an_error throw_an_exception raise_error throw_error give_an_error
+        ends_with_an_error stops_with_an_error die_with fails_with abort aborts rejects reject rejected complain
+        complains complaining not_accept does_not_accept do_not_accept throw throws thrown threw crash crashes crashed
+        get_an_error getting_an_error traceback wont_accept refuses_my refuses_the refuses_label refuses_target
+        refuses_input refuses_integer refuses_float blow_up_with does_not_like
+    """,
+    "refused": """
+        scalar_type expected_scalar_type expected_float expected_long expected_double got_double got_float got_long
+        out_of_bounds out_of_range_error index_out_of_range target_size input_size mat1 mat2 cannot_be_multiplied
+        shapes_cannot shape_mismatch shapes_do_not_match size_mismatch sizes_do_not_match size_must_match
+        must_match_the_size equal_size leaf_variable a_leaf in_place_operation inplace_operation
+        modified_by_an_inplace
+        not_require_grad does_not_require_grad no_grad_fn grad_fn wrong_dtype dtype_mismatch must_have_the_same_dtype
+        dtype_error not_implemented_for no_implementation shape_error dimension_out_of_range
+        expected_input expected_target wrong_shape stack_expects could_not_broadcast backward_a_second_time
+        second_time_through backward_through_the_graph different_length unequal_length empty_parameter_list
+        no_parameters zero_parameters
     """,
     "collapse": "mode_collapse collapse collapsed collapsing collapses",
     "hot": "hang deadlock freeze_forever hung",

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 SIGNS: dict[str, str] = {
     "the loss does not decrease": """
-        loss/accuracy/stuck+1.5, loss|error/stuck, unlearnt, model|training/unlearnt, training|model/broken, loss/same,
-        loss/unlearnt, loss/stuck training, single unlearnt, training/stuck, model/stuck, training/bad+-1,
+        loss/accuracy/stuck+1.5, loss|error/stuck, unlearnt, model|training/unlearnt, training|model/broken,
+        loss/same,
+        loss/unlearnt, loss/stuck training, single unlearnt, single loss/stuck|high|bad+1,
+        overfit/input|batch|single/broken+2, training/stuck, model/stuck, training/bad+-1,
         loss/always+-1, loss/broken, loss/falls+-1.5, stuck+-1, optimizer/broken, loss/stuck multi|half|loading+-3""",
     "the loss decreases, then stays flat": """
         plateau, loss|training|model|accuracy/plateau, stuck later+1, falls|learns|grows stuck later, later plateau,
@@ -64,7 +66,8 @@ SIGNS: dict[str, str] = {
         memory/high|bad, memory/not|idle, memory validation|inference|later, memory multi|half|batchsize|loading+-2,
         gpu/exhausted|grows, cpu/grows, exhausted later|validation|inference, memory/uses,
         exhausted multi|batchsize|half+-2, memory loader, memory/slow, memory cpu|gpu, idle/grows+1.5,
-        memory accumulation+-3, memory progressive|between, memory single|metric, exhausted gpu|multi+-1, memory/falls|stuck,
+        memory accumulation+-3, memory progressive|between, memory single|metric, exhausted gpu|multi+-1,
+        memory/falls|stuck,
         memory/exhausted multi, memory/grows first|gradient, memory/grows loader+1""",
     "it gets slower and slower": """
         slow/progressive+1, time/grows, training/slow/progressive, time/grows/progressive, slow/grows, slow later,
@@ -117,13 +120,15 @@ SIGNS: dict[str, str] = {
         differs run result|accuracy|loss|training|model+1, run+-1, run/broken,
         run loss|accuracy|result|validation|model|training/differs|jumps|bad, run jumps|bad|wrong, run high|gap,
         run training differs repeated, run differs later|first|gpu|loader+1, run repeated differs, training/random,
-        training differs repeated, run validation|metric|output|weights differs+1, run/differs batch|optimizer|data""",
+        training differs repeated, run validation|metric|output|weights differs+1,
+        run/differs batch|optimizer|data""",
     "the same input gives two answers": """
         repeated differs+2, run inference/differs|changes|random+2, run output/differs|changes same+1,
         inference|output/jumps, repeated output|inference|result|model|validation/differs|random|changes+1,
         output/random, output|inference/differs, repeated random|changes, repeated differs evalmode,
         repeated inference|output differs run, inference/random, same input differs output, output/changes,
-        evalmode output/differs|random|changes, input same output differs+2, same input differs,
+        run repeated validation/differs -seed -training+3, evalmode output/differs|random|changes,
+        input same output differs+2, same input differs,
         output differs evalmode loading+-3, input same inference differs""",
     "it is worse in evaluation mode": """
         evalmode bad|differs|wrong|zero|low|falls|random|chance+1, evalmode/bad|differs+1,
@@ -138,7 +143,8 @@ SIGNS: dict[str, str] = {
         multi accuracy|loss|result|metric|model|validation, multi gpu|training, multi nan|explodes|jumps+1,
         multi gpu idle|slow|same+1, multi good bad+1, multi hot|stuck, multi batchsize|lr,
         multi weights|gradient/differs|same|zero, multi differs run|repeated+1,
-        multi good stuck|unlearnt|broken|differs+1, multi loss|accuracy|training|metric bad|differs|low|stuck|high gpu,
+        multi good stuck|unlearnt|broken|differs+1,
+        multi loss|accuracy|training|metric bad|differs|low|stuck|high gpu,
         multi memory|exhausted+-2, multi loader|data, multi loading|half|batchsize+-2,
         multi accuracy|validation|loss|metric falls|grows|bad|low|differs batchsize|lr|half, multi slow time|gpu""",
     "mixed precision is worse": """
@@ -151,7 +157,8 @@ SIGNS: dict[str, str] = {
     "some layers do not train": """
         optimizer/stuck+0.5, gradient/flow, weights/always/learns+2, weights/stuck|unlearnt+1, gradient/zero|none+1,
         gradient/vanish|low+1, vanish, weights/zero|same, weights/vanish, gradient/stuck, gradient/always/zero|none,
-        weights gradient/zero|none, optimizer weights/zero|none|stuck|broken+1, weights/stuck training, weights/broken,
+        weights gradient/zero|none, optimizer weights/zero|none|stuck|broken+1, weights/stuck training,
+        weights/broken,
         weights/idle, weights/stuck loss|optimizer|later, gradient/broken, weights/low gradient,
         vanish weights|gradient|model, weights/none+1, weights/zero gradient training,
         weights|gradient/stuck|zero|none first|last|some, weights same training|later|optimizer,
@@ -182,7 +189,8 @@ SIGNS: dict[str, str] = {
         metric/nan+1.5, metric|accuracy/zero+1, metric|accuracy/impossible|negative+1, impossible+-1,
         metric/wrong|random, metric|accuracy/always+-1, metric/same|stuck, accuracy/same,
         metric|accuracy/zero/always|stuck, accuracy/stuck/same, metric|accuracy|validation/same/progressive+1,
-        metric|accuracy validation/zero, metric/nan, metric/none, accuracy/wrong,
+        accuracy|metric/random/progressive+2, metric|accuracy validation/zero, metric/nan, metric/none,
+        accuracy/wrong,
         metric|accuracy loss/good|falls zero+1, metric/differs, accuracy/high/always, metric/bug,
         accuracy|metric/impossible/high, metric/zero/first|later, metric|accuracy training zero+1,
         accuracy|metric/same validation|progressive|always+1, metric|accuracy zero stuck later|first+1,
@@ -190,7 +198,8 @@ SIGNS: dict[str, str] = {
         metric/stuck/always, accuracy/always/stuck, metric/differs metric, validation|accuracy/same/always,
         metric|accuracy/zero loss/falls+1, metric|accuracy validation zero training|good+1""",
     "frozen layers change": """
-        frozen, frozen/changes+1, frozen weights changes+1, frozen weights|model, frozen/differs|broken, frozen/grows|falls/-loss,
+        frozen, frozen/changes+1, frozen weights changes+1, frozen weights|model, frozen/differs|broken,
+        frozen/grows|falls/-loss,
         frozen weights|output/changes|differs|training, frozen training+1, frozen/good|bad,
         frozen gradient|optimizer|memory, frozen weights training|later, frozen changes weights|optimizer|lr+1,
         frozen learns weights, frozen evalmode+1, frozen evalmode changes|differs|weights+1, frozen uses|works,
@@ -211,7 +220,8 @@ SIGNS: dict[str, str] = {
         output/always/same|zero/-loss, output/always/anyinput+1, output/zero|always/-loss, anyinput,
         model/always/anyinput|same+1, output/same/anyinput+1, model/same/anyinput|output, collapse+1,
         output model/same|always/anyinput, output/same model, output/zero/-loss model|always|validation,
-        inference/same|always, class/always, always class output|model|anyinput+1, anyinput class, weights output/same,
+        inference/same|always, class/always, always class output|model|anyinput+1, anyinput class,
+        weights output/same,
         weights/collapse, model/bad/collapse, model class/always, anyinput training|later|loss|validation,
         always/same input, output/always class, output same input differs, output/none,
         anyinput/same output model|validation, output always|stuck|same training|later|single|good+1,
@@ -230,5 +240,11 @@ SIGNS: dict[str, str] = {
         lr/stuck|wrong|broken+2, lr/changes, lr/zero|low|high+2, lr/broken, lr/same|always, lr/falls|grows|jumps,
         lr optimizer|first|loading/wrong|zero|stuck|broken, lr/plateau+-1, lr/restarts, lr first|later zero|stuck,
         lr+-2, lr/deserved, lr/slow+-1, lr bad+-2""",
+    "the script stops with an error": """
+        raises+1, error/raises -memory -mismatch+1.5, loss|output|model|data|input|loader/raises -memory+2,
+        gradient/raises+2, refused -loading -mismatch+2, refused/error -loading+3, class/raises+2,
+        loss|gradient|optimizer/refused -loading+3, loss/raises class+3, weights|model|optimizer/refused -loading+2,
+        loader/grows -memory -slow -time -progressive+2, loader/refused+3, refused deserved+1,
+        error/refused gradient -loading+4, loss gradient/raises+3""",
 }
 """By the name of the symptom, with commas between."""

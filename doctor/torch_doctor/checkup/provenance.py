@@ -11,7 +11,7 @@ from torch_doctor.checkup.outcome import Fact, Rung
 from torch_doctor.trace import Loaded, Logged, RoundTripped, Saved, claims
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from torch_doctor.probe.climb import Climb
@@ -20,10 +20,36 @@ if TYPE_CHECKING:
 PATIENCE = 5.0  # seconds for git
 MOST = 20  # files that are named
 CLOSE = 1e-4
+COUNTERS = frozenset(("epoch", "epochs", "step", "steps", "global_step", "iter", "iteration", "iterations"))
+"""Keys of a checkpoint under which a run counts how far it came."""
+WORTH = {
+    "label mapping": ("class", "label", "idx", "vocab"),
+    "order of the features": ("feature", "column"),
+    "preprocessing": (
+        "mean",
+        "std",
+        "norm",
+        "preprocess",
+        "transform",
+        "tokenizer",
+        "config",
+        "args",
+        "hparams",
+        "hyper",
+    ),
+    "selection metric": ("best", "acc", "metric", "score", "loss", "f1", "auc"),
+    "states of the random generators": ("rng", "random", "seed"),
+}
+"""What is worth saving with the weights, each with parts of the keys that tell of it."""
 
 
 def with_provenance(rung: Rung, script: Path, climb: Climb) -> Rung:
-    """The receipt with the commit of the script, what it logs, and what the probe saw of its checkpoints."""
+    """The receipt with the commit of the script, what it logs, and what the probe saw of its checkpoints.
+
+    It fails where a checkpoint does not give the model back. It has no verdict where no checkpoint holds the optimizer and one
+    counts epochs or steps: such a count is of use to a run that goes on, but a script may keep it for the record, so it is no
+    failure. Weights alone are right for inference.
+    """
     trace = climb.trace
     rung = replace(rung, evidence=[*rung.evidence, *_commit(script), *_logged(climb)])
     if trace is None:
@@ -41,14 +67,22 @@ def with_provenance(rung: Rung, script: Path, climb: Climb) -> Rung:
         )
     if rung.status == "skipped":
         return rung
-    saves = trace.of(Saved)
+    return _resumable(rung, trace.of(Saved))
+
+
+def _resumable(rung: Rung, saves: Sequence[Saved]) -> Rung:
+    """The receipt with what a run could not go on from."""
     if not saves:
         return replace(rung, reason=f"{rung.reason}; nothing was saved with `torch.save`")
-    if all(each.optimizer is False for each in saves):
+    if any(each.optimizer is not False for each in saves):
+        return rung
+    counting = next((each for each in saves if not COUNTERS.isdisjoint(map(str.lower, each.keys))), None)
+    if counting is None:
         return replace(
             rung, reason=f"{rung.reason}; no checkpoint contains the optimizer, so training cannot be resumed"
         )
-    return rung
+    reason = f"{rung.reason}; training cannot be resumed from what {counting.site} saves: the optimizer is not in it"
+    return replace(rung, status="shown" if rung.status == "passed" else rung.status, reason=reason)
 
 
 def _logged(climb: Climb) -> list[Fact]:
@@ -79,6 +113,9 @@ def _checkpoints(trace: Trace) -> Iterator[Fact]:
             yield Fact("keys", ", ".join(event.keys[:MOST]), group=group)
         held = {"optimizer": event.optimizer, "scheduler": event.scheduler, "scaler": event.scaler}
         yield from (Fact(f"contains the state of the {name}", value, group=group) for name, value in held.items())
+        for what, parts in WORTH.items() if event.keys else ():
+            held_too = any(part in key.lower() for key in event.keys for part in parts)
+            yield Fact(f"a key for the {what}", held_too, expected="yes, where there is one", group=group)
         read = [load for load in trace.of(Loaded) if event.file and load.file == event.file]
         yield Fact("read back by the script", bool(read) if event.file else None, group=group)
     for trip in trace.of(RoundTripped):

@@ -131,3 +131,38 @@ def test_a_checkpoint_to_go_on_from_has_to_hold_the_optimizer(
 def test_weights_alone_are_no_checkpoint_to_go_on_from(climb: Climb) -> None:
     rung = climb(TRAINING + SAVE, "receipt", verdicts=True)
     assert "no checkpoint contains the optimizer" in rung.reason
+
+
+COUNTED = "torch.save({'model': model.state_dict(), 'epoch': epoch}, 'last.pt')\n"
+WHOLE = "torch.save({'model': model.state_dict(), 'optimizer': optimizer.state_dict(), 'epoch': epoch}, 'last.pt')\n"
+
+
+@pytest.mark.parametrize(("save", "status"), [(COUNTED, "shown"), (WHOLE, "passed")], ids=["counts", "whole"])
+def test_a_checkpoint_that_counts_epochs_is_no_good_without_the_optimizer(climb: Climb, save: str, status: str) -> None:
+    rung = climb(TRAINING + save, "receipt", verdicts=True)
+    assert rung.status == status, rung.reason
+    assert ("training cannot be resumed from what train.py:" in rung.reason) == (save is COUNTED)
+    assert values(rung, "a key for the label mapping") == [False]
+
+
+DRAWN = ["x = torch.randn(256, 10)", "x = torch.from_numpy(numpy.random.randn(256, 10).astype('float32'))"]
+
+
+@pytest.mark.parametrize(
+    ("seed", "seeded"),
+    [("", False), ("numpy.random.seed(1)\n", True), ("from numpy.random import seed\nseed(1)\n", True)],
+    ids=["no seed", "seed", "imported by name"],
+)
+def test_numbers_of_numpy_want_a_seed(climb: Climb, seed: str, *, seeded: bool) -> None:
+    script = broken(*DRAWN, "torch.manual_seed(0)\n", f"torch.manual_seed(0)\nimport numpy\n{seed}")
+    rung = climb(script, "receipt")
+    assert rung.status == ("passed" if seeded else "shown"), rung.reason
+    assert ("NumPy draws random numbers without a seed" in rung.reason) != seeded
+    assert values(rung, "NumPy seeded") == [seeded]
+
+
+def test_a_generator_of_its_own_needs_no_global_seed(climb: Climb) -> None:
+    own = "numpy.random.default_rng(1).normal(size=(256, 10))"
+    script = broken(*DRAWN, "torch.manual_seed(0)\n", "torch.manual_seed(0)\nimport numpy\n")
+    rung = climb(script.replace("numpy.random.randn(256, 10)", own), "receipt")
+    assert rung.status == "passed", rung.reason

@@ -185,3 +185,20 @@ def test_what_is_created_on_the_cpu_and_moved_is_told(climb: Climb, noise: str, 
     rung = climb(broken("model = ", f"{noise}\nmodel = "), "throughput")
     assert rung.status == "passed", rung.reason
     assert ("creates 4 MB on the CPU" in rung.reason) == said
+
+
+FROZEN = "model[0].weight.requires_grad_(False)\nmodel[2].requires_grad_(False)\nmodel.add_module('spare', nn.Linear(1, 1))\n"
+
+
+def test_the_layers_are_told(climb: Climb) -> None:
+    calls = ["model(images)", "model[:3](images)"]
+    changes = ["nn.Linear(32, 3))", "nn.Linear(32, 3))\n" + FROZEN + "model[1].eval()", "model.train()", "model[1].eval()"]
+    rung = climb(broken(*changes, *calls), "throughput")
+    layers = {fact.label: fact.value for fact in rung.evidence if fact.group.startswith("layers of the model")}
+    assert layers == {
+        "`0` (Linear)": "weight 32 × 10, bias 32, output 16 × 32, 352 parameters, weight frozen, training mode",
+        "`1` (ReLU)": "output 16 × 32, evaluation mode",
+        "`2` (Linear)": "weight 3 × 32, bias 3, output 16 × 3, 99 parameters, frozen, training mode",
+        "parameters in all": 451,
+        "trainable in all": 32,
+    }

@@ -40,7 +40,7 @@ class Catcher(Caught):
         scaler = getattr(getattr(torch, "amp", None), "GradScaler", None) or torch.cuda.amp.GradScaler
         for kind in (torch.optim.Optimizer, scheduler, schedules.ReduceLROnPlateau, scaler):
             patches.replace(kind, "__init__", self._remembering(self.machinery))
-        patches.replace(torch, "manual_seed", self._seeding)
+        self.seeding.install()
         self.observer.by_hand, self.observer.around = ByHand(torch), self._around
         Logs(self).install()
         self.births.install()
@@ -61,14 +61,6 @@ class Catcher(Caught):
             return __init__
 
         return wrap
-
-    def _seeding(self, original: Any) -> Any:
-        def manual_seed(seed: Any) -> Any:
-            if not self.recorder.quiet and not self.over:
-                self.seeds.append(int(seed))
-            return original(seed)
-
-        return manual_seed
 
     # --- what gives batches ---
 

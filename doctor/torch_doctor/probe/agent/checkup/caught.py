@@ -9,6 +9,7 @@ from ..identities import IdentityMap, IdentitySet
 from .births import Births
 from .norms import Norms
 from .observing import Observer
+from .seeding import Seeding
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -50,7 +51,7 @@ class Caught:
         self.norms = Norms(self.observer)
         self.loaders: IdentityMap[bool] = IdentityMap()  # whether it fed a step
         self.machinery: IdentitySet = IdentitySet()
-        self.seeds: list[int] = []
+        self.seeding = Seeding(self)
         self.of: IdentityMap[Any] = IdentityMap()  # the loader of an iterator
         self.last: IdentityMap[list[Any]] = IdentityMap()  # the last batches of an iterator
         self.order: list[Any] = []  # the iterators that gave batches, the last one last

@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from .batches import leaves, rows
+from .layers import Layers
 from .telling import fact
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Memory:
         self._stage = stage
         self._packed: dict[int, Tensor] = {}
         self._named: dict[int, Tensor] = {}
-        self._layers: list[str] = []
+        self.layers = Layers(stage.model)
         self.parts: dict[str, int] = {}
         self.kept = 0
 
@@ -53,7 +54,7 @@ class Memory:
         stage = self._stage
         known = _parameters(stage)
         hooks = stage.torch.autograd.graph.saved_tensors_hooks(self._pack, lambda tensor: tensor)
-        handles = self._follow()
+        handles = self.layers.follow()
         try:
             with hooks:
                 yield from stage.play()
@@ -85,30 +86,12 @@ class Memory:
             if not each.is_sparse and not each.is_quantized:
                 self._named.setdefault(each.untyped_storage().data_ptr(), Tensor(path, each))
 
-    def _follow(self) -> list[Any]:
-        """Has the layers tell when they are under way, so that what they save has a name."""
-        model = self._stage.model
-        handles = []
-        for name, module in model.named_modules() if model is not None else ():
-            if not name:
-                continue
-
-            def entered(_: Any, __: Any, name: str = name) -> None:
-                self._layers.append(name)
-
-            def left(_: Any, __: Any, ___: Any) -> None:
-                if self._layers:
-                    self._layers.pop()
-
-            handles += [module.register_forward_pre_hook(entered), module.register_forward_hook(left)]
-        return handles
-
     def _pack(self, tensor: Any) -> Any:
         """A tensor is saved: by whom, and in which line."""
         if tensor.layout is self._stage.torch.strided and not tensor.is_meta:
             frame = self._stage.recorder.sites.frame(1)
             where = "" if frame is None else f" at {os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
-            layer = self._layers[-1] if self._layers else ""
+            layer = next(reversed(self.layers.under_way), "")
             said = f"saved by `{layer}`{where}" if layer else f"saved for the backward pass{where}"
             self._packed.setdefault(tensor.untyped_storage().data_ptr(), Tensor(said, tensor))
         return tensor

@@ -45,10 +45,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     yield from ()
     differing = stage.start.differences()
     left = sum(differing.values())
-    seeds = list(dict.fromkeys(stage.catcher.seeds))
-    evidence = [
-        fact("seeds", ", ".join(map(str, seeds)) or None, expected="one, set before any random number is drawn")
-    ]
+    evidence = stage.catcher.seeding.facts()
     evidence.append(fact("PYTHONHASHSEED", os.environ.get("PYTHONHASHSEED")))
     evidence += _versions(stage) + _settings(stage) + _data(stage)
     for what, many in differing.items():
@@ -61,7 +58,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         )
     if not stage.catcher.caught:
         return result("shown", "the script reached no optimizer step, so nothing was repeated", evidence)
-    points = [] if seeds else ["no seed is set with `torch.manual_seed`, so a second run will differ"]
+    points = stage.catcher.seeding.missing()
     told = "weights, optimizers and random generators are the same as before the checkup"
     return result("shown" if points else "passed", "; ".join([told, *points]), evidence)
 
@@ -74,6 +71,7 @@ def _versions(stage: Stage) -> list[dict[str, Any]]:
         for name in LIBRARIES
         if name in sys.modules
     ]
+    mps = getattr(torch.backends, "mps", None)
     gpu = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "none"
     return [
         *found,
@@ -85,6 +83,7 @@ def _versions(stage: Stage) -> list[dict[str, Any]]:
             group="hardware",
         ),
         fact("GPU", gpu, group="hardware"),
+        fact("MPS available", bool(mps is not None and mps.is_available()), group="hardware"),
         fact("CUDA version of torch", torch.version.cuda or "none", group="versions"),
         fact("deterministic algorithms", torch.are_deterministic_algorithms_enabled(), group="torch settings"),
         fact("threads", torch.get_num_threads(), group="torch settings"),

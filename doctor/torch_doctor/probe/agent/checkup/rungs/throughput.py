@@ -110,6 +110,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         *highest,
         *_times(dict(operations), "slowest operations of a step"),
         *memory.batch(),
+        *(memory.layers.facts() if memory.parts else []),
         *([fact("to use less memory, in this order", advice, group="memory")] if advice else []),
     ]
     beside = [each for each in (loading.crowd(), stage.catcher.births.words()) if each]

@@ -28,7 +28,7 @@ def headings(found: list[Token]) -> list[str]:
 
 def test_it_has_evidence_risks_open_points_and_what_to_copy(ordinary: Checkup) -> None:
     titles = headings(tokens(ordinary))
-    assert titles[1:4] == ["Evidence", "Risks", "Open points"]
+    assert titles[1:5] == ["At a glance", "Evidence", "Risks", "Open points"]
     assert "Inspect: to copy" in titles
 
 

@@ -6,6 +6,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
+from torch_doctor.checkup.telling.readiness import glance
 from torch_doctor.checkup.telling.words import MEANINGS, counts, grouped, standing, value
 from torch_doctor.report.links import url_of
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from torch_doctor.checkup.outcome import Checkup, Rung
     from torch_doctor.rule import Finding
 
+GREATEST = 2
+"""The risks that stand at the top."""
 MEANING = re.compile(r"([\\`*_{}<>\[\]()#|~&!])")
 BEGINS_A_LIST = re.compile(r"^(\d*)([-+.)])(?=\s|$)")
 
@@ -47,12 +50,18 @@ def _lines(checked: Checkup) -> Iterator[str]:
     yield ""
     yield f"Examined{arguments} on {escaped(checked.device or 'no device')} in {checked.seconds:.0f} s: {counts(checked)}."
     yield ""
+    yield "## At a glance"
+    yield ""
+    risks = list(_risks(checked))
+    yield from (f"- **{title}**: {escaped(said)}" for title, said in glance(checked))
+    for number, risk in enumerate(risks[:GREATEST], start=1):
+        yield f"- **Risk {number}**: {risk.removeprefix('- ')}"
+    yield ""
     yield "## Evidence"
     yield ""
     yield from _table(("Rung", "Status", "Result"), [_row(rung) for rung in checked.rungs])
     yield "## Risks"
     yield ""
-    risks = list(_risks(checked))
     yield from risks or ["None."]
     yield ""
     yield "## Open points"

@@ -35,6 +35,8 @@ LIBRARIES = (
 )
 PLAIN = (int, float, str, bool, type(None))
 MOST = 60  # settings that are told
+TRANSFORMS = ("transform", "transforms", "tfm", "augment")
+"""What data sets call their transforms."""
 FIRST_ROWS = 8
 """Rows of a dataset that are hashed."""
 NOTED = ("lr", "weight_decay", "momentum", "betas", "eps", "nesterov", "amsgrad", "dampening")
@@ -98,6 +100,9 @@ def _settings(stage: Stage) -> list[dict[str, Any]]:
         group = optimizer.param_groups[0]
         told = ", ".join(f"{name}={group[name]}" for name in NOTED if name in group)
         found.append(fact("optimizer", f"{type(optimizer).__name__}({told})", group="configuration"))
+    roles = stage.notes.get("roles")
+    if roles is not None and roles.score is not None:
+        found.append(fact("loss", roles.score.called, group="configuration"))
     model = stage.model
     if model is not None:
         parameters = sum(each.numel() for each in model.parameters())
@@ -134,9 +139,30 @@ def _data(stage: Stage) -> list[dict[str, Any]]:
         found += [
             fact("dataset", type(dataset).__name__, group=group),
             fact("rows", many, group=group),
+            fact("batch size", getattr(sample.loader, "batch_size", None), group=group),
+            fact("sampler", _sampler(sample.loader), group=group),
+            fact("transforms", _transforms(dataset), group=group),
             fact(label, value, group=group),
         ]
     return found
+
+
+def _sampler(loader: Any) -> str | None:
+    """What chooses the rows."""
+    sampler = getattr(loader, "sampler", None)
+    own = getattr(getattr(loader, "batch_sampler", None), "sampler", None)
+    return type(sampler or own).__name__ if sampler is not None or own is not None else None
+
+
+def _transforms(dataset: Any, deep: int = 4) -> str | None:
+    """The transforms of a data set by name, of that behind it where it is a part of one; None where it has none."""
+    own = next((held for name in TRANSFORMS if (held := getattr(dataset, name, None)) is not None), None)
+    if own is None:
+        inner = getattr(dataset, "dataset", None)
+        return _transforms(inner, deep - 1) if inner is not None and deep else None
+    several = getattr(own, "transforms", own)
+    parts = several if isinstance(several, (list, tuple)) else [own]
+    return ", ".join(getattr(each, "__name__", type(each).__name__) for each in parts[:MOST]) or None
 
 
 def _first_rows(stage: Stage, dataset: Any, many: int | None) -> tuple[str, str | None] | None:

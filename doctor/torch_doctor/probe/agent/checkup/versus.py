@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 UPDATES = 200
 """Optimizer steps after which the model is scored again; fewer where the time ends before."""
+LEAST = 40
+"""Steps, of training and of evaluation, for which there has to be time."""
 WORSE = 3.0
 """Standard errors by which a score has to be below that of a constant answer to be called worse than it."""
 RARE = 0.8
@@ -144,17 +146,20 @@ class Versus:
         return "shown", told
 
 
-def versus(stage: Stage, known: Roles) -> Generator[Play, Seen, Versus | None]:
+def versus(stage: Stage, known: Roles) -> Generator[Play, Seen, Versus | str]:
     """Score the model, train it on the first batches by the script's own step, and score it again.
 
-    None where the data is synthetic, the targets do not come from the batch (as in a GAN, in reinforcement or contrastive
-    learning), or outputs and targets have no common measure. Everything is restored at the end.
+    Returns "" where nothing can be compared: the data is synthetic, the targets do not come from the batch (as in a GAN, in
+    reinforcement or contrastive learning), or outputs and targets have no common measure. Returns the reason where the time
+    does not suffice for `LEAST` steps. Everything is restored at the end.
     """
     if not known.task or not known.compared or stage.loader is None or stage.voided & {"values", "weights", "shapes"}:
-        return None
+        return ""
     found = samples(stage, stage.left * 0.3)
     if not found or found[0].loader is not stage.loader:
-        return None
+        return ""
+    if stage.left < LEAST * known.seen.seconds:
+        return "there is no time to train and to compare the model with a constant answer"
     training, other = found[0], validation(stage, found)
     held: Sample = training if other is None else other
     whole = stage.left
@@ -173,5 +178,5 @@ def versus(stage: Stage, known: Roles) -> Generator[Play, Seen, Versus | None]:
         own = yield from scored(stage, known, training, BATCHES, whole * 0.15)
     stage.restore()
     if not losses or not first.usable or not last.usable or not own.usable:
-        return None
+        return ""
     return Versus(stage.torch, (held.name, training.name), (first, last, own), losses)

@@ -78,7 +78,10 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         made_up=bool(stage.voided & {"values", "weights"}),
     )
     trained = yield from versus(stage, known)
-    return found if trained is None or not trained.told else _with(found, trained, known)
+    if isinstance(trained, str) or not trained.told:
+        why = trained if isinstance(trained, str) else ""
+        return {**found, "reason": f"{found['reason']}{'; ' * bool(why)}{why}"}
+    return _with(found, trained, known)
 
 
 def _with(found: dict[str, Any], trained: Versus, known: Roles) -> dict[str, Any]:

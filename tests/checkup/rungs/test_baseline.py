@@ -64,7 +64,7 @@ def test_without_validation_the_training_set_is_scored(climb: Climb) -> None:
     script = TRAINING[:start].replace(TRAINING[end : TRAINING.index("model = nn")], "")
     rung = climb(script, "baseline")
     assert rung.status == "passed", rung.reason
-    assert "accuracy on train_loader (no validation loader was found) 0." in rung.reason
+    assert "accuracy on train_loader (no validation set could be read) 0." in rung.reason
 
 
 def test_a_model_that_gets_worse_than_a_constant_fails(climb: Climb) -> None:

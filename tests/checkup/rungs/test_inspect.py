@@ -183,10 +183,14 @@ def test_a_validation_set_with_other_labels_fails(climb: Climb, validation: str,
 
 
 SAMPLER = "shuffle=True", "sampler=torch.utils.data.WeightedRandomSampler([1.0] * 192, 192)"
+OWN = [
+    "val_loader = DataLoader(",
+    "class Own(torch.utils.data.SequentialSampler): pass\nval_loader = DataLoader(sampler=Own(y), dataset=",
+]
 RARE = "y = (x[:, 0] > 0).long() + (x[:, 1] > 0).long()", "y = (x[:, 0] > 1).long()"
 LONG = [
     *("torch.randn(256, 10)", "torch.randn(4096, 10)"),
-    *("x[192:], y[192:]", "x[y.argsort()], y[y.argsort()]"),
+    *("x[192:], y[192:]", "x[192:][y[192:].argsort()], y[192:].sort().values"),
 ]
 
 
@@ -195,13 +199,14 @@ LONG = [
     [
         (shifted(MOSTLY_ONE, *SAMPLER), "as the sampler of train_loader chooses"),
         (shifted(f"({MOSTLY_ONE}) & (torch.arange(64) < 12)"), "labels 0/1/2: "),
-        (broken(*LONG), "only the first batches of val_loader were checked, in their order"),
+        (broken(*LONG), "no large shift of the inputs"),
+        (broken(*LONG, *OWN), "only the first batches were checked, in the order of the loader"),
         (
             shifted("torch.cat([(y[192:] == each).nonzero()[:10, 0] for each in range(2)])", *RARE),
             "val_loader is balanced",
         ),
     ],
-    ids=["a sampler", "few samples", "a part of a sorted set", "balanced"],
+    ids=["a sampler", "few samples", "a sorted set", "a part of a sorted set", "balanced"],
 )
 def test_other_shares_that_may_be_meant_do_not_fail(climb: Climb, script: str, said: str) -> None:
     rung = climb(script, "inspect")

@@ -115,6 +115,34 @@ def taken(torch: Any, loader: Any, most: int, seconds: float) -> tuple[list[Any]
     return found, asked[: len(found)]
 
 
+def spread(torch: Any, loader: Any, most: int, seconds: float) -> tuple[list[Any], list[Any]]:
+    """Batches from all over the data of a loader that would give it in order, with the indices of each; none of another loader.
+
+    Its first batches would not stand for a data set that is sorted. Each batch has indices from the whole range, so fewer than
+    `most` are as representative.
+    """
+    data = torch.utils.data
+    dataset: Any = getattr(loader, "dataset", None)
+    plain = type(getattr(loader, "sampler", None)) is data.SequentialSampler
+    if not plain or type(getattr(loader, "batch_sampler", None)) is not data.BatchSampler or len(loader) <= most:
+        return [], []
+    size, total = int(loader.batch_size), len(dataset)
+    chance = Chance(torch, (getattr(loader, "generator", None),))
+    limit = monotonic() + seconds
+    found: list[Any] = []
+    asked = [[(row * most + batch) * total // (size * most) for row in range(size)] for batch in range(most)]
+    try:
+        for indices in asked:
+            found.append(loader.collate_fn([dataset[each] for each in indices]))
+            if monotonic() > limit:
+                break
+    except Exception:  # noqa: BLE001 - the data set can be read in the loader's own way only
+        return [], []
+    finally:
+        chance.restore()
+    return found, list(asked[: len(found)])
+
+
 def _listen(iterator: Any, asked: list[Any]) -> None:
     """Has an iterator of a loader remember the indices that it reads, where it reads them one batch after the other."""
     following = getattr(iterator, "_next_index", None)

@@ -20,6 +20,7 @@ FEW_BATCHES, SORTED_ROWS = 4, 32
 EXPECTED = 20.0  # rows with a label, of those that were drawn, without which nothing is said of none
 MOST_VALUES = 32  # classes of points, as of a segmentation, that are counted
 TOLD = 4  # labels whose counts fit into a sentence
+PARTLY = ", but only the first batches were checked, in the order of the loader"
 EVEN = 0.1
 """Part of an equal share by which shares may differ in a set that is balanced on purpose."""
 
@@ -184,13 +185,13 @@ def shifted(
         if certain and own.share(only) ** theirs.total < SIGNIFICANT:
             wrong.add(told, "split")
             return evidence, "", False
-        return evidence, told, True
+        return evidence, told + PARTLY * (not fair), True
     if by < SHARES or p >= SIGNIFICANT:
         return evidence, _alike(training, other, own, theirs, kinds), False
     told = f"label {far} is {own.share(far):.0%} of {training.name} and {theirs.share(far):.0%} of {other.name}"
     told += f" ({chance(p)}; a difference of {SHARES:.0%} counts as large)"
     if not fair:
-        return evidence, f"{told}, but only the first batches were checked, in the order of the loader", True
+        return evidence, told + PARTLY, True
     if chosen is not None:
         return evidence, f"{told}, as the sampler of {chosen.name} chooses", False
     if own.even or theirs.even:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..instruments.parts import tensors
 from ..watching.loss.losses import TARGETS, WITHOUT_TARGET
-from .batches import is_made_of, leaves
+from .batches import is_dense, is_made_of, leaves
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -41,8 +41,7 @@ class Roles:
         self.classes = 0
         if self.task == "classes" and self.outputs is not None:
             self.classes = int(self.outputs.shape[1 if self.outputs.dim() > 1 else 0])
-        results = {id(each) for call in seen.models for each in tensors(call.result)}
-        self.plain = id(self.outputs) in results
+        self.plain = any(_is_view(self.outputs, each) for call in seen.models for each in tensors(call.result))
         given = [each for call in seen.models for each in tensors((call.given, call.keywords))]
         known = leaves(stage.batch) if stage.batch is not None else []
         self.parts = known
@@ -131,6 +130,17 @@ def scale_of(stage: Stage, known: Roles) -> int:
     passes = max(stage.passes, len(known.seen.losses))  # a trainer makes several backward passes in one of its loop
     scales = (each for each in (1, passes) if math.isclose(value, loss * each, rel_tol=1e-3, abs_tol=1e-6))
     return next(scales, 0)
+
+
+def _is_view(tensor: Any, result: Any) -> bool:
+    """Whether a tensor is a result or a part of it in whatever form, as `squeeze`, `view` and `transpose` give it."""
+    if tensor is result or not hasattr(tensor, "untyped_storage") or not hasattr(result, "untyped_storage"):
+        return tensor is result
+    if not is_dense(tensor) or not is_dense(result):
+        return False
+    return is_made_of(tensor, result) or bool(
+        tensor.numel() and tensor.untyped_storage().data_ptr() == result.untyped_storage().data_ptr()
+    )
 
 
 def _named_as_target(path: str) -> bool:

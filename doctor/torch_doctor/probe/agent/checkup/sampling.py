@@ -7,7 +7,7 @@ import hashlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .batches import is_dense, leaves, rows, taken
+from .batches import is_dense, leaves, rows, spread, taken
 from .telling import fact
 
 if TYPE_CHECKING:
@@ -22,13 +22,17 @@ HELD_OUT = ("val", "dev", "eval", "test")
 
 
 class Sample:
-    """The first batches of a loader: `parts` are their tensors by name, `asked` the indices of their rows, in their order."""
+    """The first batches of a loader, or where `spread` some from all over its data.
+
+    `parts` are their tensors by name, `asked` the indices of their rows, in their order.
+    """
 
     def __init__(self, name: str, loader: Any, batches: list[Any], asked: list[Any] | None = None) -> None:
         self.name = name
         self.loader = loader
         self.batches = batches
         self.asked = asked or []
+        self.spread = False
         self.parts: dict[str, list[Any]] = {}
         self.tracked: set[str] = set()  # parts that require gradients
         for batch in batches:
@@ -90,15 +94,20 @@ def samples(stage: Stage, seconds: float) -> list[Sample]:
         order = sorted(stage.loaders, key=lambda each: each is not stage.loader)
         names = _names(stage)
         for loader in order[:4]:
-            name = names.get(id(loader)) or ("training" if loader is stage.loader else "other")
+            trains, share = loader is stage.loader, seconds / max(1, len(order))
+            name = names.get(id(loader)) or ("training" if trains else "other")
+            found, asked = ([], []) if trains else spread(stage.torch, loader, BATCHES, share)
+            all_over = bool(found)
             try:
-                found, asked = taken(stage.torch, loader, BATCHES, seconds / max(1, len(order)))
+                if not all_over:
+                    found, asked = taken(stage.torch, loader, BATCHES, share)
             except Exception as error:  # noqa: BLE001 - the script's own, as the loader runs its code
                 first = (str(error).splitlines() or [""])[0]
                 stage.notes.setdefault("unread", []).append(f"`{name}` raises {type(error).__name__}: {first}")
                 continue
             if found:
                 known.append(Sample(name, loader, found, asked))
+                known[-1].spread = all_over
         stage.notes["samples"] = known
     return known
 
@@ -122,10 +131,12 @@ def held_out(stage: Stage, sample: Sample) -> bool:
 
 
 def is_drawn(stage: Stage, sample: Sample) -> bool:
-    """Whether the batches stand for all data of the loader: they are all of it, or drawn at random."""
+    """Whether the batches stand for all data of the loader: they are all of it, from all over it, or drawn at random."""
     data = stage.torch.utils.data
-    return sample.whole or isinstance(
-        getattr(sample.loader, "sampler", None), (data.RandomSampler, data.SubsetRandomSampler)
+    return (
+        sample.whole
+        or sample.spread
+        or isinstance(getattr(sample.loader, "sampler", None), (data.RandomSampler, data.SubsetRandomSampler))
     )
 
 

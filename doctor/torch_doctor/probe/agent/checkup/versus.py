@@ -6,7 +6,7 @@ import math
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
-from .sampling import BATCHES, samples, validation
+from .sampling import BATCHES, is_drawn, samples, validation
 from .scoring import Score, scored
 from .telling import count, fact, line, number, plot
 
@@ -43,7 +43,7 @@ class Versus:
     ) -> None:
         self._torch = torch
         self.name, self.training = names
-        self.where = self.name if self.name != self.training else f"{self.name} (no validation loader was found)"
+        self.where = self.name if self.name != self.training else f"{self.name} (no validation set could be read)"
         self.first, self.last, self.own = scores
         self.losses = losses
         self.evidence: list[dict[str, Any]] = []
@@ -92,6 +92,8 @@ class Versus:
         told += f"; always answering class {top} gets {number(round(dumb, 3))}"
         if not better:
             told += ": the model is no better than that"
+        elif accuracy <= dumb:
+            told += f", but a balanced accuracy of {number(round(1 / len(last.present), 3))}"
         if worst and accuracy < 1:
             low = worst[0]
             told += f"; lowest recall {number(round(last.recall(low), 3))} (F1 {number(round(last.f1(low), 3))}) for class {low}"
@@ -161,6 +163,8 @@ def versus(stage: Stage, known: Roles) -> Generator[Play, Seen, Versus | str]:
     if stage.left < LEAST * known.seen.seconds:
         return "there is no time to train and to compare the model with a constant answer"
     training, other = found[0], validation(stage, found)
+    if other is not None and not is_drawn(stage, other):
+        other = None  # its first batches may have one class only
     held: Sample = training if other is None else other
     whole = stage.left
     stage.begin_anew()

@@ -29,9 +29,10 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     is no better than a constant answer yet is shown with both scores and without a verdict.
     """
     known = yield from roles(stage)
-    first = stage.first.losses[0] if stage.first.losses else None
-    if first is None:
+    losses = stage.first.losses
+    if not losses:
         raise Skip("`backward()` was never called on a loss")
+    first = next((each for each in losses if not math.isfinite(each)), losses[-1])  # the last is what `known.score` is
     evidence = [fact("initial loss", first)]
     guess, said = _guess(stage, known)
     best = constant(known)

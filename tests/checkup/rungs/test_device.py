@@ -20,6 +20,9 @@ def test_a_good_model_answers_the_same_in_float64(climb: Climb) -> None:
     rung = climb(TRAINING, "device")
     assert rung.status == "passed", rung.reason
     assert {fact.label.partition(",")[0] for fact in rung.evidence} >= {"outputs", "loss", "gradients"}
+    offered = {fact.label: fact.value for fact in rung.evidence if "not used by the script" in fact.group}
+    assert 0 < float(offered["loss"] or 0) < 0.2
+    assert float(offered["predicted classes that are the same"] or 0) > 80
 
 
 def test_the_autocast_of_the_script_is_compared(climb: Climb) -> None:

@@ -98,7 +98,9 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
                 f"{way.name}: the {label} differ{'s' * (label == 'loss')} by {number(found)} (relative)", way.about
             )
     evidence.append(fact("GPU", torch.cuda.get_device_name(0) if torch.cuda.is_available() else "none"))
+    offered = _offer(stage, call, known, first, own) if _is_new(known, own) else []
     stage.restore()
+    evidence += offered
     if not ran:
         raise Skip("a copy of the model does not run in another precision")
     if wrong:
@@ -108,6 +110,31 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     if "compile" in stage.voided and not any(way.compiled for way in ran):
         less += "; compiled code ran uncompiled"
     return result("passed", f"outputs and loss agree: {', '.join(way.name for way in ran)}{less}", evidence)
+
+
+def _is_new(known: Roles, own: str) -> bool:
+    """Whether the script does without autocast, on a CPU, where it can be tried."""
+    return known.seen.autocast is None and own == "cpu"
+
+
+def _offer(stage: Stage, call: Call, known: Roles, first: Answer, own: str) -> list[dict[str, Any]]:
+    """What autocast to bfloat16 would change, where the script has none: it is told and never judged."""
+    torch = stage.torch
+    way = Way("autocast to bfloat16 (not used by the script) against float32", own, torch.float32, torch.bfloat16, HALF)
+    other = _answer(stage, call, known, way)
+    if other is None:
+        return []
+    expected = f"relative difference below {HALF:g}, not judged"
+    pairs = [("outputs", first.outputs, other.outputs), ("loss", first.loss, other.loss)]
+    found = [
+        fact(label, far, group=way.name, expected=expected)
+        for label, one, two in pairs
+        if (far := _apart(one, two)) is not None
+    ]
+    if known.task == "classes" and first.outputs.dim() > 1 and first.outputs.shape == other.outputs.shape:
+        same = float((first.outputs.argmax(1) == other.outputs.argmax(1)).double().mean())
+        found.append(fact("predicted classes that are the same", 100 * same, "%", group=way.name))
+    return found
 
 
 def _ways(stage: Stage, model: Any, own: str, known: Roles) -> list[Way]:

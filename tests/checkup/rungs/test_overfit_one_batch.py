@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pytest
@@ -149,7 +150,34 @@ def test_a_batch_that_is_learned_in_part_is_not_passed(climb: Climb) -> None:
     (right,) = values(rung, "classified correctly")
     assert isinstance(right, int)
     assert (rung.status == "passed") == (right == 16 and "is memorized" in rung.reason)
+    named = [text for plot in rung.plots if plot.title == "Samples that do not fit" for text in plot.texts]
+    assert len(named) == (min(12, 16 - right) if rung.status != "passed" else 0)
     assert right == 16 or f"{16 - right} of 16 samples are still classified wrong" in rung.reason
+
+
+def test_equal_inputs_with_several_labels_raise_the_lowest_loss(climb: Climb) -> None:
+    doubled = broken("y = (x[:, 0] > 0)", "x[1::2] = x[::2]\ny = (x[:, 0] > 0)", "shuffle=True", "shuffle=False")
+    doubled = doubled.replace("\ntrain_loader", "\ny[1:16:8] = (y[1:16:8] + 1) % 3\ntrain_loader")
+    rung = climb(doubled.replace("lr=0.01", "lr=0.03"), RUNG)
+    assert rung.status == "passed", rung.reason
+    (floor,) = values(rung, "lowest possible loss")
+    assert floor == pytest.approx(4 / 16 * math.log(2))
+    assert values(rung, "inputs of the batch with several targets") == [2]
+    assert values(rung, "classified correctly") == [14]
+    assert "2 inputs of the batch have several targets, so the loss cannot go below 0.1733" in rung.reason
+
+
+def test_updates_that_are_lost_to_rounding_are_called_too_small(climb: Climb) -> None:
+    rung = climb(broken("optim.Adam(model.parameters(), lr=0.01)", "optim.SGD(model.parameters(), lr=1e-8)"), RUNG)
+    assert rung.status == "failed", rung.reason
+    assert "the learning rate 1e-08 is too low; with 1e+0" in rung.reason
+    assert "get gradients and change" not in rung.reason
+
+
+def test_outputs_that_do_not_depend_on_the_input_fail(climb: Climb) -> None:
+    rung = climb(broken("model(images), labels)\n        loss.b", "model(images * 0), labels)\n        loss.b"), RUNG)
+    assert rung.status == "failed", rung.reason
+    assert "do not depend on the input" in rung.reason or "nothing is learned from the input" in rung.reason
 
 
 def test_what_a_failed_rung_makes_meaningless_is_skipped(examine: Examine) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from .roles import main_score, sides
 from .telling import count, fact
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ FEW = 1e-7  # an update by less of a weight's size changes nothing that matters
 class Wiring:
     """The facts, and in `first` what to look at first; empty where nothing is wrong.
 
-    `certain` is why nothing can be memorised, `dead` the part of the weights that does not learn.
+    `certain` is why nothing can be memorised, `dead` the part of the weights that does not learn. `step` is the usual size of
+    an update against that of the weights, None where there is none, and `faint` whether most updates are too
+    small to matter.
     """
 
     def __init__(self) -> None:
@@ -28,6 +31,8 @@ class Wiring:
         self.first = ""
         self.certain = ""
         self.dead = 0.0
+        self.step: float | None = None
+        self.faint = False
 
     def wrong(self, what: str) -> None:
         """Something is wrong; the first such thing is what to look at first."""
@@ -104,22 +109,29 @@ def _gradients(found: Wiring, first: Seen, last: Seen) -> None:
 
 
 def _updates(found: Wiring, first: Seen, last: Seen) -> None:
-    still = []
-    for name, (gradient, moved, size) in list(first.layers.items())[:MOST]:
+    still, ratios = [], []
+    for place, (name, (gradient, moved, size)) in enumerate(first.layers.items()):
         ratio = moved / size if size > 0 else None
-        found.evidence.append(
-            fact(name, ratio, group="update-to-weight ratio at the first step", expected="about 0.001")
-        )
+        if place < MOST:
+            found.evidence.append(
+                fact(name, ratio, group="update-to-weight ratio at the first step", expected="about 0.001")
+            )
+        if not gradient or ratio is None:
+            continue
+        ratios.append(ratio)
         later = last.layers.get(name, (None, 0.0, 0.0))
-        if gradient and size and moved / size < FEW and later[1] / max(size, TINY) < FEW:
+        if ratio < FEW and later[1] / max(size, TINY) < FEW:
             still.append(name)
+    found.step = sorted(ratios)[len(ratios) // 2] if ratios else None
+    found.faint = not found.first and 2 * len(still) > len(ratios)
     if still:
-        found.wrong(f"{_names(still)} {'does' if len(still) == 1 else 'do'} not change although it has a gradient")
+        found.wrong(f"each update of {_names(still)} is smaller than {FEW:g} of the size of its weights")
 
 
 def _outputs(found: Wiring, known: Roles, seen: Seen) -> None:
     """Outputs that are all alike, and targets that are."""
-    target, outputs = known.target, known.outputs
+    score = main_score(seen)
+    target, outputs = known.target, sides(score)[0] if score is not None else known.outputs
     if (
         outputs is not None
         and hasattr(outputs, "is_floating_point")

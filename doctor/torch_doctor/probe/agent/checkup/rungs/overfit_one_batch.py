@@ -6,10 +6,11 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ..advice import advice
-from ..fit import MEMORISED, bounds, fit, knowing_nothing, lowest
+from ..attempts import FEWEST, Run, curve
+from ..fit import FAR, MEMORISED, bounds, fit, knowing_nothing, lowest
 from ..roles import constant, roles, scale_of
 from ..stage import Short, Skip
-from ..telling import Result, count, fact, line, number, plot, result
+from ..telling import Result, count, fact, number, plot, result
 from ..wiring import Wiring, wiring
 
 if TYPE_CHECKING:
@@ -21,53 +22,18 @@ if TYPE_CHECKING:
     from ..stage import Stage
 
 STEPS = 300
-FEWEST = 60  # updates without which a loss that does not fall says nothing
 LEARNS, STAYS = 0.5, 0.9
 """Parts of the loss at first: below the first something is learned, above the second nothing is."""
-LOWER, HIGHER = (0.1, 0.01), (10.0, 100.0, 1000.0)
+LOWER, HIGHER = (0.1, 0.01, 0.001, 0.0001), (10.0, 100.0, 1000.0)
 """What the learning rate is multiplied with where the script's own does not do: where the loss rises, and where it stays."""
+SAME = "the outputs are the same for every sample: they do not depend on the input"
+USUAL = 1e-3
+"""The size of an update against that of the weights at which most networks train well (A. Karpathy, CS231n, "Update ratio")."""
 DEAD = 0.9  # of the weights: what is left cannot be blamed for a loss that stays
 CONSTANT = 0.98
 """A loss that is no lower than so much of the best constant answer's says that nothing is learned from the input."""
+MORE = 40  # updates after which the answers are looked at again
 SHORT = 80  # updates with another learning rate
-WINDOW = 5
-
-
-class Run:
-    """One attempt: its losses, and what was seen at its first and last update."""
-
-    def __init__(self, rate: float, base: float | None = None) -> None:
-        self.rate = rate
-        self._base = base
-        self.losses: list[float] = []
-        self.first: Seen | None = None
-        self.last: Seen | None = None
-        self.without = 0
-
-    @property
-    def ratio(self) -> float:
-        """What is left of the loss, over a few updates each; infinite where it is not finite any more."""
-        own = self.losses
-        if not own or not math.isfinite(own[-1]):
-            return math.inf
-        return self.end / self.base if self.base > 0 else math.nan
-
-    @property
-    def end(self) -> float:
-        """The loss over the last updates."""
-        end = self.losses[-WINDOW:]
-        return sum(end) / len(end) if end else math.inf
-
-    @property
-    def short(self) -> bool:
-        """Whether too few updates fitted into the time: a loss that is not finite, or low, ends a run as well."""
-        return len(self.losses) < FEWEST and math.isfinite(self.losses[-1]) and self.ratio > MEMORISED
-
-    @property
-    def base(self) -> float:
-        """The loss at first, of the script's own attempt."""
-        start = self.losses[: min(WINDOW, max(1, len(self.losses) // 4))]
-        return sum(start) / len(start) if self._base is None else self._base
 
 
 def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
@@ -84,15 +50,17 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         raise Skip(
             "the step could not be repeated: the script made no optimizer step when its loop received the batch again"
         )
-    evidence = [*_evidence(stage, own), *told]
-    checks = wiring(stage, known, own.first, own.last)
-    evidence += checks.evidence
     fitted = yield from fit(stage, known, own.end, own.base)
-    if fitted.right is not None:
-        evidence.append(fact("classified correctly", fitted.right, f"of {fitted.samples}"))
+    for _ in range((STEPS - len(own.losses)) // MORE):
+        if not fitted.almost or stage.left < 1:
+            break
+        yield from _more(stage, own)
+        fitted = yield from fit(stage, known, own.end, own.base)
+    checks = wiring(stage, known, own.first, own.last)
+    evidence = [*_evidence(stage, own), *told, *checks.evidence, *_fitted(fitted)]
     runs = [own]
     if own.ratio > LEARNS and len(stage.optimizers) == 1:
-        for rate in LOWER if own.ratio > 1.05 else HIGHER:  # noise aside
+        for rate in LOWER if own.ratio > 1.05 else _higher(checks):  # noise aside
             if stage.left < 1 or min(run.ratio for run in runs) <= LEARNS:
                 break
             stage.restore()
@@ -100,7 +68,9 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
             runs.append((yield from _run(stage, rate, SHORT, stage.left * 0.5, base=own.base)))
     if not own.short and not _alike(known, own):
         stage.notes["overfit"] = own.ratio
-    plots = [_curve(stage, runs)]
+    plots = [curve(runs)]
+    if fitted.wrong and not fitted.memorised:
+        plots.append(plot("Samples that do not fit", "texts", fitted.left, texts=fitted.wrong))
     if not math.isfinite(own.losses[0]):
         reason = f"the loss is {number(own.losses[0])} from the first optimizer step on"
         then = "see non-finite for where the first such value appears"
@@ -135,6 +105,33 @@ def _run(
     return run
 
 
+def _more(stage: Stage, run: Run) -> Generator[Play, Seen, None]:
+    """Go on where the loss is low, but some labels are still wrong."""
+    for _ in range(MORE):
+        seen = yield from stage.play()
+        if seen.loss is None:
+            return
+        run.losses.append(seen.loss)
+
+
+def _higher(checks: Wiring) -> tuple[float, ...]:
+    """Multiples of the learning rate: the usual ones, or where updates are minute those that bring them to a usual size."""
+    usual = 10.0 ** round(math.log10(USUAL / checks.step)) if checks.step else 0.0
+    return (usual, 10 * usual, 100 * usual) if usual > HIGHER[-1] else HIGHER
+
+
+def _fitted(fitted: Fit) -> list[dict[str, Any]]:
+    found = [fact("last loss in evaluation mode", fitted.evaluated)] if math.isfinite(fitted.evaluated) else []
+    if fitted.right is not None:
+        found.append(fact("classified correctly", fitted.right, f"of {fitted.samples}"))
+    if fitted.contradicted:
+        found += [
+            fact("inputs of the batch with several targets", fitted.contradicted),
+            fact("lowest possible loss", fitted.floor),
+        ]
+    return found
+
+
 def _evidence(stage: Stage, run: Run) -> list[dict[str, Any]]:
     low = min((each for each in run.losses if math.isfinite(each)), default=math.nan)
     return [
@@ -146,22 +143,6 @@ def _evidence(stage: Stage, run: Run) -> list[dict[str, Any]]:
         fact("optimizer", ", ".join(type(each).__name__ for each in stage.optimizers)),
         fact("loop iterations per optimizer step", stage.passes),
     ]
-
-
-def _curve(stage: Stage, runs: list[Run]) -> dict[str, Any]:
-    own = runs[0]
-    told = f"the loss goes from {number(own.losses[0])} to {number(own.losses[-1])} in {count(len(own.losses), 'step')}"
-    names = ["the script's learning rate", *(f"{run.rate:g} × it" for run in runs[1:])]
-    positive = all(each > 0 for run in runs for each in run.losses if math.isfinite(each))
-    return plot(
-        "Loss on one repeated batch",
-        "lines",
-        told,
-        x_label="step",
-        y_label="loss",
-        y_log=positive and own.ratio < MEMORISED,
-        series=[line(name, list(run.losses)) for name, run in zip(names, runs)],
-    )
 
 
 def _judged(
@@ -192,13 +173,26 @@ def _judged(
         )
     if own.ratio <= LEARNS and fitted.hopeless and not own.short and not made_up:
         return _hopeless(fitted, told, said, checks)
-    if own.ratio <= LEARNS:
-        left = f": {fitted.left}" if fitted.left else ""
-        learned = "the batch is memorized" if fitted.memorised else f"the model learns, but has not memorized it{left}"
-        return said("passed" if fitted.memorised else "shown", f"{told}: {learned}")
+    if own.ratio <= LEARNS or fitted.memorised:
+        return _learned(stage, known, told, said, fitted)
     if len(stage.optimizers) > 1:
         return said("shown", f"{told}; several optimizers are used, possibly against each other")
     return _not_learned(stage, known, runs, told, said, checks, fitted)
+
+
+def _learned(stage: Stage, known: Roles, told: str, said: Result, fitted: Fit) -> dict[str, Any]:
+    """What it means that the loss has fallen by half: memorised, or what is left."""
+    more = f"; {fitted.labels}" if fitted.labels else ""
+    if fitted.memorised:
+        mode = f", and is {number(fitted.evaluated)} in evaluation mode" if fitted.without_dropout else ""
+        right = f"; {fitted.accuracy}" if fitted.accuracy else ""
+        return said("passed", f"{told}{mode}{right}{more}: the batch is memorized")
+    guess = constant(known) if known.plain and scale_of(stage, known) == 1 else None
+    if guess and fitted.end >= guess * CONSTANT and fitted.evaluated >= guess * CONSTANT:
+        told += f", but the best constant prediction reaches {number(guess)}: nothing is learned from the input yet"
+        return said("shown", told, then="check the scale of the inputs, and the learning rate")
+    left = f": {fitted.left}" if fitted.left else ""
+    return said("shown", f"{told}{more}: the model learns, but has not memorized it{left}")
 
 
 def _not_learned(
@@ -211,7 +205,14 @@ def _not_learned(
     if guess and best >= guess * CONSTANT and known.task and steps >= FEWEST and own.ratio <= STAYS:
         told += f"; the best constant prediction reaches {number(guess)}: nothing is learned from the input"
         return said("failed" if wrong else "shown", told, then=wrong, about=("does not fall",))
-    better = [run for run in runs[1:] if run.ratio <= LEARNS]
+    if fitted.same and known.task and steps >= FEWEST and not _alike(known, own):
+        then = checks.first or "check what `forward` does with its input"
+        return said("failed", f"{told}: {SAME}", then=then, about=("does not fall",))
+    if checks.faint and not fitted.hopeless and own.ratio > STAYS and not own.short:
+        return _too_faint(stage, runs, told, said, checks)
+    better = [
+        run for run in runs[1:] if run.ratio <= LEARNS and not (fitted.known and run.end > FAR * fitted.reference)
+    ]
     if better:
         return _with_another_rate(stage, own, better[0], told, said)
     if fitted.hopeless and not own.short and "values" not in stage.voided:
@@ -227,8 +228,22 @@ def _not_learned(
     if wrong:
         tried = ", not even with other learning rates" if len(runs) > 1 else ""
         return said("failed", f"{told}: it does not decrease{tried}", then=wrong, about=("does not fall",))
-    told += f": it does not decrease, although {1 - checks.dead:.0%} of the weights get gradients and change"
-    return said("shown", f"{told}; the model may be too small, or the targets may be noise", then=checks.first)
+    alive = 1 - checks.dead
+    told += f": it does not decrease, {'although' if alive >= DEAD else 'and only'} {alive:.0%}"
+    told += " of the weights get gradients and change"
+    return said(
+        "shown", f"{told}; the model may be too small, or labels and inputs may not belong together", then=checks.first
+    )
+
+
+def _too_faint(stage: Stage, runs: list[Run], told: str, said: Result, checks: Wiring) -> dict[str, Any]:
+    """No weight changes by what a number of single precision resolves."""
+    size = f"an update changes the weights by about {number(checks.step or 0.0)} of their size"
+    told += f": it does not decrease, as {size}: the learning rate {number(stage.rate)} is too low"
+    better = [run for run in runs[1:] if run.ratio <= LEARNS]
+    if better:
+        told += f"; with {better[0].rate:g} times as much the loss reaches {number(better[0].losses[-1])}"
+    return said("failed", told, then="raise the learning rate, or see learning-rate", about=("steps too small",))
 
 
 def _hopeless(fitted: Fit, told: str, said: Result, checks: Wiring) -> dict[str, Any]:

@@ -83,12 +83,66 @@ def test_training_that_diverges_fails_though_the_second_pass_is_lower(climb: Cli
     assert "learning rate" in rung.next
 
 
-def test_a_validation_loss_that_rises_does_not_pass(climb: Climb) -> None:
+def test_a_validation_loss_that_rises_is_read_as_overfitting(climb: Climb) -> None:
     rung = climb(broken(*SHUFFLED), RUNG)
     first, second = values(rung, "validation loss")
     assert float(str(second)) > float(str(first))
     assert rung.status == "shown", rung.reason
-    assert rung.reason.endswith("which rises")
+    assert values(rung, "curves") == ["overfitting"]
+    assert "overfitting: the" in rung.reason
+    assert rung.next.startswith("where it overfits on all data too, try in this order: train on more data")
+
+
+NOISE = ["y = (x[:, 0] > 0).long() + (x[:, 1] > 0).long()", "y = torch.randint(0, 3, (256,))"]
+LARGE = ["nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, 3)", "nn.Linear(10, 256), nn.ReLU(), nn.Linear(256, 3)"]
+SMALL = ["x[:192], y[:192])", "x[:64], y[:64])"]
+
+
+def test_what_is_memorized_and_does_not_help_shows_samples_and_what_to_try(climb: Climb) -> None:
+    rung = climb(broken(*NOISE, *LARGE, *SMALL), RUNG)
+    assert rung.status == "shown", rung.reason
+    assert "always answering the most frequent class gets" in rung.reason
+    assert "labels and inputs do not belong together" in rung.reason
+    (samples,) = [plot for plot in rung.plots if plot.title == "Samples and their labels"]
+    assert "label" in samples.texts[0]
+    assert "input" in samples.texts[0]
+    seen = {fact.label: fact.value for fact in rung.evidence if fact.group == "regularization"}
+    assert seen["augmentation"] == "none: samples are the same each time"
+    assert seen["weight decay"] == "none"
+    assert seen["dropout"] == "none: the training loss of a batch is the same each time"
+    assert seen["training samples"] == "64"
+    order = str(seen["to try, in this order"])
+    assert (
+        order.index("augment") < order.index("set weight_decay") < order.index("add dropout") < order.index("smaller")
+    )
+    losses = next(plot for plot in rung.plots if plot.title.startswith("Loss in evaluation mode"))
+    assert [series.label for series in losses.series] == ["train_loader", "val_loader"]
+    assert losses.series[0].y[-1] < losses.series[0].y[0]  # type: ignore[operator]
+
+
+def test_what_a_script_has_against_overfitting_is_named(climb: Climb) -> None:
+    noisy = "class Noisy(TensorDataset):\n    def __getitem__(self, i):\n        image, label = super().__getitem__(i)\n        "
+    noisy += "return image + torch.randn(10) * 0.01, label\ntrain_loader = DataLoader(Noisy("
+    script = broken(
+        *(*NOISE, *LARGE, "x[:192], y[:192])", "x[:64], y[:64])", "train_loader = DataLoader(TensorDataset(", noisy),
+        *("nn.ReLU()", "nn.ReLU(), nn.Dropout(0.1)", "lr=0.01", "lr=0.01, weight_decay=1e-4"),
+    )
+    rung = climb(script, RUNG)
+    seen = {fact.label: fact.value for fact in rung.evidence if fact.group == "regularization"}
+    assert seen["augmentation"] == "samples differ each time they are read"
+    assert seen["weight decay"] == "0.0001"
+    assert seen["dropout"] == "`2` (0.1)"
+    assert "augment the training data" not in str(seen["to try, in this order"])
+    assert "increase weight decay; increase dropout" in str(seen["to try, in this order"])
+
+
+def test_a_model_that_cannot_learn_the_labels_is_read_as_underfitting(climb: Climb) -> None:
+    script = broken(*NOISE, "nn.Linear(10, 32), nn.ReLU(), nn.Linear(32, 3)", "nn.Linear(10, 3)", "lr=0.01", "lr=1e-5")
+    rung = climb(script, RUNG)
+    assert rung.status == "shown", rung.reason
+    assert values(rung, "curves") == ["underfitting"]
+    assert "the training loss falls by less than 5%" in rung.reason
+    assert "raise the learning rate" in rung.next
 
 
 def test_steps_that_wait_for_others_are_not_slower(climb: Climb) -> None:

@@ -29,7 +29,7 @@ MEANINGS = {
     ),
     "overfit-one-batch": Meaning("Overfit one batch", "Can the script's own training step memorize a single batch?"),
     "small-subset": Meaning(
-        "Small subset", "Does the model learn in two epochs on 32 batches, and do memory or step times grow?"
+        "Small subset", "Does the model learn a few batches, does validation follow, and do memory or step times grow?"
     ),
     "learning-rate": Meaning("Learning rate", "Which learning rates learn, and where does training diverge?"),
     "repeatability": Meaning("Repeatability", "Do repeated evaluations, reloading and resuming give the same results?"),

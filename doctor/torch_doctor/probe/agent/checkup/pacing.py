@@ -27,14 +27,14 @@ SHARES = {
 STEPS = {
     "baseline": 4,
     "overfit-one-batch": 300,
-    "small-subset": 100,
+    "small-subset": 200,
     "learning-rate": 90,
     "repeatability": 20,
     "device": 6,
     "throughput": 14,
     "non-finite": 21,
 }
-"""How often a rung repeats the step where nothing ends it earlier, counted on scripts with two loaders of 6 and 25 batches."""
+"""How often a rung repeats the step where nothing ends it earlier, but for passes that only more time allows; counted on scripts with two loaders of 6 and 25 batches."""
 FIRST = ("inspect", "baseline", "overfit-one-batch", "small-subset", "learning-rate")
 """Rungs that decide most: they take what they need, as far as there is time, before the others get their shares."""
 LEAST = 0.05  # seconds without which no rung begins

@@ -24,7 +24,7 @@ class Score:
 
     For classes `pairs` has the counts of each label (row) and answer (column). For numbers `squares` is the sum of squared
     errors, `sums` and `powers` are those of the targets and of their squares by column, and `values` the number of rows.
-    `usable` tells that there was something to score, in `batches` batches.
+    `usable` tells that there was something to score, in `batches` batches, and `losses` are theirs.
     """
 
     def __init__(self, known: Roles) -> None:
@@ -38,6 +38,7 @@ class Score:
         self._ranked: list[Any] = []  # the outputs of class 1 and the labels, where there are two classes
         self.usable = False
         self.batches = 0
+        self.losses: list[float] = []
 
     def take(self, torch: Any, seen: Seen) -> None:
         """Add the answers of one step."""
@@ -154,4 +155,6 @@ def scored(stage: Stage, known: Roles, sample: Sample, most: int, seconds: float
         seen = yield from stage.play(batch, evaluate=True, keep=True)
         score.take(stage.torch, seen)
         score.batches += 1
+        if seen.loss is not None:
+            score.losses.append(seen.loss)
     return score

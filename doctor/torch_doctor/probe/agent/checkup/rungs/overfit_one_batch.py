@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..advice import advice
 from ..attempts import FEWEST, Run, curve
-from ..fit import FAR, MEMORISED, bounds, fit, knowing_nothing, lowest
+from ..fit import MEMORISED, bounds, fit, knowing_nothing, lowest
 from ..roles import constant, roles, scale_of
 from ..stage import Short, Skip
 from ..telling import Result, count, fact, number, plot, result
@@ -210,9 +210,7 @@ def _not_learned(
         return said("failed", f"{told}: {SAME}", then=then, about=("does not fall",))
     if checks.faint and not fitted.hopeless and own.ratio > STAYS and not own.short:
         return _too_faint(stage, runs, told, said, checks)
-    better = [
-        run for run in runs[1:] if run.ratio <= LEARNS and not (fitted.known and run.end > FAR * fitted.reference)
-    ]
+    better = [run for run in runs[1:] if run.ratio <= LEARNS and not (fitted.known and run.end > fitted.reference)]
     if better:
         return _with_another_rate(stage, own, better[0], told, said)
     if fitted.hopeless and not own.short and "values" not in stage.voided:

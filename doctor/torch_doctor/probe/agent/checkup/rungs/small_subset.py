@@ -222,11 +222,11 @@ def _read(
         told += f"; {'both losses fall' if reading == 'fitting' else 'the training loss falls'}"
     unrelated, unlearned = curves.unrelated, curves.unlearned if reading == "underfitting" else ""
     if unlearned:
-        told += f"; {unlearned}: the model is too small, or labels and inputs do not belong together"
+        told += f"; {unlearned}: it may need more steps, or labels and inputs may not belong together"
         then += "; check that each sample has its own label"
     if unrelated:
         told += (
-            f"; {unrelated}: the subset is too small to generalize from, or labels and inputs do not belong together"
+            f"; {unrelated}: the subset is too small to generalize from, or labels and inputs may not belong together"
         )
     if unrelated or reading == "underfitting":
         plots += labelled(stage, curves.known, rows)

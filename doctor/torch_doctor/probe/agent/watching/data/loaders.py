@@ -32,6 +32,7 @@ class Watcher:
         self._watch = watch
         self._recorder = watch.recorder
         self._known: dict[int, tuple[str, int, int]] = {}
+        self.latest: list[Any] = []  # the tensors of the last batch
 
     def install(self) -> None:
         """Puts the wrappers in place."""
@@ -192,7 +193,8 @@ class Watcher:
         self._watch.gradients.look(here)
         marks = self._watch.marks
         dtypes = []
-        for tensor in marks.tensors(batch):
+        self.latest = list(marks.tensors(batch))
+        for tensor in self.latest:
             marks.put(tensor, Mark(source="loader", loader=number))
             dtypes.append(str(tensor.dtype).rpartition(".")[2])
         site, name = here.site, ""

@@ -135,7 +135,7 @@ class Watcher:
             reduction=_reduction(arguments, keywords),
         )
         self._measure(name, scores, event, site)
-        if name == "cross_entropy" and second.get("loader"):
+        if name == "cross_entropy" and (second.get("loader") or self._is_of_batch(target)):
             self._several(scores, target, event, site)
         if name in DISTANCES:
             self._whole(scores, target, event, site)
@@ -158,6 +158,15 @@ class Watcher:
                 recorder.measured(claims.LARGEST_WHOLE_TARGET, float(few.max()), site=site, about=[event])
             else:
                 recorder.measured(claims.TARGETS_NO_LABELS, int((~whole | (few < 0)).sum()), site=site, about=[event])
+
+    def _is_of_batch(self, target: Any) -> bool:
+        """Whether a target has the numbers of a tensor of the last batch: a copy or a conversion says not where it is from."""
+        torch = self._watch.torch
+        if not isinstance(target, torch.Tensor) or target.dim() < 2 or target.numel() > MOST_NUMBERS:  # noqa: PLR2004
+            return False
+        with self._watch.unwatched(), torch.no_grad():
+            alike = (each for each in self._watch.loaders.latest if each.shape == target.shape)
+            return any(bool((each.to(target) == target).all()) for each in alike)
 
     def _several(self, scores: Any, target: Any, event: int, site: int) -> None:
         """How many samples have several classes: their target in the data is 1 for each, and 0 for the others.

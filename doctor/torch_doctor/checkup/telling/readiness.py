@@ -31,7 +31,7 @@ def glance(checked: Checkup) -> Iterator[tuple[str, str]]:
             loaders.setdefault(fact.group.removeprefix(DATA), {})[fact.label] = value(fact)
     yield "Model", settings.get("model", UNKNOWN)
     yield "Loss", settings.get("loss", UNKNOWN)
-    yield "Optimizer", settings.get("optimizer", UNKNOWN)
+    yield "Optimizer", "; ".join(value(fact) for fact in facts if fact.label == "optimizer") or UNKNOWN
     yield "Data", "; ".join(f"{name}: {_loader(held)}" for name, held in loaders.items()) or UNKNOWN
     yield "Device", checked.device or UNKNOWN
     yield "Validation", _validation(list(loaders.items()))

@@ -34,7 +34,10 @@ STEPS = {
     "throughput": 14,
     "non-finite": 21,
 }
-"""How often a rung repeats the step where nothing ends it earlier, but for passes that only more time allows; counted on scripts with two loaders of 6 and 25 batches."""
+"""How often a rung repeats the step where nothing ends it earlier, counted on scripts with two loaders of 6 and 25 batches.
+
+`small-subset` makes up to 350 repetitions where there is time; 200 are enough to read its curves.
+"""
 FIRST = ("inspect", "baseline", "overfit-one-batch", "small-subset", "learning-rate")
 """Rungs that decide most: they take what they need, as far as there is time, before the others get their shares."""
 LEAST = 0.05  # seconds without which no rung begins

@@ -196,8 +196,7 @@ def _bars(axes: Axes, plot: Plot) -> None:
         axes.set_yscale("log")
         _plainly(axes.yaxis)
     axes.grid(visible=True, axis="y")
-    if len(plot.series) > 1:
-        axes.legend()
+    _legend_above(axes, plot)
 
 
 def _lying(axes: Axes, plot: Plot) -> None:
@@ -215,13 +214,19 @@ def _lying(axes: Axes, plot: Plot) -> None:
         )
     axes.set_yticks(range(len(plot.names)), [_short(each) for each in plot.names])
     axes.invert_yaxis()
-    axes.xaxis.set_major_locator(MaxNLocator(5))
+    whole = all(each.is_integer() for series in plot.series for each in _values(series) if not math.isnan(each))
+    axes.xaxis.set_major_locator(MaxNLocator(5, integer=whole))
     if plot.y_log and any(each > 0 for series in plot.series for each in _values(series)):
         axes.set_xscale("log")
         _plainly(axes.xaxis)
     axes.grid(visible=True, axis="x")
+    _legend_above(axes, plot)
+
+
+def _legend_above(axes: Axes, plot: Plot) -> None:
+    """The names of several series above the bars, which leave no room between them."""
     if len(plot.series) > 1:
-        axes.legend()
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(plot.series), borderaxespad=0)
 
 
 def _short(name: str) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .answers import Answer, answers, belongs, folded
 from .batches import rows as length
 from .roles import main_score, sides
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from .plays import Play, Seen
     from .roles import Roles
@@ -17,18 +18,27 @@ if TYPE_CHECKING:
 
 
 class Row:
-    """One row: of which sample, its batch and place in it, its loss, and for classes its label, the guess, and how sure it is."""
+    """One row: of which sample, its batch and place in it, its loss, and what was answered."""
 
-    __slots__ = ("batch", "guess", "label", "loss", "place", "sample", "sure", "whole")
+    __slots__ = ("answer", "batch", "loss", "place", "sample", "whole")
 
     def __init__(self, sample: Sample, batch: int, place: int, loss: float, *, whole: bool) -> None:
         self.sample = sample
         self.batch = batch
         self.place = place
         self.loss = loss
-        self.label = self.guess = -1
-        self.sure = 0.0
+        self.answer = Answer()
         self.whole = whole  # one of the batch: a loss over steps or points has more
+
+    @property
+    def label(self) -> int:
+        """The class that it has; -1 where it has none."""
+        return self.answer.label
+
+    @property
+    def guess(self) -> int:
+        """The class that was answered."""
+        return self.answer.guess
 
     @property
     def called(self) -> str:
@@ -48,7 +58,7 @@ class Rows:
         self._stage = stage
         self._known = known
         self.found: list[Row] = []
-        self.classes = known.classes if known.task == "classes" else 0
+        self.classes = {"classes": known.classes, "binary": 2}.get(known.task, 0)
         self.names: list[str] = []
         self.looked = False
 
@@ -75,15 +85,24 @@ class Rows:
             losses = self._losses(score, outputs.detach(), target.detach())
             if losses is None:
                 return
-            sure = guess = None
-            if self.classes and outputs.dim() == 2 and not target.is_floating_point() and target.dim() == 1:
-                sure, guess = outputs.detach().float().softmax(1).max(1)
-            whole = len(losses) == length(sample.batches[number])
+            batch = sample.batches[number]
+            rows = length(batch)
+            steps = folded(target, batch, rows) and len(losses) == target.numel()
+            if steps:
+                outputs = outputs.reshape(rows, -1, *outputs.shape[1:]).movedim(2, 1)
+                target = target.reshape(rows, -1)
+                kept = target != score.keywords.get("ignore_index", -100)
+                losses = (losses.reshape(rows, -1) * kept).sum(1) / kept.sum(1).clamp(min=1)
+            whole = len(losses) == rows and (steps or belongs(seen, outputs, target, batch))
+            several = target.shape[1] if self._known.task == "binary" and target.dim() == 2 else 0
+            named = class_names(sample, several if several > 1 else self.classes)
+            task = self._known.task if whole else ""
+            made = answers(torch, score, outputs.detach(), target.detach(), task, named)
             for row, loss in enumerate(losses.tolist()):
                 found = Row(sample, number, row, loss, whole=whole)
-                if sure is not None and guess is not None:
-                    found.label, found.guess, found.sure = int(target[row]), int(guess[row]), float(sure[row])
-                self.found.append(found)
+                found.answer = made[row] if made else found.answer
+                if not found.answer.ignored:
+                    self.found.append(found)
 
     def _losses(self, score: Any, outputs: Any, target: Any) -> Any:
         """The loss of every row; None where the loss cannot be taken apart."""
@@ -100,3 +119,16 @@ class Rows:
             return None
         whole = losses.reshape(losses.shape[0], -1).float()
         return whole.sum(1) if score.keywords.get("reduction") == "sum" else whole.mean(1)
+
+
+def class_names(sample: Sample, classes: int) -> Callable[[int], str]:
+    """What classes are called: the `classes` of the data set, as those of torchvision have them, else their numbers."""
+    dataset = getattr(sample.loader, "dataset", None)
+    for _ in range(4):
+        names = getattr(dataset, "classes", None)
+        if isinstance(names, (list, tuple)) and len(names) == classes and all(isinstance(each, str) for each in names):
+            if getattr(dataset, "target_transform", None) is None:
+                return lambda label, names=names: names[label] if 0 <= label < len(names) else str(label)  # type: ignore[misc]
+            break
+        dataset = getattr(dataset, "dataset", None)
+    return str

@@ -57,6 +57,12 @@ def shown(torch: Any, path: str, tensor: Any, captions: list[str]) -> dict[str, 
     return None
 
 
+def thumbnail(torch: Any, row: Any) -> str:
+    """One sample as a picture of at most 64 × 64 points in base64; "" where it is none."""
+    pictures = _as_pictures(row.unsqueeze(0)) if row.dim() and row.numel() else None
+    return "" if pictures is None else _png(torch, pictures[0])
+
+
 def _as_pictures(tensor: Any) -> Any:
     """The rows as height × width × channels; None where they are no pictures."""
     if tensor.dim() == 3 and not _is_wave(tensor) and tensor.shape[1] == tensor.shape[2]:

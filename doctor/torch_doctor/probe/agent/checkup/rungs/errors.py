@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
-from ..pictures import shown
-from ..sampling import SMALL, samples
+from ..analysis import class_names
+from ..mistakes import Mistakes, sheet
+from ..sampling import SMALL, samples, validation
 from ..stage import Skip
-from ..telling import count, fact, number, plot, result
+from ..telling import count, fact, plot, result
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from ..roles import Roles
     from ..stage import Stage
 
-HARDEST = 12
+HARDEST = "loss of the hardest samples"
+MOST_FACTS = 12
 MOST_CLASSES = 20
 FEW = 5  # rows of a class below which nothing is said of it
 MOSTLY, RIGHT = 0.7, 0.8
@@ -27,7 +29,7 @@ CERTAIN = 0.9
 
 
 def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
-    """Looks at the rows as the model saw them after two passes over the small subset."""
+    """Looks at the rows as the model saw them after the training on the small subset."""
     yield from ()
     rows: Rows | None = stage.notes.get("rows")
     known: Roles | None = stage.notes.get("roles")
@@ -37,24 +39,19 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         raise Skip(
             "the loss cannot be split into samples" if rows.looked else "not enough time left after small-subset"
         )
-    hardest = sorted(rows.found, key=lambda row: -row.loss)[:HARDEST]
-    evidence = [fact(row.called, row.loss, group="loss of the hardest samples") for row in hardest]
-    plots, wrong = [], _contradicted(stage, known)
-    texts = [f"{row.called}: loss {number(row.loss)}{_guess(row)}" for row in hardest]
-    plots.append(plot("Hardest samples", "texts", f"{count(len(texts), 'sample')} with the highest loss", texts=texts))
-    plots += _pictures(stage, known, hardest, "Hardest samples")
-    what = "sample" if all(row.whole for row in rows.found) else "value"
-    told = f"the hardest of {count(len(rows.found), what)} has a loss of {number(hardest[0].loss)}"
-    certain = [row for row in rows.found if row.label >= 0 and row.label != row.guess and row.sure >= CERTAIN]
+    found = _chosen(stage, rows)
+    wrong = _contradicted(stage, known)
     real = "values" not in stage.voided
-    if real and any(row.label >= 0 for row in rows.found):
+    evidence, plots = found.facts(), []
+    if found.worst:
+        evidence += [fact(row.called, row.loss, group=HARDEST) for row in found.worst[:MOST_FACTS]]
+        plots.append(sheet(stage, known, found))
+    certain = [row for row in found.judged if row.answer.wrong and (row.answer.sure or 0.0) >= CERTAIN]
+    if real and any(row.answer.sure is not None for row in found.judged):
         evidence.append(fact(f"wrong predictions with {CERTAIN:.0%} confidence or more", len(certain)))
-    if real and certain:
-        certain.sort(key=lambda row: -row.sure)
-        texts = [f"{row.called}{_guess(row)}" for row in certain[:HARDEST]]
-        alternative = f"{count(len(certain), 'sample')} misclassified with {CERTAIN:.0%} confidence or more"
-        plots.append(plot("Wrong and confident", "texts", alternative, texts=texts))
-        plots += _pictures(stage, known, certain[:HARDEST], "Wrong and confident")
+    plots += found.by_classes()
+    for facts, drawn in (found.by_confidence(), found.by_threshold()):
+        evidence, plots = evidence + facts, plots + drawn
     if 1 < rows.classes <= MOST_CLASSES and any(row.label >= 0 for row in rows.found):
         for name in rows.names:
             own = [row for row in rows.found if row.sample.name == name and row.label >= 0]
@@ -66,44 +63,34 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     if wrong and real:
         then = "check how the labels are created: the order of classes, their source file, duplicate samples"
         return result("failed", "; ".join(wrong), evidence, plots, then=then, about=("labels",))
-    return result("shown", told, evidence, plots)
+    told = found.told() if real else f"{found.told()}; the data is made up"
+    return result("shown", f"after training on the small subset, {told}", evidence, plots)
 
 
-def _guess(row: Row) -> str:
-    return f", label {row.label}, predicted {row.guess} with {row.sure:.0%}" if row.label >= 0 else ""
-
-
-def _pictures(stage: Stage, known: Roles, rows: list[Row], title: str) -> list[dict[str, Any]]:
-    """The inputs of some rows, as one can look at them."""
-    plots = []
-    for path in known.inputs:
-        held = [(row, row.sample.row(path, row.batch, row.place)) for row in rows if row.whole]
-        shape = next((each.shape for _, each in held if each is not None), None)
-        alike = [(row, each) for row, each in held if each is not None and each.shape == shape]
-        if not alike:
-            continue
-        captions = [f"{row.called}: {number(row.loss)}{_guess(row)}" for row, _ in alike]
-        figure = shown(stage.torch, path, stage.torch.stack([each for _, each in alike]), captions)
-        if figure is not None:
-            plots.append({**figure, "title": f"{title}: {figure['title']}"})
-    return plots
+def _chosen(stage: Stage, rows: Rows) -> Mistakes:
+    """The rows that are held out, else those that are trained on."""
+    other = validation(stage, samples(stage, 0.0))
+    held_out = [row for row in rows.found if row.sample is other]
+    own = held_out or [row for row in rows.found if row.sample is not other]
+    why = "no validation loader was found" if len(stage.loaders) < 2 else "no validation sample was evaluated"
+    return Mistakes(own, own[0].sample.name, "" if held_out else why)
 
 
 def _matrix(name: str, own: list[Row], classes: int) -> dict[str, Any]:
     counts = Counter((row.label, row.guess) for row in own)
     table = [[float(counts[label, guess]) for guess in range(classes)] for label in range(classes)]
     wrong = [(many, pair) for pair, many in counts.items() if pair[0] != pair[1]]
-    told = "no sample is misclassified"
+    told, named = "no sample is misclassified", class_names(own[0].sample, classes)
     if wrong:
         many, (label, guess) = max(wrong)
-        told = f"the most frequent confusion: {label} is predicted as {guess} {count(many, 'time')}"
+        told = f"the most frequent confusion: {named(label)} is predicted as {named(guess)} {count(many, 'time')}"
     return plot(
         f"Confusion matrix of {name}",
         "matrix",
         told,
         x_label="prediction",
         y_label="label",
-        names=[str(each) for each in range(classes)],
+        names=list(map(named, range(classes))),
         rows=table,
     )
 

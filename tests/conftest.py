@@ -14,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from tests import reports
+from tests.folders import keep_apart
 from tests.probe.farm import farm as farming
 from tests.records import records as recording
 from torch_doctor import cli
@@ -91,7 +92,10 @@ class Outcome(NamedTuple):
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty working directory, in an environment that wants no colours and is no CI service."""
+    """An empty working directory, in an environment that wants no colours and is no CI service.
+
+    Where it lies inside of somebody's project it is a repository of its own: nothing of that project is ours.
+    """
     of_services = (
         "GITHUB_WORKSPACE",
         "GITHUB_STEP_SUMMARY",
@@ -101,6 +105,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     for variable in ("NO_COLOR", "FORCE_COLOR", *of_services):
         monkeypatch.delenv(variable, raising=False)
+    keep_apart(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.folders import entries
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -29,7 +31,7 @@ def passes(folder: Path) -> None:
     assert done.returncode == 0, done.stdout
     for arguments in (("check",), ("format", "--check"), ("check", "--select", "F,E,W,I,UP,B,SIM,RUF,ANN,ARG,PTH,D1")):
         ignored = ("--ignore", "D100,D103,INP001") if len(arguments) > 2 and "check" in arguments else ()
-        command = ["ruff", *arguments, *ignored, "--no-cache", "."]
+        command = ["ruff", *arguments, *ignored, "--isolated", "--no-cache", "."]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout
 
@@ -76,7 +78,7 @@ def test_the_example_is_a_pack_that_takes_more_rules(run: Run, folder: Path) -> 
 )  # fmt: skip
 def test_what_a_rule_cannot_be_called_is_one_line(run: Run, folder: Path, code: str, name: str, said: str) -> None:
     assert run("new", code, name) == (2, "", f"error: {said}\n")
-    assert list(folder.iterdir()) == []
+    assert entries(folder) == []
 
 
 @pytest.mark.parametrize("there", [*RULE, "tests/test_tdx101.py"])
@@ -112,7 +114,7 @@ def test_a_project_that_takes_no_rules_is_one_line(
     assert outcome.status == 2
     assert outcome.err.startswith(f"error: {said}")
     assert outcome.err.count("\n") == 1
-    assert [each.name for each in folder.iterdir()] == ["pyproject.toml"]
+    assert entries(folder) == ["pyproject.toml"]
 
 
 def test_a_folder_that_cannot_be_written_is_one_line_and_nothing_is_left(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.folders import entries
 from tests.probe.farm import farm as farming
 from torch_doctor.probe import Outcome
 
@@ -232,7 +233,7 @@ def test_nothing_is_written(run: Run, write: Callable[..., Path], folder: Path) 
         GOOD + "torch.save(model.state_dict(), 'model.pt')\nassert torch.load('model.pt', weights_only=True)\n",
     )
     assert run("scan", "train.py", "--probe").err.count("fails on its own") == 0
-    assert [path.name for path in folder.iterdir()] == ["train.py"]
+    assert entries(folder) == ["train.py"]
 
 
 GUARDED = HEAD + "def train():\n" + textwrap.indent(LOOP, "    ") + "\nif __name__ == '__main__':\n    train()\n"

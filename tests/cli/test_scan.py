@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.folders import entries
 from torch_doctor.cli.settings import Flags, settings
 
 if TYPE_CHECKING:
@@ -239,7 +240,7 @@ def test_formats_go_to_files(run: Run, write: Callable[..., Path], folder: Path)
     assert len(outcome.out.splitlines()) == 2
     assert len(json.loads((folder / "out.json").read_text(encoding="utf-8"))) == 2
     assert json.loads((folder / "out.sarif").read_text(encoding="utf-8"))["version"] == "2.1.0"
-    assert sorted(path.name for path in folder.iterdir()) == [
+    assert entries(folder) == [
         ".torch_doctor_cache",
         "out.json",
         "out.sarif",

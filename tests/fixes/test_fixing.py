@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.folders import entries
 from torch_doctor.cli import fixing
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def test_a_file_that_cannot_be_written_is_told_and_stays(
     assert result.status == 2
     assert "error: train.py cannot be written: No space left on device" in result.err
     assert script.read_text() == TRAINING
-    assert [entry.name for entry in folder.iterdir()] == ["train.py"]
+    assert entries(folder) == ["train.py"]
 
 
 def test_only_the_touched_cell_of_a_notebook_changes(folder: Path, mended: Mended) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.folders import entries
 from tests.marks import FIXTURES, MARK, fixtures, marks, name_of, rules_for
 from torch_doctor.probe.protocol import Reader
 from torch_doctor.probe.ranks import failed, joined
@@ -204,7 +205,7 @@ def test_what_one_process_writes_the_other_reads(run: Run, folder: Path, write: 
     write("train.py", HEAD + does + LAUNCHED)
     outcome = run("scan", "train.py", "--probe", "--probe-processes", "2", "--probe-output", "--isolated")
     assert "found ['bias', 'weight'] ['first'] False" in outcome.err
-    assert sorted(path.name for path in folder.iterdir()) == ["old.txt", "train.py"]
+    assert entries(folder) == ["old.txt", "train.py"]
 
 
 @pytest.mark.usefixtures("farm")

@@ -48,9 +48,9 @@ def test_a_bracket_in_a_comment_spoils_nothing_of_what_follows() -> None:
     ids=["parentheses", "brackets", "operators", "prefixes", "branches", "never closed", "long"],
 )
 def test_what_nobody_writes_by_hand_is_not_asked_about(source: str) -> None:
-    begin = time.monotonic()
+    begin = time.process_time()
     assert not valid_for_a_newer_python(source)
-    assert time.monotonic() - begin < 5
+    assert time.process_time() - begin < 5
 
 
 ASKED = """

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.folders import entries
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -278,7 +280,7 @@ backbone.load_state_dict(torch.load("models/best.pt", weights_only=True))
     outcome = probe(WEIGHTS + script + TRAIN.format(features=4))
     assert "reached 4 optimizer steps" in outcome.err
     assert "fails" not in outcome.err
-    assert [path.name for path in folder.iterdir()] == ["train.py"]
+    assert entries(folder) == ["train.py"]
 
 
 def test_a_script_of_a_package_is_run_as_its_module(run: Run, write: Write) -> None:

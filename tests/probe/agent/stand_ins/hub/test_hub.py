@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.folders import entries
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -148,7 +150,7 @@ assert AutoTokenizer.from_pretrained("kept")("A bird.")["input_ids"][0] == 101
         "BertForSequenceClassification with random weights (num_hidden_layers 2 for 12, vocab_size 8192 for 30522)"
         in outcome.err
     )
-    assert [path.name for path in folder.iterdir()] == ["train.py"]
+    assert entries(folder) == ["train.py"]
     assert "synthetic vocabulary of 8192 instead of `the tokenizer of bert-base-uncased`" in outcome.err
 
 

@@ -58,9 +58,7 @@ class Trace(Struct, eq=False):
     last event. `torch` gives the versions of torch that the script's project allows; reading them is put off until a rule asks.
     `saved` gives patterns of the names of the files that any script of the project saves, in the same way,
     and `read_whole` those of the paths that one reads a whole object from, such as a model.
-    `reports_in`: the files in which findings of this run are reported, None for all. A script that nobody asked about is run
-    to learn how it calls the functions of others; what is wrong with itself is not told. `depends`: what the static witness
-    looked at, so that a result can be remembered for as long as that stays as it is.
+    `depends`: what the static witness looked at, so that a result can be remembered for as long as that stays as it is.
 
     `meant` are the broken parts that were executed as they were meant, `invented` the places of events that only happen so.
     Whoever reads the trace adds to `broken` what is found in it: the witness executes the source once more, with that as it
@@ -77,7 +75,6 @@ class Trace(Struct, eq=False):
     torch: Callable[[], Versions] = Versions
     saved: Callable[[], frozenset[str]] = frozenset
     read_whole: Callable[[], frozenset[str]] = frozenset
-    reports_in: frozenset[str] | None = None
     depends: Dependencies | None = None
     meant: frozenset[Broken] = frozenset()
     invented: set[Site] = field(default_factory=set)

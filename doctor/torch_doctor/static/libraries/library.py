@@ -153,7 +153,6 @@ class Library(Struct, frozen=True):
         clips: functions that clip gradients, by the position of the parameters.
         losses: losses, classes and functions.
         saves: functions that write a checkpoint, by the position of the object.
-        pickles, unpickles: functions that write an object to another file, and that read such a file.
         loaders: classes of loaders, and functions that build one.
         loader_suffixes: how the names of loaders end, by the prefix of the package.
         loader_wrappers: calls that return the loader at this position, wrapped.
@@ -245,8 +244,6 @@ class Library(Struct, frozen=True):
     clips: Table[Position] = EMPTY
     losses: Table[Loss] = EMPTY
     saves: Table[Position] = EMPTY
-    pickles: Table[Position] = EMPTY
-    unpickles: Names = ()
     loaders: Names = ()
     loader_suffixes: Table[Names] = EMPTY
     loader_wrappers: Table[Position] = EMPTY

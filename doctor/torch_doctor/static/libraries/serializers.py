@@ -8,6 +8,4 @@ from torch_doctor.static.tables import words
 LIBRARY = Library(
     harmless=words("joblib dill cloudpickle msgpack safetensors orjson ujson"),
     harmful=("joblib.Parallel",),
-    pickles={"joblib.dump": 0, "dill.dump": 0, "cloudpickle.dump": 0},
-    unpickles=words("joblib.load dill.load cloudpickle.load"),
 )

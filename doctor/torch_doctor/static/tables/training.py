@@ -52,10 +52,16 @@ def optimizer_of(name: str) -> bool:
     return name.rpartition(".")[2][:1].isupper()
 
 
+OPTIMIZER_STEPS: dict[str, Position] = libraries.table(lambda library: library.optimizer_steps)
+"""Functions that step the optimizer at this position."""
+
+
 # Schedulers ----------------------------------------------------------------------------------------------------------
 
 SCHEDULERS = frozenset(("torch.optim.swa_utils.SWALR", *libraries.every(lambda library: library.schedulers)))
 SCHEDULER_BASES = frozenset({"torch.optim.lr_scheduler.LRScheduler"})
+SCHEDULER_PAIRS = frozenset(libraries.every(lambda library: library.scheduler_pairs))
+"""Functions that return a scheduler and a number of epochs."""
 _SCHEDULER_PACKAGES = ("torch.optim.lr_scheduler.", *libraries.every(lambda library: library.scheduler_packages))
 _SCHEDULER_FUNCTIONS = frozenset(libraries.every(lambda library: library.scheduler_functions))
 _SCHEDULES = frozenset(libraries.every(lambda library: library.schedules))

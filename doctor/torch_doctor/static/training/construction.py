@@ -109,6 +109,13 @@ def scheduler_built(run: Run, name: str, call: Call) -> Value:
     return make_scheduler(run, name, name, call.values, call.node, resumes=resumes)
 
 
+@library_family(training.SCHEDULER_PAIRS)
+def scheduler_pair(run: Run, name: str, call: Call) -> Value:
+    """Construct a scheduler that comes with a number of epochs."""
+    made = make_scheduler(run, name, name, call.values, call.node)
+    return run.own(Sequence("tuple", Content((made, Plain())), run.site(call.node)))
+
+
 def make_scheduler(run: Run, name: str, class_name: str, values: Args, node: p.Node, *, resumes: bool = False) -> Tool:
     """Make a learning-rate scheduler that is used as the library's class `name`; `class_name` is what users know it by."""
     made: Tool = run.own(Tool(run.site(node), name, held(values)))

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import opaque_calls
+from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import libraries, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import (
@@ -82,6 +83,17 @@ def optimizer_method(run: Run, of: Optimizer, name: str, call: Call) -> Value:
             gradients.backward(run, value, Call((), {}, call.node, run.text(call.node)), through=name)
         return NOTHING
     return opaque_calls.opaque(run, Method(of, name), call.renamed(call.receiver))
+
+
+@library_family(training.OPTIMIZER_STEPS)
+def stepped(run: Run, name: str, call: Call) -> Value | None:
+    """A function of a library steps the optimizer that it is given."""
+    position = training.OPTIMIZER_STEPS[name]
+    optimizer = call.argument(position, "optimizer")
+    if not isinstance(optimizer, Optimizer):
+        return None
+    gradients.stepped(run, optimizer, call.node, run.text_of_argument(call.node, position, "optimizer"))
+    return Plain()
 
 
 def _evaluated_again(run: Run, of: Optimizer, closure: Value, call: Call) -> Value:

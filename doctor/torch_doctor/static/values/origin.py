@@ -78,10 +78,6 @@ class Origin(Struct, Value, frozen=True, kw_only=True, eq=False):
             return self
         return replace(self, operation=operation, site=site)
 
-    def with_size(self) -> Origin:
-        """The same place, for something that has dimensions."""
-        return self if self.sized else replace(self, sized=True)
-
     def same(self, other: Origin) -> bool:
         """Whether both are at the same place, whichever way they came there."""
         return (self.device, self.sized, self.loaders, self.options) == (

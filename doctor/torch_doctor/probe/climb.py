@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 class Climb:
     """A checkup that is wanted, and what came of it.
 
-    `rungs` are the names of those that are wanted, `seconds` what the run may take, `alone` that no
-    run of the probe comes before it, `every` that rungs are
-    climbed also where a failed one makes them meaningless, `samples` that the data itself is shown. `begun` hears the name of each rung as it
-    begins, `told` what the agent says of each when it is done: `records` has all of that. `device` is what the script ran
-    on, `ending` says how the run ended where that was not the script's end, `output` what the script printed, and
+    `rungs` are the names of those that are wanted, `seconds` what the run may take, `alone` that no run of the probe comes
+    before it, `every` that rungs are climbed also where a failed one makes them meaningless, `samples` that the data itself is
+    shown. `begun` hears the name of each rung as it begins, `told` what the agent says of each when it is done: `records` has
+    all of that. `device` is what the script ran on, `ending` says how the run ended where that was not the script's end,
+    `output` what the script printed, and
     `trace` is what the probe saw before, with which `python`. `logs` are what the script says while it trains: how, where, what.
     """
 

@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Event
 
 
-def construct(executor: Run, cls: ClassValue) -> Value:
+def construct(run: Run, cls: ClassValue) -> Value:
     """Construct an object with arguments of which only the role is known."""
     found = cls.find("__init__")
     call = Call((), {}, cls.node)
     if found is not None and isinstance(found[0], FunctionValue):
-        call = _call(executor, found[0], cls.node, skip=1)
-    return instances.instantiate(executor, cls, call)
+        call = _call(run, found[0], cls.node, skip=1)
+    return instances.instantiate(run, cls, call)
 
 
 def initialised_by_heirs(trace: Trace, cls: ClassValue) -> None:
@@ -59,65 +59,65 @@ def initialised_by_heirs(trace: Trace, cls: ClassValue) -> None:
             trace.replace(event, base_initialised=None, early_member=None)
 
 
-def use(executor: Run, thing: Value, cls: p.Class) -> None:
+def use(run: Run, thing: Value, cls: p.Class) -> None:
     """Use an object that nobody in sight uses: a module is called, a trainer trains."""
     if isinstance(thing, Module):
-        _use_module(executor, thing)
+        _use_module(run, thing)
     elif isinstance(thing, Instance):
-        framework_loops.drive_trainer(executor, thing, cls)
+        framework_loops.drive_trainer(run, thing, cls)
 
 
-def _use_module(executor: Run, module: Module) -> None:
+def _use_module(run: Run, module: Module) -> None:
     """Call a module that nobody in sight calls."""
     assert module.cls is not None
-    if framework_loops.is_lightning(executor, module.cls):
-        framework_loops.drive_lightning(executor, module, module.cls.node)
+    if framework_loops.is_lightning(run, module.cls):
+        framework_loops.drive_lightning(run, module, module.cls.node)
         return
     found = module.cls.find("forward")
     if found is not None and isinstance(found[0], FunctionValue):
-        _moved(executor)
-        call = _call(executor, found[0], module.cls.node, skip=1)
-        answer = forwards.call_module(executor, module, call.renamed(module.cls.name))
-        for observe in executor.observers.handed_back:
-            observe(executor, answer, found[0].node)
+        _moved(run)
+        call = _call(run, found[0], module.cls.node, skip=1)
+        answer = forwards.call_module(run, module, call.renamed(module.cls.name))
+        for observe in run.observers.handed_back:
+            observe(run, answer, found[0].node)
 
 
-def method(executor: Run, thing: Value, cls: ClassValue, function: p.Function) -> None:
+def method(run: Run, thing: Value, cls: ClassValue, function: p.Function) -> None:
     """Run one method of a fresh object, as somebody out of sight may."""
-    attribute = executor.attribute(thing, function.name, cls.node)
+    attribute = run.attribute(thing, function.name, cls.node)
     if isinstance(attribute, Bound) and attribute.function.node is function:
-        driven = _is_driven(cls) or _is_called(executor.main, function)
-        _outside(executor, driven=driven)
-        with executor.of(arguments.Guessing).override(building=driven):
-            call = _call(executor, attribute.function, function, skip=1)
-        own = entering.settle(executor, thing) if isinstance(thing, Instance) else []
-        entering.settle_optimizer(executor, (*call.values, *own))
-        result = executor.call(attribute, Call(call.args, {**call.keywords, MORE: Unknown()}, call.node))
-        _returned(executor, result, function, thing)
+        driven = _is_driven(cls) or _is_called(run.main, function)
+        _outside(run, driven=driven)
+        with run.of(arguments.Guessing).override(building=driven):
+            call = _call(run, attribute.function, function, skip=1)
+        own = entering.settle(run, thing) if isinstance(thing, Instance) else []
+        entering.settle_optimizer(run, (*call.values, *own))
+        result = run.call(attribute, Call(call.args, {**call.keywords, MORE: Unknown()}, call.node))
+        _returned(run, result, function, thing)
     elif isinstance(attribute, FunctionValue):
-        enter(executor, attribute)
+        enter(run, attribute)
 
 
-def enter(executor: Run, function: FunctionValue) -> None:
+def enter(run: Run, function: FunctionValue) -> None:
     """Run a function whose callers are out of sight."""
-    driven = _is_called(executor.main, function.node)
-    _outside(executor, driven=driven)
-    with executor.of(arguments.Guessing).override(building=driven):
-        call = _call(executor, function, function.node, skip=0)
-    entering.settle_optimizer(executor, call.values)
+    driven = _is_called(run.main, function.node)
+    _outside(run, driven=driven)
+    with run.of(arguments.Guessing).override(building=driven):
+        call = _call(run, function, function.node, skip=0)
+    entering.settle_optimizer(run, call.values)
     target: Value = function
-    result = executor.call(target, Call(call.args, {**call.keywords, MORE: Unknown()}, call.node))
-    _returned(executor, result, function.node)
+    result = run.call(target, Call(call.args, {**call.keywords, MORE: Unknown()}, call.node))
+    _returned(run, result, function.node)
 
 
-def _outside(executor: Run, *, driven: bool) -> None:
+def _outside(run: Run, *, driven: bool) -> None:
     """Begin as torch does: autograd records, and modules train; where a base class out of sight calls, nobody knows."""
     if driven:
-        executor.heap.set(executor.state.fields, "grad", None)
-        for thing in executor.objects.of(Module):
+        run.heap.set(run.state.fields, "grad", None)
+        for thing in run.objects.of(Module):
             if not thing.fact(Fact.REGISTERED):
-                modes.put(executor, thing, None)
-    _moved(executor)
+                modes.put(run, thing, None)
+    _moved(run)
 
 
 def _is_driven(cls: ClassValue) -> bool:
@@ -131,42 +131,42 @@ def _is_called(unit: Unit, function: p.Function) -> bool:
     return not unit.calls.isdisjoint((function.name, f"self.{function.name}"))
 
 
-def _moved(executor: Run) -> None:
+def _moved(run: Run) -> None:
     """Callers out of sight may have moved every module."""
-    for thing in executor.objects.of(Module):
+    for thing in run.objects.of(Module):
         if thing.fact(Fact.ORIGIN) is BUILT:
-            executor.heap.set(thing.facts, Fact.ORIGIN, NOWHERE)
+            run.heap.set(thing.facts, Fact.ORIGIN, NOWHERE)
 
 
-def _call(executor: Run, function: FunctionValue, node: p.Node, *, skip: int) -> Call:
+def _call(run: Run, function: FunctionValue, node: p.Node, *, skip: int) -> Call:
     """A call of a function with all that it takes by name."""
     kinds: dict[str, list[tuple[str, Value]]] = {"plain": [], "keyword": []}
     for parameter in function.node.parameters[skip:]:
         if parameter.kind in kinds:
-            kinds[parameter.kind].append((parameter.name, arguments.argument_for(executor, parameter, function)))
+            kinds[parameter.kind].append((parameter.name, arguments.argument_for(run, parameter, function)))
     return Call(tuple(value for _, value in kinds["plain"]), dict(kinds["keyword"]), node)
 
 
-def _returned(executor: Run, value: Value, function: p.Function, *owner: Value) -> None:
+def _returned(run: Run, value: Value, function: p.Function, *owner: Value) -> None:
     """What a function returns to callers out of sight, or leaves with a graph in its object, is theirs to use."""
-    for observe in executor.observers.handed_back:
-        observe(executor, value, function)
+    for observe in run.observers.handed_back:
+        observe(run, value, function)
     inside = [value, *(each for each in escaping.attributes(owner) if each.flow.graph is not False)]
     flow = blend(each.flow for each in inside)
     graphs = blend(each.flow for each in leaves(*inside) if each.flow.graph is not False)
     if flow.forwards or flow.retained:
         left = {"forwards": flow.forwards, "outputs": graphs.forwards, "retained": flow.retained}
-        executor.emit(Escaped, function, to="the caller", returned=True, **left)
+        run.emit(Escaped, function, to="the caller", returned=True, **left)
 
 
 _BUILT = (LoaderBuilt, LossBuilt, ModuleBuilt, OptimizerBuilt, Registered, ScalerBuilt, SchedulerBuilt)
 
 
-def built(executor: Run) -> Trace:
+def built(run: Run) -> Trace:
     """What the file itself built, as if all that it imports had been executed before."""
-    trace = executor.trace
-    others = [path for path in executor.brought if path != executor.main.source.path]
-    brought = [numbers for path in others for numbers in executor.brought[path]]
+    trace = run.trace
+    others = [path for path in run.brought if path != run.main.source.path]
+    brought = [numbers for path in others for numbers in run.brought[path]]
     own: list[Event] = [
         event
         for event in trace.events
@@ -241,9 +241,9 @@ def may_train(function: p.Function) -> bool:
     return any(not TRAINS.isdisjoint(attributes) for attributes in function.uses.values())
 
 
-def cut_off(executor: Run) -> frozenset[p.Function]:
+def cut_off(run: Run) -> frozenset[p.Function]:
     """The functions that a run which was given up had not left, and that may say more when they are run on their own."""
-    functions = {entered.node for entered in executor.stack}
+    functions = {entered.node for entered in run.stack}
     return frozenset(each for each in functions if each.parameters and may_train(each))
 
 

@@ -82,16 +82,16 @@ class Executing:
         imported = outside and not meant and self._was_imported(unit)
         home = self._shared.get(path) if imported else None
         steps = entry_points.steps_of(unit, outside=outside)
-        executor = Run(trace, unit, self.imports, steps, self._shared, Registry(self._objects), home, self._wanted)
-        executor.of(Mending).mend(meant)
+        run = Run(trace, unit, self.imports, steps, self._shared, Registry(self._objects), home, self._wanted)
+        run.of(Mending).mend(meant)
         if home is not None:
-            repeating.bring(executor, path)
+            repeating.bring(run, path)
         elif imported:  # by the run of another process, say
-            self._guarded(executor, functools.partial(execute_to_stay, executor, unit, executor.home))
+            self._guarded(run, functools.partial(execute_to_stay, run, unit, run.home))
         try:
-            yield executor
+            yield run
         finally:
-            executor.heap.undo(0)
+            run.heap.undo(0)
 
     def _trace(self, unit: Unit, *, outside: bool) -> Trace:
         """A trace whose numbers go on where the last one's ended."""
@@ -107,39 +107,39 @@ class Executing:
         )
         return self._last
 
-    def _guarded(self, executor: Run, run: Callable[[], object]) -> bool:
+    def _guarded(self, run: Run, work: Callable[[], object]) -> bool:
         """Run, and say where the run was given up: what is unknown then is everything; True where it was not."""
-        before, unit = executor.steps_left, executor.main
+        before, unit = run.steps_left, run.main
         ended = False
         try:
             with self._spending.ending(unit.source.display, FOR_RUNS):
-                run()
+                work()
             ended = True
         except OutOfBudget:
-            giving_up.lose(executor, "the file exceeds the step limit")
-            executor.entered -= entry_points.cut_off(executor)
+            giving_up.lose(run, "the file exceeds the step limit")
+            run.entered -= entry_points.cut_off(run)
         except (OutOfTime, RecursionError) as error:
             nested = isinstance(error, RecursionError)
-            giving_up.lose(executor, "calls are nested too deeply" if nested else "the file exceeds the time limit")
+            giving_up.lose(run, "calls are nested too deeply" if nested else "the file exceeds the time limit")
         except Exception as error:  # noqa: BLE001 - it ends this run, and the others go on
-            giving_up.lose(executor, "an internal error")
+            giving_up.lose(run, "an internal error")
             self._failures.append(Failure(unit.source.display, error))
-        self._task.left -= before - max(executor.steps_left, 0)
-        self._task.hear(executor)
+        self._task.left -= before - max(run.steps_left, 0)
+        self._task.hear(run)
         return ended
 
     @contextmanager
     def _after_top(self, unit: Unit) -> Iterator[Run]:
         """An execution of the file that has its top level behind it; what it changes is undone at its end."""
         kept = self._task.tops.has(unit) and not self._was_imported(unit)
-        with self._task.tops.gone_on_with(unit) if kept else self._executing(unit, outside=True) as executor:
+        with self._task.tops.gone_on_with(unit) if kept else self._executing(unit, outside=True) as run:
             if not kept:
-                self._guarded(executor, executor.run)
-                executor.settle()
-            self._top = executor.trace
-            yield executor
+                self._guarded(run, run.run)
+                run.settle()
+            self._top = run.trace
+            yield run
 
-    def _restarted(self, unit: Unit, executor: Run) -> Trace:
+    def _restarted(self, unit: Unit, run: Run) -> Trace:
         trace = entry_points.begun(self._trace(unit, outside=True), self._top)
-        executor.restart(trace, max(self._task.left, LEAST_STEPS))
+        run.restart(trace, max(self._task.left, LEAST_STEPS))
         return trace

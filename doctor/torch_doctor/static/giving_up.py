@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Trace
 
 
-def lose(executor: Run, reason: str) -> None:
+def lose(run: Run, reason: str) -> None:
     """Write that the run was given up and that everything is out of sight from here."""
-    executor.heap.set(executor.state.fields, "grad", None)  # it may have been within a context
-    trace = executor.trace
+    run.heap.set(run.state.fields, "grad", None)  # it may have been within a context
+    trace = run.trace
     last = trace.events[-1] if trace.events else None
-    site = last.site if last is not None else executor.main.site((1, 1, 1, 1))
-    scope = executor.scope
+    site = last.site if last is not None else run.main.site((1, 1, 1, 1))
+    scope = run.scope
     trace.add(GaveUp(site=site, scope=scope, reason=reason))
-    objects = executor.objects
+    objects = run.objects
     numbers = frozenset(event.index for event in trace.events)
     trace.add(
         Escaped(
@@ -35,9 +35,9 @@ def lose(executor: Run, reason: str) -> None:
     )
 
 
-def passed_over(executor: Run, trace: Trace, names: list[str]) -> Trace:
+def passed_over(run: Run, trace: Trace, names: list[str]) -> Trace:
     """Write that nobody calls these functions and classes, and that no steps are left to run them."""
     others = f" and {len(names) - 1} more" if len(names) > 1 else ""
     reason = f"`{names[0]}`{others} was not analyzed: it is never called, and the file used up its step limit"
-    trace.add(GaveUp(site=executor.main.site((1, 1, 1, 1)), scope=executor.scope, reason=reason))
+    trace.add(GaveUp(site=run.main.site((1, 1, 1, 1)), scope=run.scope, reason=reason))
     return trace

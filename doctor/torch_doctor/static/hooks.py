@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from torch_doctor.static import program as p
-    from torch_doctor.static.observer import Observer
-    from torch_doctor.static.run import Run
+    from torch_doctor.static.observer import AnyRun, Observer
     from torch_doctor.static.values import Call, FunctionValue, Module, Object, Value
 
 M = TypeVar("M")
@@ -36,34 +35,34 @@ class Hooks:
 
     __slots__ = HOOKS
 
-    calling: ByClass[Callable[[Run, Value, Call], None]]
-    called: ByClass[Callable[[Run, Value, Call, Value], None]]
-    invoked: ByClass[Callable[[Run, Value, Call], None]]
-    read: ByClass[Callable[[Run, Value, str, p.Node], None]]
-    named: tuple[Callable[[Run, Value, p.Expr], None], ...]
-    computed: tuple[Callable[[Run, str, tuple[Value, ...], p.Node], None], ...]
-    operated: tuple[Callable[[Run, str, tuple[Value, ...], Value, p.Node], None], ...]
-    lossed: tuple[Callable[[Run, tuple[Value, ...], p.Node], None], ...]
-    backward: tuple[Callable[[Run, Value, Call], None], ...]
-    tested: tuple[Callable[[Run, Value], None], ...]
-    branching: tuple[Callable[[Run, p.If | p.Choice], None], ...]
-    branched: tuple[Callable[[Run, p.If | p.Choice], None], ...]
-    returned: tuple[Callable[[Run, FunctionValue], None], ...]
-    handed_back: tuple[Callable[[Run, Value, p.Node], None], ...]
-    shown: tuple[Callable[[Run, tuple[Value, ...], p.Node], None], ...]
-    assigned: tuple[Callable[[Run, p.Assign, Value], None], ...]
-    attribute_set: tuple[Callable[[Run, Value, p.Attribute, Value, p.Node], None], ...]
-    item_set: tuple[Callable[[Run, Value, Value, Value, p.Node], None], ...]
-    stated: tuple[Callable[[Run, p.Expr, Value], None], ...]
-    opened: tuple[Callable[[Run, Value, p.Expr], None], ...]
-    closed: tuple[Callable[[Run, Value, p.Expr], None], ...]
-    built: tuple[Callable[[Run, Object, Call], None], ...]
-    entered: tuple[Callable[[Run, Module, Call], None], ...]
-    left: tuple[Callable[[Run, Module, Call, Value], None], ...]
-    made: tuple[Callable[[Run, str, Call, Value], None], ...]
-    comprehended: tuple[Callable[[Run, p.Comprehension, list[Value], bool], None], ...]
-    registered: tuple[Callable[[Run, Module, str, tuple[Value, ...], p.Node], None], ...]
-    changed: tuple[Callable[[Run, Value, Call], None], ...]
+    calling: ByClass[Callable[[AnyRun, Value, Call], None]]
+    called: ByClass[Callable[[AnyRun, Value, Call, Value], None]]
+    invoked: ByClass[Callable[[AnyRun, Value, Call], None]]
+    read: ByClass[Callable[[AnyRun, Value, str, p.Node], None]]
+    named: tuple[Callable[[AnyRun, Value, p.Expr], None], ...]
+    computed: tuple[Callable[[AnyRun, str, tuple[Value, ...], p.Node], None], ...]
+    operated: tuple[Callable[[AnyRun, str, tuple[Value, ...], Value, p.Node], None], ...]
+    lossed: tuple[Callable[[AnyRun, tuple[Value, ...], p.Node], None], ...]
+    backward: tuple[Callable[[AnyRun, Value, Call], None], ...]
+    tested: tuple[Callable[[AnyRun, Value], None], ...]
+    branching: tuple[Callable[[AnyRun, p.If | p.Choice], None], ...]
+    branched: tuple[Callable[[AnyRun, p.If | p.Choice], None], ...]
+    returned: tuple[Callable[[AnyRun, FunctionValue], None], ...]
+    handed_back: tuple[Callable[[AnyRun, Value, p.Node], None], ...]
+    shown: tuple[Callable[[AnyRun, tuple[Value, ...], p.Node], None], ...]
+    assigned: tuple[Callable[[AnyRun, p.Assign, Value], None], ...]
+    attribute_set: tuple[Callable[[AnyRun, Value, p.Attribute, Value, p.Node], None], ...]
+    item_set: tuple[Callable[[AnyRun, Value, Value, Value, p.Node], None], ...]
+    stated: tuple[Callable[[AnyRun, p.Expr, Value], None], ...]
+    opened: tuple[Callable[[AnyRun, Value, p.Expr], None], ...]
+    closed: tuple[Callable[[AnyRun, Value, p.Expr], None], ...]
+    built: tuple[Callable[[AnyRun, Object, Call], None], ...]
+    entered: tuple[Callable[[AnyRun, Module, Call], None], ...]
+    left: tuple[Callable[[AnyRun, Module, Call, Value], None], ...]
+    made: tuple[Callable[[AnyRun, str, Call, Value], None], ...]
+    comprehended: tuple[Callable[[AnyRun, p.Comprehension, list[Value], bool], None], ...]
+    registered: tuple[Callable[[AnyRun, Module, str, tuple[Value, ...], p.Node], None], ...]
+    changed: tuple[Callable[[AnyRun, Value, Call], None], ...]
 
     def __init__(self, watching: Iterable[Observer]) -> None:
         listening: dict[str, list[Any]] = {hook: [] for hook in HOOKS}

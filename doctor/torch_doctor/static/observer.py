@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from torch_doctor.static.knowledge import Knowledge
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from typing_extensions import override as override  # noqa: PLC0414 - handed on
 
     from torch_doctor.static import program as p
-    from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, FunctionValue, Module, Object, Value
     from torch_doctor.trace import Event
 else:
@@ -23,6 +22,8 @@ else:
         return method
 
 
+AnyRun: TypeAlias = Any
+"""A `Run`: its module needs this one, and no two modules need each other."""
 OF_A_VALUE: Final = frozenset(("calling", "called", "invoked", "read"))
 """Hooks that are about one value, which comes after the run: what is called, or whose attribute is taken."""
 
@@ -48,88 +49,88 @@ class Observer(Knowledge):
         if hasattr(cls, "writes"):
             _OBSERVERS.append(cls)
 
-    def calling(self, run: Run, func: Value, call: Call) -> None:
+    def calling(self, run: AnyRun, func: Value, call: Call) -> None:
         """A call in the source begins; its arguments are evaluated."""
 
-    def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
+    def called(self, run: AnyRun, func: Value, call: Call, result: Value) -> None:
         """A call in the source has returned."""
 
-    def invoked(self, run: Run, func: Value, call: Call) -> None:
+    def invoked(self, run: AnyRun, func: Value, call: Call) -> None:
         """Something is called, by the source or by what the source calls."""
 
-    def read(self, run: Run, value: Value, name: str, node: p.Node) -> None:
+    def read(self, run: AnyRun, value: Value, name: str, node: p.Node) -> None:
         """An attribute of a value is taken."""
 
-    def named(self, run: Run, value: Value, node: p.Expr) -> None:
+    def named(self, run: AnyRun, value: Value, node: p.Expr) -> None:
         """Something of a library is named."""
 
-    def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
+    def computed(self, run: AnyRun, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
         """An operator is applied, one that compares too."""
 
-    def operated(self, run: Run, op: str, operands: tuple[Value, ...], result: Value, node: p.Node) -> None:
+    def operated(self, run: AnyRun, op: str, operands: tuple[Value, ...], result: Value, node: p.Node) -> None:
         """An operator has been applied, and has given a tensor."""
 
-    def lossed(self, run: Run, values: tuple[Value, ...], node: p.Node) -> None:
+    def lossed(self, run: AnyRun, values: tuple[Value, ...], node: p.Node) -> None:
         """A loss gets its input and its target."""
 
-    def backward(self, run: Run, loss: Value, call: Call) -> None:
+    def backward(self, run: AnyRun, loss: Value, call: Call) -> None:
         """Gradients are computed."""
 
-    def tested(self, run: Run, value: Value) -> None:
+    def tested(self, run: AnyRun, value: Value) -> None:
         """Something decides a branch."""
 
-    def branching(self, run: Run, node: p.If | p.Choice) -> None:
+    def branching(self, run: AnyRun, node: p.If | p.Choice) -> None:
         """An `if`, or a conditional expression, has its test, and goes one way or both."""
 
-    def branched(self, run: Run, node: p.If | p.Choice) -> None:
+    def branched(self, run: AnyRun, node: p.If | p.Choice) -> None:
         """All that an `if` or a conditional expression takes has been executed."""
 
-    def returned(self, run: Run, function: FunctionValue) -> None:
+    def returned(self, run: AnyRun, function: FunctionValue) -> None:
         """A function of the project has returned."""
 
-    def handed_back(self, run: Run, value: Value, function: p.Node) -> None:
+    def handed_back(self, run: AnyRun, value: Value, function: p.Node) -> None:
         """A function whose callers are out of sight has returned this."""
 
-    def shown(self, run: Run, values: tuple[Value, ...], node: p.Node) -> None:
+    def shown(self, run: AnyRun, values: tuple[Value, ...], node: p.Node) -> None:
         """Values become part of a text."""
 
-    def assigned(self, run: Run, node: p.Assign, value: Value) -> None:
+    def assigned(self, run: AnyRun, node: p.Assign, value: Value) -> None:
         """An assignment has its value, and its targets get it next."""
 
-    def attribute_set(self, run: Run, holder: Value, target: p.Attribute, value: Value, node: p.Node) -> None:
+    def attribute_set(self, run: AnyRun, holder: Value, target: p.Attribute, value: Value, node: p.Node) -> None:
         """An attribute is assigned."""
 
-    def item_set(self, run: Run, holder: Value, key: Value, value: Value, node: p.Node) -> None:
+    def item_set(self, run: AnyRun, holder: Value, key: Value, value: Value, node: p.Node) -> None:
         """An item is assigned."""
 
-    def stated(self, run: Run, node: p.Expr, value: Value) -> None:
+    def stated(self, run: AnyRun, node: p.Expr, value: Value) -> None:
         """An expression stands on its own as a statement."""
 
-    def opened(self, run: Run, context: Value, node: p.Expr) -> None:
+    def opened(self, run: AnyRun, context: Value, node: p.Expr) -> None:
         """A `with` goes into a context."""
 
-    def closed(self, run: Run, context: Value, node: p.Expr) -> None:
+    def closed(self, run: AnyRun, context: Value, node: p.Expr) -> None:
         """A `with` comes out of a context."""
 
-    def built(self, run: Run, thing: Object, call: Call) -> None:
+    def built(self, run: AnyRun, thing: Object, call: Call) -> None:
         """A module or a loader is built."""
 
-    def entered(self, run: Run, module: Module, call: Call) -> None:
+    def entered(self, run: AnyRun, module: Module, call: Call) -> None:
         """A module is called, and its forward begins."""
 
-    def left(self, run: Run, module: Module, call: Call, result: Value) -> None:
+    def left(self, run: AnyRun, module: Module, call: Call, result: Value) -> None:
         """The forward of a module has returned."""
 
-    def made(self, run: Run, name: str, call: Call, result: Value) -> None:
+    def made(self, run: AnyRun, name: str, call: Call, result: Value) -> None:
         """A function of torch, a method or an index makes something of a tensor, the first argument."""
 
-    def comprehended(self, run: Run, node: p.Comprehension, items: list[Value], exact: bool) -> None:  # noqa: FBT001 - every observer gets all by position
+    def comprehended(self, run: AnyRun, node: p.Comprehension, items: list[Value], exact: bool) -> None:  # noqa: FBT001 - every observer gets all by position
         """A comprehension has collected its elements: all that there are, where `exact`."""
 
-    def registered(self, run: Run, module: Module, name: str, values: tuple[Value, ...], node: p.Node) -> None:
+    def registered(self, run: AnyRun, module: Module, name: str, values: tuple[Value, ...], node: p.Node) -> None:
         """A module gets these as an attribute or, without a name, as members."""
 
-    def changed(self, run: Run, value: Value, call: Call) -> None:
+    def changed(self, run: AnyRun, value: Value, call: Call) -> None:
         """The numbers of a value change in place; an assignment is the call of a method, too."""
 
 

@@ -99,13 +99,13 @@ class Witness(Executing):
         yield from again.as_meant(functools.partial(self._whole, unit))
 
     def _whole(self, unit: Unit, meant: frozenset[Broken]) -> Iterator[Trace]:
-        with self._executing(unit, meant) as executor:
-            before = executor.steps_left
-            ended = self._guarded(executor, functools.partial(execute_main, executor))
-            whole = ended or executor.steps_left < 0  # as far as it goes
+        with self._executing(unit, meant) as run:
+            before = run.steps_left
+            ended = self._guarded(run, functools.partial(execute_main, run))
+            whole = ended or run.steps_left < 0  # as far as it goes
             if whole and not meant and (entry_points.left_alone(unit, self._task.entered) or unreached.reads(unit)):
-                self._task.tops.keep(executor, before - executor.steps_left)
-        yield executor.trace
+                self._task.tops.keep(run, before - run.steps_left)
+        yield run.trace
 
     # --- what no script called ---
 
@@ -115,32 +115,32 @@ class Witness(Executing):
         if not entry_points.left_alone(unit, self._task.entered):
             return
         waiting = [(name, cls) for name, cls in entry_points.in_order(unit) if cls is None or self._unentered(cls)]
-        with self._after_top(unit) as executor:
-            begin = executor.heap.mark()
+        with self._after_top(unit) as run:
+            begin = run.heap.mark()
             self._task.left = steps_for(len(unit.source.lines), STEPS_UNCALLED)
-            made = executor.objects.save()
+            made = run.objects.save()
             passed_over = []
             for name, cls in waiting:
-                executor.objects.restore(made)
+                run.objects.restore(made)
                 functions = [unit.program.functions[name]] if cls is None else self._unentered(cls)
                 if self._task.left <= 0 and not any(map(entry_points.may_train, functions)):
                     passed_over.append(name)
                 elif cls is None and functions[0] not in self._task.entered:
-                    yield from self._also_as_meant(unit, executor, functools.partial(self._alone, unit, name))
+                    yield from self._also_as_meant(unit, run, functools.partial(self._alone, unit, name))
                 elif cls is not None and self._unentered(cls):
-                    run = functools.partial(self._class_alone, unit, name, cls)
-                    yield from self._also_as_meant(unit, executor, run)
-                executor.heap.undo(begin)
+                    alone = functools.partial(self._class_alone, unit, name, cls)
+                    yield from self._also_as_meant(unit, run, alone)
+                run.heap.undo(begin)
             if passed_over:
-                yield giving_up.passed_over(executor, self._trace(unit, outside=True), passed_over)
+                yield giving_up.passed_over(run, self._trace(unit, outside=True), passed_over)
 
     def _unreached(self, unit: Unit) -> Iterator[Trace]:
         """What no run came to, behind a switch that is off, say."""
         calls = [call for call in unreached.reads(unit) if unit.site(call.at) not in self._task.read]
         if calls:
-            with self._after_top(unit) as executor:
-                trace = self._restarted(unit, executor)
-                self._guarded(executor, lambda: unreached.read(executor, calls))
+            with self._after_top(unit) as run:
+                trace = self._restarted(unit, run)
+                self._guarded(run, lambda: unreached.read(run, calls))
             yield trace
 
     def _unentered(self, cls: p.Class) -> list[p.Function]:
@@ -159,43 +159,43 @@ class Witness(Executing):
             task.take(came_to, unit, self.imports)
         task.left = steps
 
-    def _also_as_meant(self, unit: Unit, executor: Run, run: Callable[[Run], Iterator[Trace]]) -> Iterator[Trace]:
+    def _also_as_meant(self, unit: Unit, run: Run, alone: Callable[[Run], Iterator[Trace]]) -> Iterator[Trace]:
         """A run on its own; then, with the file's top level before it, further ones in which broken parts do what was meant."""
         task = self._task
         entered, left = frozenset(task.entered), task.left
 
         def execute(meant: frozenset[Broken]) -> Iterator[Trace]:
             if not meant:
-                yield from run(executor)
+                yield from alone(run)
                 return
             before = {"entered": set(entered), "left": left}
             with overriding(task, before), self._executing(unit, meant, outside=True) as other:
                 self._guarded(other, other.run)
                 other.settle()
-                yield from run(other)
+                yield from alone(other)
 
         yield from again.as_meant(execute)
 
-    def _alone(self, unit: Unit, name: str, executor: Run) -> Iterator[Trace]:
-        trace = self._restarted(unit, executor)
-        value = executor.home.fields.get(name)
+    def _alone(self, unit: Unit, name: str, run: Run) -> Iterator[Trace]:
+        trace = self._restarted(unit, run)
+        value = run.home.fields.get(name)
         if isinstance(value, FunctionValue):
-            self._guarded(executor, lambda: entry_points.enter(executor, value))
+            self._guarded(run, lambda: entry_points.enter(run, value))
             yield trace
 
-    def _class_alone(self, unit: Unit, name: str, cls: p.Class, executor: Run) -> Iterator[Trace]:
-        value = executor.home.fields.get(name)
+    def _class_alone(self, unit: Unit, name: str, cls: p.Class, run: Run) -> Iterator[Trace]:
+        value = run.home.fields.get(name)
         if not isinstance(value, ClassValue):
             return
-        trace, steps = self._restarted(unit, executor), executor.steps_left
+        trace, steps = self._restarted(unit, run), run.steps_left
         built: list[Value] = []
         by_heirs = any(each.name == "__init__" and each in self._task.entered for each in entry_points.methods(cls))
-        self._guarded(executor, lambda: built.append(entry_points.construct(executor, value)))
-        fresh = Moment(executor, steps)
+        self._guarded(run, lambda: built.append(entry_points.construct(run, value)))
+        fresh = Moment(run, steps)
         if by_heirs:
             entry_points.initialised_by_heirs(trace, value)
         if built:
-            self._guarded(executor, functools.partial(entry_points.use, executor, built[0], cls))
+            self._guarded(run, functools.partial(entry_points.use, run, built[0], cls))
         yield trace
         for function in sorted(entry_points.of_object(value), key=entry_points.by_drive):
             if self._task.is_entered(function, self.imports):
@@ -204,5 +204,5 @@ class Witness(Executing):
             self._task.left -= fresh.steps  # as if it were made for each: long constructors leave others their steps
             if built and left >= 0:
                 trace = fresh.go_on(self._trace(unit, outside=True), left)
-                self._guarded(executor, functools.partial(entry_points.method, executor, built[0], value, function))
+                self._guarded(run, functools.partial(entry_points.method, run, built[0], value, function))
                 yield trace

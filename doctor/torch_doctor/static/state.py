@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import MutableMapping, MutableSet
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
 
 from torch_doctor.static.values import NEWEST, Fields, PathFields
 
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from torch_doctor.static.heap import Heap
-    from torch_doctor.static.knowledge import Knowledge
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -37,16 +36,23 @@ class Declared:
         return PathSet[Any](heap) if isinstance(value, set) else PathDict[Any, Any](heap, agreed=self.agreed)
 
 
+class Holder(Protocol):
+    """What has fields of a path: the heap of its run, and where it keeps them."""
+
+    heap: Heap
+    path: PathFields
+
+
 class PathField:
     """A field with one value, which branches undo and join: what the second arm leaves, where the first leaves another."""
 
     def __init__(self, first: object) -> None:
         self.first = first
 
-    def __get__(self, known: Knowledge, _: type[Knowledge]) -> Any:  # noqa: ANN401 - the value of any field
+    def __get__(self, known: Holder, _: type[Holder]) -> Any:  # noqa: ANN401 - the value of any field
         return known.path.get(self, self.first)
 
-    def __set__(self, known: Knowledge, value: object) -> None:
+    def __set__(self, known: Holder, value: object) -> None:
         known.heap.set(known.path, self, value)
 
 

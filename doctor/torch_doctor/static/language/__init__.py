@@ -1,1 +1,1 @@
-"""What Python's statements and expressions do in an abstract execution: functions that take the executor."""
+"""What Python's statements and expressions do in an abstract execution: functions that take the run."""

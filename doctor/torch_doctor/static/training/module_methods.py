@@ -125,7 +125,7 @@ def _move(run: Run, of: Module, name: str, call: Call) -> Value:
     return of
 
 
-@handles(_METHODS, "share_memory", "set_swish")
+@handles(_METHODS, "share_memory")
 def _same(_: Run, of: Module, __: str, ___: Call) -> Value:
     return of
 

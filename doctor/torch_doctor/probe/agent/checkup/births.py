@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..identities import IdentityMap
 from .telling import fact, number
-
-if TYPE_CHECKING:
-    from .caught import Caught
 
 FACTORIES = ("arange", "empty", "eye", "full", "linspace", "ones", "rand", "randint", "randn", "randperm", "zeros")
 MUCH = 1 << 20
@@ -20,7 +17,7 @@ MOST = 8
 class Births:
     """Wraps factories and moves; `found` are the bytes that were moved, by the factory and its line."""
 
-    def __init__(self, catcher: Caught) -> None:
+    def __init__(self, catcher: Any) -> None:
         self._catcher = catcher
         self._recorder = catcher.recorder
         self._born: IdentityMap[str] = IdentityMap()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .norms import finite, total
+from .magnitude import finite, total
 from .telling import count, fact, line, listed, number, plot
 
 if TYPE_CHECKING:

@@ -7,10 +7,9 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from ..watching.update.optimizers import parameters_of
+from .magnitude import finite, norm, total
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from .by_hand import ByHand
     from .observing import Observer
     from .plays import Seen
@@ -150,23 +149,3 @@ class Norms:
         torch = self._watch.torch
         held = [each for each in parameters if each.grad is not None and not each.grad.is_sparse]
         return {id(each): norm(torch, each.grad) for each in held}
-
-
-def norm(torch: Any, tensor: Any) -> float:
-    """Return the norm of a tensor, in float64 where the squares of its numbers overflow in float32."""
-    values = tensor.detach()
-    values = values.abs() if values.is_complex() else values
-    found = float(torch.linalg.vector_norm(values, dtype=torch.promote_types(values.dtype, torch.float32)))
-    if finite(found) or values.device.type == "mps" or not bool(values.isfinite().all()):
-        return found
-    return float(torch.linalg.vector_norm(values.double()))
-
-
-def total(norms: Iterable[float]) -> float:
-    """Return the norm of all tensors together."""
-    return float(sum(each * each for each in norms) ** 0.5)
-
-
-def finite(value: float) -> bool:
-    """Return whether a number is neither NaN nor infinite."""
-    return value - value == 0

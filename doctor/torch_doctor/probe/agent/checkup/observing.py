@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..instruments.copies import evaluating
 from ..watching.loss.losses import EXPECTS
 from ..watching.update.optimizers import parameters_of
-from .norms import norm
+from .magnitude import norm
 from .plays import MOST, PARTS, SENTINEL, Call, Play, Seen, Sentinel
 
 if TYPE_CHECKING:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .telling import fact
-
-if TYPE_CHECKING:
-    from .caught import Caught
 
 SEEDED = 0x80000000
 """The first word of NumPy's generator where the system seeded it: an integer seed is its own first word (`mt19937.c`)."""
@@ -20,7 +17,7 @@ FRESH = (623, 624)
 class Seeding:
     """`torch` are the seeds of PyTorch, `numpy` tells whether NumPy's global generator is seeded; None where nobody can tell."""
 
-    def __init__(self, catcher: Caught) -> None:
+    def __init__(self, catcher: Any) -> None:
         self._catcher = catcher
         self.torch: list[int] = []
         self.numpy: bool | None = None

@@ -56,10 +56,7 @@ class Constant:
 
 
 class Units(NamedTuple):
-    """What a tensor was computed by: a layer, or a parameter, all of whose weights are one number.
-
-    `alike`: all units are still the same number. `zero`: all of it is 0.
-    """
+    """What a tensor was computed by, all of whose weights are one number; whether all units are that still, and 0."""
 
     source: Module | ParameterValue
     made: Constant

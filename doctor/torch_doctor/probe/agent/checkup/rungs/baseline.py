@@ -35,8 +35,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     first = next((each for each in losses if not math.isfinite(each)), losses[-1])  # the last is what `known.score` is
     evidence = [fact("initial loss", first)]
     guess, said = _guess(stage, known)
-    best = constant(known)
-    scale = scale_of(stage, known)
+    best, scale = constant(known), scale_of(stage, known)
     if scale > 1:
         evidence.append(fact("forward passes averaged over", scale))
         first *= scale

@@ -52,7 +52,7 @@ SIZE = (4.8, 2.8)  # inches, which the page scales: small, so that words are lar
 MOST_NUMBERS = 12  # rows of a matrix whose cells have their numbers in them
 MOST_CELLS = 2500  # of a matrix that is drawn cell by cell; one with more is a picture within the drawing
 MOST_NAMES = 25  # along an axis; where there are more, some are left out
-FITTING = 60  # characters of names that fit below an axis
+FITTING = 56  # characters that fit below an axis
 LONGEST = 32  # characters of a name beside a bar
 ROW, PANEL = 0.24, 1.6  # inches of a bar on its side, and of a panel beyond the first
 LARGEST = 1e100  # what is larger is drawn there
@@ -100,7 +100,7 @@ def _panels(plot: Plot) -> list[Plot]:
 def _lies(plot: Plot) -> bool:
     """Whether the bars lie on their side: their names do not fit below them."""
     named = plot.kind == "bars" and bool(plot.names) and all(len(each.y) == len(plot.names) for each in plot.series)
-    return named and len(plot.names) <= MOST_NAMES and sum(map(len, plot.names)) > FITTING
+    return named and len(plot.names) <= MOST_NAMES and _crowded(plot.names)
 
 
 def _for_page(text: str, alternative: str) -> str:
@@ -162,6 +162,11 @@ def _scales(axes: Axes, plot: Plot) -> None:
         _plainly(axes.yaxis)
 
 
+def _crowded(names: list[str]) -> bool:
+    """Whether names touch where each has an equal part of the width."""
+    return (max(map(len, names)) + 1) * len(names) > FITTING
+
+
 def _plainly(axis: Axis) -> None:
     """A logarithmic axis with numbers as code has them."""
     axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
@@ -184,7 +189,7 @@ def _bars(axes: Axes, plot: Plot) -> None:
             label=series.label,
         )
         if named:
-            long = sum(map(len, plot.names)) > FITTING
+            long = _crowded(plot.names)
             every = math.ceil(len(plot.names) / MOST_NAMES)
             axes.set_xticks(
                 range(0, len(plot.names), every),
@@ -214,7 +219,7 @@ def _lying(axes: Axes, plot: Plot) -> None:
         )
     axes.set_yticks(range(len(plot.names)), [_short(each) for each in plot.names])
     axes.invert_yaxis()
-    whole = all(each.is_integer() for series in plot.series for each in _values(series) if not math.isnan(each))
+    whole = all(float(each).is_integer() for series in plot.series for each in _values(series) if not math.isnan(each))
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=whole))
     if plot.y_log and any(each > 0 for series in plot.series for each in _values(series)):
         axes.set_xscale("log")

@@ -74,7 +74,7 @@ class OutOfBudget(Exception):  # noqa: N818 - it ends a run, it is no fault
     """The run has used up its steps."""
 
 
-class OutOfTime(BaseException):  # noqa: N818 - as OutOfBudget; nothing that a run does may catch it
+class OutOfTime(BaseException):
     """The file has used up its seconds."""
 
 

@@ -50,7 +50,7 @@ class Knowledge:
         for name, field in self.declared.items():
             setattr(self, name, field.begin(heap))
 
-    def override(self, **fields: Any) -> AbstractContextManager[None]:  # noqa: ANN401 - the fields of any state
+    def override(self, **fields: Any) -> AbstractContextManager[None]:
         """Some fields have other values within, and those that they had again behind, however it ends."""
         return overriding(self, fields)
 
@@ -73,7 +73,7 @@ class Lasting(Knowledge):
         return self.copied()
 
 
-def _copied(value: Any) -> Any:  # noqa: ANN401 - the fields of any state
+def _copied(value: Any) -> Any:
     """A container with what is in it, as far as others might change that; what the heap logs is what it is."""
     kind = type(value)
     if kind is dict or kind is defaultdict:

@@ -16,7 +16,7 @@ def every(symbol: Symbol) -> Every | None:
 
     None for tests of anything else, and for those that say anything besides.
     """
-    if symbol[0] == "==" and len(symbol) == 3:  # noqa: PLR2004 - the operator and its sides
+    if symbol[0] == "==" and len(symbol) == 3:
         for rest, divided in ((symbol[1], symbol[2]), (symbol[2], symbol[1])):
             found = _remainder(divided, rest, holds=True)
             if found is not None:
@@ -30,7 +30,7 @@ def counted_to(symbol: Symbol, counter: Symbol, start: int, arm: bool) -> Every 
 
     None for tests that say anything besides how far the counter has come.
     """
-    if symbol == counter or symbol[0] not in ("==", ">=", ">", "<", "<=") or len(symbol) != 3:  # noqa: PLR2004 - the operator and its sides
+    if symbol == counter or symbol[0] not in ("==", ">=", ">", "<", "<=") or len(symbol) != 3:
         return None
     op, left, right = symbol
     if right == counter:
@@ -47,7 +47,7 @@ _MIRRORED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
 
 def _remainder(divided: Symbol, rest: Symbol, *, holds: bool) -> Every | None:
     """What it means that the symbol `divided`, a remainder, is `rest`."""
-    if divided[0] != "%" or len(divided) != 3:  # noqa: PLR2004 - the operator and its sides
+    if divided[0] != "%" or len(divided) != 3:
         return None
     ahead = _ahead(divided[1])
     if ahead is None or counts(divided[2]) or counts(rest):
@@ -60,11 +60,11 @@ def _remainder(divided: Symbol, rest: Symbol, *, holds: bool) -> Every | None:
 
 def _ahead(symbol: Symbol) -> int | None:
     """By how much a value is ahead of the number of the batch, counted from 1; None where it does not follow it."""
-    if symbol[0] == COUNTER and len(symbol) > 2 and symbol[2] == ORDINAL:  # noqa: PLR2004 - see there
+    if symbol[0] == COUNTER and len(symbol) > 2 and symbol[2] == ORDINAL:
         return -1
     if symbol[0] == ORDINAL:
         return int(symbol[1]) - 1
-    if symbol[0] in ("+", "-") and len(symbol) == 3:  # noqa: PLR2004 - the operator and its sides
+    if symbol[0] in ("+", "-") and len(symbol) == 3:
         for value, added in ((symbol[1], symbol[2]), (symbol[2], symbol[1])):
             number, ahead = _number(added), _ahead(value)
             if number is not None and ahead is not None:
@@ -81,7 +81,7 @@ def whole(symbol: Symbol) -> bool:
     """Whether a value is a whole number: a counter, a length, or computed of such."""
     if symbol[0] in (COUNTER, ORDINAL, "len"):
         return True
-    if symbol[0] in ("+", "-", "*", "//") and len(symbol) == 3:  # noqa: PLR2004 - the operator and its sides
+    if symbol[0] in ("+", "-", "*", "//") and len(symbol) == 3:
         return whole(symbol[1]) and whole(symbol[2])
     return _number(symbol) is not None
 

@@ -58,7 +58,7 @@ class Position:
         self.passing = False
         self.again: tuple[Scope, ...] | None = None
 
-    def moved(self, **changes: Any) -> Self:  # noqa: ANN401 - the fields of a position
+    def moved(self, **changes: Any) -> Self:
         """A position that differs in these."""
         other = object.__new__(type(self))
         vars(other).update(vars(self), **changes)

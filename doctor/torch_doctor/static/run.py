@@ -43,7 +43,7 @@ class Run(Positioned, Knowing):
     node or value. What belongs to one kind of knowledge alone is kept by a class of its own, see `of`.
     """
 
-    def __init__(  # noqa: PLR0913 - what a run begins with
+    def __init__(
         self,
         trace: Trace,
         unit: Unit,
@@ -90,7 +90,7 @@ class Run(Positioned, Knowing):
         self.begin_again()
 
     @contextmanager
-    def override(self, **fields: Any) -> Iterator[None]:  # noqa: ANN401 - the fields of a position
+    def override(self, **fields: Any) -> Iterator[None]:
         """Parts of the position have other values within, and those that they had again behind, however it ends."""
         with overriding(self.position, fields):
             yield
@@ -163,7 +163,7 @@ class Run(Positioned, Knowing):
         """Where a node of the current file stands."""
         return self.position.frame.unit.site(node.at)
 
-    def emit(self, kind: type[Any], node: p.Node | Site, **fields: Any) -> Any:  # noqa: ANN401 - the fields of any event
+    def emit(self, kind: type[Any], node: p.Node | Site, **fields: Any) -> Any:
         """Write an event that happens here and now."""
         site = node if isinstance(node, Site) else self.site(node)
         position, trace = self.position, self.trace

@@ -71,7 +71,7 @@ def _loaded(offer: Offer) -> Library:
     return library
 
 
-def _fits(value: Any, kind: Any) -> bool:  # noqa: ANN401 - a value and a type of any sort
+def _fits(value: Any, kind: Any) -> bool:
     """Whether a value is of a type that a field of a library has."""
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin is Mapping:
@@ -89,7 +89,7 @@ def _fits(value: Any, kind: Any) -> bool:  # noqa: ANN401 - a value and a type o
     return any(_fits(value, each) for each in inner) if inner else isinstance(value, kind)
 
 
-def _words(kind: Any) -> str:  # noqa: ANN401 - as above
+def _words(kind: Any) -> str:
     """A type as people write it."""
     return re.sub(r"\b(?:collections\.abc|typing|torch_doctor)(?:\.\w+)*\.(?=\w)", "", str(kind))
 

@@ -28,7 +28,7 @@ class Declared:
         self.path = path
         self.agreed = agreed
 
-    def begin(self, heap: Heap) -> Any:  # noqa: ANN401 - the first value of any field
+    def begin(self, heap: Heap) -> Any:
         """The first value of the field in a run with this heap."""
         value = self.make()
         if not self.path:
@@ -49,7 +49,7 @@ class PathField:
     def __init__(self, first: object) -> None:
         self.first = first
 
-    def __get__(self, known: Holder, _: type[Holder]) -> Any:  # noqa: ANN401 - the value of any field
+    def __get__(self, known: Holder, _: type[Holder]) -> Any:
         return known.path.get(self, self.first)
 
     def __set__(self, known: Holder, value: object) -> None:
@@ -63,7 +63,7 @@ def _nothing() -> None:
 @overload
 def per_run(make: Callable[[], T]) -> T: ...
 @overload
-def per_run() -> Any: ...  # noqa: ANN401 - None, in a field that has values of some type later
+def per_run() -> Any: ...
 def per_run(make: Callable[[], Any] = _nothing) -> Any:
     """Declare a field that is the same on every path: what was said already, or what follows from a value by itself.
 
@@ -79,7 +79,7 @@ def per_path(make: type[dict[Any, Any]], *, agreed: bool = ...) -> MutableMappin
 @overload
 def per_path(make: Callable[[], T]) -> T: ...
 @overload
-def per_path() -> Any: ...  # noqa: ANN401 - None, in a field that has values of some type later
+def per_path() -> Any: ...
 def per_path(make: Callable[[], Any] = _nothing, *, agreed: bool = False) -> Any:
     """Declare a field that one arm of a branch does not see of the other: a set, a dict, or one immutable value.
 

@@ -192,7 +192,12 @@ FROZEN = "model[0].weight.requires_grad_(False)\nmodel[2].requires_grad_(False)\
 
 def test_the_layers_are_told(climb: Climb) -> None:
     calls = ["model(images)", "model[:3](images)"]
-    changes = ["nn.Linear(32, 3))", "nn.Linear(32, 3))\n" + FROZEN + "model[1].eval()", "model.train()", "model[1].eval()"]
+    changes = [
+        "nn.Linear(32, 3))",
+        "nn.Linear(32, 3))\n" + FROZEN + "model[1].eval()",
+        "model.train()",
+        "model[1].eval()",
+    ]
     rung = climb(broken(*changes, *calls), "throughput")
     layers = {fact.label: fact.value for fact in rung.evidence if fact.group.startswith("layers of the model")}
     assert layers == {

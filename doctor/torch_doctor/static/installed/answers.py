@@ -42,7 +42,7 @@ class Answer(Struct, frozen=True, omit_defaults=True):
     cares: tuple[Care, ...] = ()
     kind: Kind | None = None
     head: tuple[str, int] | None = None
-    asked: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    asked: dict[str, str] = {}
 
 
 def answer(library: Library, place: Place) -> Answer:

@@ -72,7 +72,7 @@ class Builder:
             known = waiting.pop(0)
             found.pop(known, None)
             found[known] = None
-            if isinstance(known.what, Defined) and isinstance(known.what.node, nodes.ClassDef) and len(found) < 40:  # noqa: PLR2004 - enough
+            if isinstance(known.what, Defined) and isinstance(known.what.node, nodes.ClassDef) and len(found) < 40:
                 module = known.what.node.root()
                 bases = (base.value if isinstance(base, nodes.Subscript) else base for base in known.what.node.bases)
                 waiting[:0] = [self.evaluator.reader.plain(module, base) for base in bases]

@@ -121,7 +121,7 @@ def computed(sign: str, left: Known, right: Known) -> Known:
     numbers = [each.what.value for each in (left, right) if isinstance(each.what, Literal)]
     if any(isinstance(number, (int, float)) and not number for number in numbers) and sign == "*":
         return Known(Literal(0), leans)
-    if sign in _COMPUTED and len(numbers) == 2 and all(isinstance(number, (int, float)) for number in numbers):  # noqa: PLR2004 - both
+    if sign in _COMPUTED and len(numbers) == 2 and all(isinstance(number, (int, float)) for number in numbers):
         try:
             return Known(Literal(_COMPUTED[sign](*numbers)), leans)
         except (ArithmeticError, ValueError):

@@ -117,7 +117,7 @@ def _try(run: Run, node: p.Try) -> bool:
                 targets.bind_name(run, handler.name, Plain())
             return run.block(handler.body)
 
-        def passed(before: bool = before) -> bool:  # noqa: FBT001, FBT002 - bound now, the loop goes on
+        def passed(before: bool = before) -> bool:  # noqa: FBT001 - bound now, the loop goes on
             return before
 
         alive = run.fork((({symbol: True}, handled), ({symbol: False}, passed)), node, symbol)
@@ -140,7 +140,7 @@ def _choice(run: Run, node: p.Choice) -> Value:
     return value
 
 
-def _chosen(run: Run, node: p.Choice, truth: Tri, facts: tuple[Any, Any], symbol: Any) -> Value:  # noqa: ANN401 - symbols nest
+def _chosen(run: Run, node: p.Choice, truth: Tri, facts: tuple[Any, Any], symbol: Any) -> Value:
     if truth is not None:
         return run.evaluate(node.then if truth else node.other)
     result: dict[p.Expr, Value] = {}

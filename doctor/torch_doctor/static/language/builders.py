@@ -60,7 +60,7 @@ def mapping(run: Run, _: str, call: Call) -> Value:
 def chained(run: Run, name: str, call: Call) -> Value | None:
     """The items of several, one after the other: parameters, or a stream that is none of them; None for a single one."""
     if not any(isinstance(value, Params) for value in leaves(*call.args, decided=run.resolve, more=parameters.GIVING)):
-        if len(call.args) < 2 or all(isinstance(value, Sequence) for value in call.args):  # noqa: PLR2004 - several
+        if len(call.args) < 2 or all(isinstance(value, Sequence) for value in call.args):
             return None
         escaping.hand_over(run, name, call.args, (), call.node)  # which of them an item comes from is not followed
         return Unknown(blend(value.flow for value in call.args), held(call.args))
@@ -139,7 +139,7 @@ def dictionary(run: Run, call: Call, factory: Args = ()) -> Mapping:
                     isinstance(item, Sequence)
                     and len(item.content.items) == 2
                     and isinstance(item.content.items[0], Const)
-                ):  # noqa: PLR2004 - key and value
+                ):
                     mapping.fields["key", item.content.items[0].value] = item.content.items[1]
                 else:
                     mapping.fields["rest"] = containers.element_of(run, item)

@@ -58,7 +58,7 @@ def next_item(run: Run, _: str, call: Call) -> Value:
 @library("builtins.isinstance")
 def is_instance(run: Run, _: str, call: Call) -> Value | None:
     """`isinstance(value, cls)`."""
-    if len(call.args) != 2:  # noqa: PLR2004 - its two arguments
+    if len(call.args) != 2:
         return None
     return narrowing.asked(run, call.args[0], call.args[1], call.node)
 
@@ -72,7 +72,7 @@ def is_tensor(run: Run, _: str, call: Call) -> Value | None:
 @library("builtins.getattr", "builtins.hasattr")
 def get_attribute(run: Run, name: str, call: Call) -> Value | None:
     """`getattr(thing, name)` and `hasattr(thing, name)`."""
-    if len(call.args) < 2:  # noqa: PLR2004 - its two arguments
+    if len(call.args) < 2:
         return None
     thing, key = call.args[0], call.args[1]
     asks = name == "builtins.hasattr"
@@ -96,7 +96,7 @@ def attributes_of(run: Run, _: str, call: Call) -> Value:
 @library("builtins.setattr")
 def set_attribute(run: Run, _: str, call: Call) -> Value | None:
     """`setattr(thing, name, value)`."""
-    if len(call.args) != 3:  # noqa: PLR2004 - its three arguments
+    if len(call.args) != 3:
         return None
     thing, key, value = call.args
     attribute = p.Attribute(call.node.at, p.Const(call.node.at, None), "")
@@ -110,7 +110,7 @@ def set_attribute(run: Run, _: str, call: Call) -> Value | None:
 @library("builtins.delattr")
 def delete_attribute(run: Run, _: str, call: Call) -> Value | None:
     """`delattr(thing, name)`."""
-    if len(call.args) != 2 or not isinstance(call.args[1], Const):  # noqa: PLR2004 - its two arguments
+    if len(call.args) != 2 or not isinstance(call.args[1], Const):
         return None
     targets.delete_attribute(run, call.args[0], str(call.args[1].value))
     return NOTHING

@@ -83,7 +83,7 @@ def evaluate_call(run: Run, node: p.Call) -> Value:
 
 def _super(run: Run, node: p.Call) -> Value:
     frame: Frame | None = run.frame
-    if len(node.args) >= 2:  # noqa: PLR2004 - super(Class, self)
+    if len(node.args) >= 2:
         named = run.resolve(run.evaluate(node.args[0]))
         self_value = run.resolve(run.evaluate(node.args[1]))
         around = run.frame.what.owner if run.frame.what is not None else None

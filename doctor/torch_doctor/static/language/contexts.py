@@ -149,7 +149,7 @@ def _restore(run: Run, node: p.With, modes: tuple[Tri, object], *, alive: bool, 
     run.heap.set(run.state.fields, autocasting.STATE, autocast)
 
 
-def _leave_dead(run: Run, restore: Any, mode: str = "grad") -> None:  # noqa: ANN401 - a Tri, or a number
+def _leave_dead(run: Run, restore: Any, mode: str = "grad") -> None:
     """Restore the mode in the states that left the block by jumping: they are on their way to a landing."""
     key = (id(run.state.fields), mode)
     run.heap.set(run.state.fields, mode, restore)

@@ -119,7 +119,7 @@ def through(run: Run, stream: Stream, text: str, body: tuple[p.Stmt, ...]) -> Co
     turn = fresh_symbol("turn")
     if stream.loader and not breaks(body):
         run.of(sums.Turns).loaders[turn[1]] = stream.loader
-    passes = PASSES if run.loop_depth < 3 else 1  # noqa: PLR2004 - epochs, batches and one more
+    passes = PASSES if run.loop_depth < 3 else 1
     length = None if stream.length == math.inf and leaves(body) else stream.length
     whole = stream.loader if stream.whole and not leaves(body) else 0
     return Course(

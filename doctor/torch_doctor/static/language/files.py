@@ -113,7 +113,7 @@ def execute_top(run: Run, unit: Unit, namespace: Namespace) -> None:
     run.heap.set(namespace.facts, Fact.EXECUTED, whole)
 
 
-def namespace_of(run: Run, value: Namespace, name: str) -> Any:  # noqa: ANN401 - a value or nothing
+def namespace_of(run: Run, value: Namespace, name: str) -> Any:
     """A name of a project file: its global, or the file of that name in its package."""
     found = value.fields.get(name)
     if isinstance(found, Deferred):

@@ -58,7 +58,7 @@ _FIRST_PASS = {("==", 0): True, ("<=", 0): True, ("<", 1): True, (">", 0): False
 """Comparisons of a loop's counter that tell its first pass (True) or the later ones (False)."""
 
 
-def truth_of(value: Value) -> bool | None:  # noqa: PLR0911 - one line per sort of value
+def truth_of(value: Value) -> bool | None:
     """Whether a value counts as true; None when that is not known."""
     if isinstance(value, Const):
         return None if isinstance(value, Default) else bool(value.value)

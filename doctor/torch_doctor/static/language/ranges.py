@@ -58,7 +58,7 @@ def range_of(args: Args, bar: str = "", size: Making | None = None) -> Stream:
 def _range(numbers: list[object]) -> range | None:
     """The range that starts, stops and steps at these numbers; None where one is not known, or is none."""
     known = [number for number in numbers if isinstance(number, int)]
-    if not known or len(known) < len(numbers) or len(known) > 3 or 0 in known[2:]:  # noqa: PLR2004 - start, stop, step
+    if not known or len(known) < len(numbers) or len(known) > 3 or 0 in known[2:]:
         return None
     return range(*known)
 
@@ -66,11 +66,11 @@ def _range(numbers: list[object]) -> range | None:
 def _steps(call: Call) -> float | None:
     """How many numbers `arange` gives; None where that is not known."""
     known = [number for number in map(constant, call.args) if isinstance(number, (int, float))]
-    if len(known) < len(call.args) or call.keywords or len(known) > 3 or 0 in known[2:]:  # noqa: PLR2004 - start, stop, step
+    if len(known) < len(call.args) or call.keywords or len(known) > 3 or 0 in known[2:]:
         return None
     start, stop = known[:2] if len(known) > 1 else (0, known[0])
     try:
-        return max(0, math.ceil((stop - start) / (known[2] if len(known) > 2 else 1)))  # noqa: PLR2004 - see above
+        return max(0, math.ceil((stop - start) / (known[2] if len(known) > 2 else 1)))
     except (OverflowError, ValueError):  # of what is infinite, or no number
         return None
 

@@ -35,7 +35,7 @@ class Lowering:
         result.uses = self.functions[0][0]
         return result
 
-    def at(self, node: Any) -> p.At:  # noqa: ANN401 - ast's located nodes share no base
+    def at(self, node: Any) -> p.At:
         """Where a node stands, in code points."""
         if self.fixed is not None:
             return self.fixed

@@ -69,7 +69,7 @@ def _while(low: Lowering, node: ast.While, out: list[p.Stmt]) -> None:
     out.append(p.While(low.at(node), _head(low, node, node.test), test, body, other))
 
 
-def _try(low: Lowering, node: Any, out: list[p.Stmt]) -> None:  # noqa: ANN401 - ast.TryStar is new in 3.11
+def _try(low: Lowering, node: Any, out: list[p.Stmt]) -> None:
     body = low.block(node.body)
     handlers = tuple(p.Handler(handler.name, low.block(handler.body), _caught(handler)) for handler in node.handlers)
     out.append(p.Try(low.at(node), body, handlers, low.block(node.orelse), low.block(node.finalbody)))

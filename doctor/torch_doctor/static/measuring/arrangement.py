@@ -68,7 +68,7 @@ def _transpose(made: Making) -> Meta:
         whole = meta.shape is not None and shapes.ANY not in meta.shape
         return Meta(meta.dtype, meta.shape[::-1] if whole and meta.shape is not None else None)
     dims = [size_at(value) for value in (argument(made, 1, "dim0"), argument(made, 2, "dim1")) if value is not None]
-    return Meta(meta.dtype, shapes.swapped(meta.shape, *dims) if len(dims) == 2 else None)  # noqa: PLR2004 - what changes places
+    return Meta(meta.dtype, shapes.swapped(meta.shape, *dims) if len(dims) == 2 else None)
 
 
 def _moved(made: Making) -> Meta:
@@ -78,7 +78,7 @@ def _moved(made: Making) -> Meta:
     if meta.shape is None or shapes.ANY in meta.shape:
         return Meta(meta.dtype, None)
     places = [shapes.place(meta.shape, dim) for dim in dims]
-    source, goal = places if len(places) == 2 else (None, None)  # noqa: PLR2004 - from where to where
+    source, goal = places if len(places) == 2 else (None, None)
     if source is None or goal is None:
         return Meta(meta.dtype, (None,) * len(meta.shape))
     others = (*meta.shape[:source], *meta.shape[source + 1 :])
@@ -221,7 +221,7 @@ def _item_of_many(whole: Shape, pairs: list[tuple[object, Value]]) -> Shape | No
     if all(isinstance(part, p.Slice) or number_dtype(value) == "int64" for part, value in pairs):
         return (ANY, *tail[len(pairs) :]) if len(tail) > len(pairs) else None
     ellipsis = len(pairs) > 1 and isinstance(pairs[0][1], Const) and pairs[0][1].value is Ellipsis
-    if ellipsis and len(pairs) == 2:  # noqa: PLR2004 - the dots and one more
+    if ellipsis and len(pairs) == 2:
         if isinstance(last[1], Const) and last[1].value is None:
             return (*whole, 1)
         if number_dtype(last[1]) == "int64":
@@ -256,7 +256,7 @@ def _next_to(lower: p.Expr, upper: p.Expr | None) -> bool:
     """Whether one bound is the other and 1 more."""
     if not isinstance(upper, p.Operation) or upper.op != "+" or not isinstance(lower, p.Name):
         return False
-    first, second = upper.operands if len(upper.operands) == 2 else (None, None)  # noqa: PLR2004 - what is added
+    first, second = upper.operands if len(upper.operands) == 2 else (None, None)
     if isinstance(first, p.Const):
         first, second = second, first
     one = isinstance(second, p.Const) and second.value == 1

@@ -46,7 +46,7 @@ def _resized(made: Making) -> Meta:
     """Images of another size: all behind the channels."""
     meta = first_of(made)
     rank = 0 if meta.shape is None or ANY in meta.shape else len(meta.shape)
-    return Meta(meta.dtype, _last_unknown(meta.shape, rank - 2) if rank > 2 else None)  # noqa: PLR2004 - batch and channels
+    return Meta(meta.dtype, _last_unknown(meta.shape, rank - 2) if rank > 2 else None)
 
 
 def _shuffled(made: Making) -> Meta:

@@ -117,7 +117,7 @@ def _state(made: Making) -> Meta:
     count = known * ways if isinstance(known, int) and ways is not None else None
     if shape is None or ANY in shape:
         return Meta("floating", (ANY, None, _hidden(made)))
-    if len(shape) < 3:  # noqa: PLR2004 - a single sequence
+    if len(shape) < 3:
         return Meta("floating", (count, _hidden(made)))
     first = _setting(made, 4, "batch_first") if made.name != "nn.RNN" else _setting(made, 5, "batch_first")
     place = 1 if first is None else 1 - bool(first.value) if isinstance(first, Const) else None
@@ -138,8 +138,8 @@ def _padded(made: Making) -> Meta:
 
 def _resized(made: Making) -> Meta:
     meta = first_of(made)
-    known = meta.shape is not None and ANY not in meta.shape and len(meta.shape) > 2  # noqa: PLR2004 - batch and channels
-    return Meta(meta.dtype, tuple(s if i < 2 else None for i, s in enumerate(meta.shape or ())) if known else None)  # noqa: PLR2004 - as above
+    known = meta.shape is not None and ANY not in meta.shape and len(meta.shape) > 2
+    return Meta(meta.dtype, tuple(s if i < 2 else None for i, s in enumerate(meta.shape or ())) if known else None)
 
 
 EFFECTS: Final[dict[str, Effect]] = {

@@ -45,7 +45,7 @@ def _eye(made: Making) -> Meta:
 
 
 def _randint(made: Making) -> Meta:
-    position = 2 if len(made.args) > 2 or (len(made.args) == 2 and not isinstance(made.args[1], Sequence)) else 1  # noqa: PLR2004 - low, high, size
+    position = 2 if len(made.args) > 2 or (len(made.args) == 2 and not isinstance(made.args[1], Sequence)) else 1
     given = argument(made, position, "size")
     return Meta(dtype_in(made) or ("" if "dtype" in made.keywords else "int64"), sizes_in(given) if given else None)
 
@@ -62,7 +62,7 @@ def _range(made: Making) -> Meta:
     known = all(isinstance(v, Const) for v in made.args)
     size: Size = None
     if made.name == "linspace":
-        size = size_at(made.args[2]) if len(made.args) > 2 else None  # noqa: PLR2004 - start, end, steps
+        size = size_at(made.args[2]) if len(made.args) > 2 else None
     elif known and len(made.args) == 1:
         size = size_at(made.args[0])
     dtype = "" if "dtype" in made.keywords else "float32" if floats else "int64" if known else ""

@@ -139,7 +139,7 @@ def _similarity(made: Making) -> Meta:
 def _attention(made: Making) -> Meta:
     """`scaled_dot_product_attention(query, key, value)`."""
     metas = [measured(value) for value in made.args[:3]]
-    if len(metas) < 3:  # noqa: PLR2004 - query, key and value
+    if len(metas) < 3:
         return Meta("floating", None)
     value = _whole(metas[2].shape)
     return Meta(metas[0].dtype, shapes.with_last(metas[0].shape, value[-1] if value else None))

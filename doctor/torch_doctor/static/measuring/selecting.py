@@ -43,7 +43,7 @@ def _lost(made: Making) -> Meta:
     """`select` and `kthvalue`: one dimension is gone."""
     meta = first_of(made)
     dim = _dim(made, 1) if made.name == "select" else _dim(made, 2, default=-1)
-    kept = "keepdim" in made.keywords or len(made.args) > 3  # noqa: PLR2004 - keepdim
+    kept = "keepdim" in made.keywords or len(made.args) > 3
     return Meta(meta.dtype, None if kept else shapes.reduced(meta.shape, dim, keep=False))
 
 

@@ -102,7 +102,7 @@ def _buffer(values: Iterable[Value | None]) -> int:
     return next((value.id for value in values if isinstance(value, Tool) and value.name == "io.BytesIO"), 0)
 
 
-def _whole_modules(value: Value, name: str = "", depth: int = 2) -> Any:  # noqa: ANN401 - pairs of a key and a module
+def _whole_modules(value: Value, name: str = "", depth: int = 2) -> Any:
     """The module objects that lie in what is saved."""
     if isinstance(value, Module):
         if value.layer not in losses.LOSSES and not value.fact(Fact.BY_NAME):

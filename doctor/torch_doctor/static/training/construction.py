@@ -69,7 +69,7 @@ def optimizer_built(run: Run, name: str, call: Call) -> Value:
     modules, whole = parameters.parameters_in(run, given)
     remembers: Tri = True
     if name == "torch.optim.SGD":
-        momentum = call.argument(2, "momentum") or Const(0)  # noqa: PLR2004 - its third argument
+        momentum = call.argument(2, "momentum") or Const(0)
         remembers = None if "**" in call.keywords or not isinstance(momentum, Const) else bool(momentum.value)
     return make_optimizer(run, name, modules, call.node, whole=whole and bool(given), remembers=remembers)
 

@@ -85,7 +85,7 @@ def _copy(run: Run, of: Sequence, call: Call) -> Value:
     return run.own(Sequence(of.kind, of.content, run.site(call.node), run.frame.what))
 
 
-def append_item(  # noqa: PLR0913 - what is put, and where
+def append_item(
     run: Run, of: Sequence, value: Value, node: p.Node, receiver: str, name: str = "", *, ends: bool = True
 ) -> None:
     """Put an item at a sequence's end; `ends` is False where its place may be another."""
@@ -96,7 +96,7 @@ def append_item(  # noqa: PLR0913 - what is put, and where
     site = run.site(node)
     if site not in of.fact(Fact.FILLED):
         run.heap.set(of.facts, Fact.FILLED, (*of.fact(Fact.FILLED), site))
-    if content.rest is None and len(content.items) < 64:  # noqa: PLR2004 - more items than that are not told apart
+    if content.rest is None and len(content.items) < 64:
         run.heap.set(of.fields, "items", Content((*content.items, retained)))
     else:
         run.heap.set(

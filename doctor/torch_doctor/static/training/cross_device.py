@@ -95,7 +95,7 @@ def together(run: Run, name: str, values: Iterable[Value], node: p.Node, *, loss
         return
     given = list(map(run.heap.current, places.tensors_in(values)))
     found = [places.of(value) for value in given]
-    if sum(place is not NOWHERE for place in found) < 2:  # noqa: PLR2004 - a pair
+    if sum(place is not NOWHERE for place in found) < 2:
         return
     numbers = not loss and name.rpartition(".")[2] in OF_NUMBERS
     several = [
@@ -149,7 +149,7 @@ def _surely_here(run: Run, place: Origin, facts: Conditions) -> Origin | None:
     return found[0] if found and sure else None
 
 
-def tell(  # noqa: PLR0913 - what meets, and how
+def tell(
     run: Run, here: Origin, node: p.Node, operation: str, *, away: Origin, loss: bool = False, given: bool = False
 ) -> None:
     """Write that two devices met, once for each culprit.

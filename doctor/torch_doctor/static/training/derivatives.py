@@ -109,7 +109,7 @@ class Execution:
         self._deep = deep
         self._returns = returns
 
-    def result(self) -> Any:  # noqa: ANN401 - a number, or a tuple of numbers
+    def result(self) -> Any:
         """What the function returns.
 
         Raises:
@@ -156,7 +156,7 @@ class Execution:
                 return
         raise CannotTell
 
-    def _bind(self, target: p.Expr, value: Any) -> None:  # noqa: ANN401 - as for `result`
+    def _bind(self, target: p.Expr, value: Any) -> None:
         if isinstance(target, p.Name):
             self._names[target.id] = value
         elif isinstance(target, p.Display) and isinstance(value, tuple) and len(value) == len(target.items):
@@ -176,7 +176,7 @@ class Execution:
             raise CannotTell
         return value
 
-    def _value(self, node: p.Expr) -> Any:  # noqa: ANN401, C901, PLR0911, PLR0912 - one arm for each expression
+    def _value(self, node: p.Expr) -> Any:
         self._left -= 1
         if self._left < 0:
             raise CannotTell
@@ -203,7 +203,7 @@ class Execution:
             return self._call(node)
         raise CannotTell
 
-    def _apply(self, op: str, *operands: p.Expr) -> Any:  # noqa: ANN401 - as for `result`
+    def _apply(self, op: str, *operands: p.Expr) -> Any:
         values = [self._value(each) for each in operands]
         if op in ("is", "is not"):
             return _OPERATORS[op](*values)
@@ -215,7 +215,7 @@ class Execution:
             )
         return _OPERATORS[op](*values) if op in _OPERATORS else _refuse()
 
-    def _attribute(self, node: p.Attribute) -> Any:  # noqa: ANN401 - as for `result`
+    def _attribute(self, node: p.Attribute) -> Any:
         if isinstance(node.value, p.Name) and isinstance(context := self._names.get(node.value.id), Context):
             if node.name in _SAVED:
                 return context.saved
@@ -223,7 +223,7 @@ class Execution:
                 return context.fields[node.name]
         raise CannotTell
 
-    def _item(self, node: p.Index) -> Any:  # noqa: ANN401 - as for `result`
+    def _item(self, node: p.Index) -> Any:
         of = node.value
         if isinstance(of, p.Attribute) and of.name == "needs_input_grad":
             return True
@@ -232,7 +232,7 @@ class Execution:
             raise CannotTell
         return value[int(key)]
 
-    def _call(self, node: p.Call) -> Any:  # noqa: ANN401 - as for `result`
+    def _call(self, node: p.Call) -> Any:
         if any(isinstance(each, p.Star) for each in node.args) or any(name is None for name, _ in node.keywords):
             raise CannotTell
         func = self._outside(node.func)
@@ -268,11 +268,11 @@ class Execution:
         return found if isinstance(found, (Const, Lib, FunctionValue)) else None
 
 
-def _refuse() -> Any:  # noqa: ANN401 - never returns
+def _refuse() -> Any:
     raise CannotTell
 
 
-def _number(value: Value | None) -> Any:  # noqa: ANN401 - as for `result`
+def _number(value: Value | None) -> Any:
     if isinstance(value, Const) and isinstance(value.value, (int, float)) and not isinstance(value.value, bool):
         return float(value.value)
     raise CannotTell

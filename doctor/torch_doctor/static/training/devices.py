@@ -71,7 +71,7 @@ def device_of(value: Value | None) -> str:
         types = {device_of(option) for _, option in value.options}
         return "cuda" if "cuda" in types else types.pop() if len(types) == 1 else ""
     symbol: Any = value.symbol if isinstance(value, Plain) else ()
-    if len(symbol) == 3 and symbol[0] == "." and symbol[2] == "type":  # noqa: PLR2004 - `device.type`
+    if len(symbol) == 3 and symbol[0] == "." and symbol[2] == "type":
         symbol = symbol[1]
     return str(symbol[1]) if symbol and symbol[0] == DEVICE else ""
 

@@ -30,7 +30,7 @@ def decided(symbol: Symbol) -> bool:
         part = waiting.pop()
         if part and (part[0] == MADE or part[-1] == ASKED):
             return True
-        if len(part) == 2 and part[0] == "lib" and not libraries.heard_of(str(part[1])):  # noqa: PLR2004 - a word and a name
+        if len(part) == 2 and part[0] == "lib" and not libraries.heard_of(str(part[1])):
             return True
         waiting += [inner for inner in part if isinstance(inner, tuple)]
     return False

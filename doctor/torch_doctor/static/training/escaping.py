@@ -63,7 +63,7 @@ class Assigning(Knowledge):
     node: p.Assign | None = per_run()
 
 
-def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node, *, stays: bool = False) -> None:  # noqa: PLR0913 - what goes where, and how long
+def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node, *, stays: bool = False) -> None:
     """Write that what these values hold went out of sight: from here on, all of it may be otherwise.
 
     `holders` are what somebody got or has, `values` those among them that may go backward there. `stays`: who got

@@ -116,4 +116,4 @@ def _varies(stretch: Value, others: tuple[Value, ...]) -> bool:
         return False
     upper: Symbol = symbol[2]
     places = [symbol_of(each) for each in others]
-    return upper[0] == LENGTH or (upper[0] == "[]" and len(upper) > 2 and upper[2] in places)  # noqa: PLR2004 - of, and which
+    return upper[0] == LENGTH or (upper[0] == "[]" and len(upper) > 2 and upper[2] in places)

@@ -155,7 +155,7 @@ def _over_rows(call: Call) -> bool:
 
 def combined(run: Run, op: str, operands: tuple[Value, ...], result: Value) -> Value:
     """The difference or quotient of rows and a statistic of the same rows: they are normalised by it."""
-    if op not in "-/" or len(operands) != 2 or run.modules_called:  # noqa: PLR2004 - the rows and the statistic
+    if op not in "-/" or len(operands) != 2 or run.modules_called:
         return result
     found = _statistic_in(run, operands[1])
     if found is None or found[1] != splitting.root_of(run, operands[0]):

@@ -94,7 +94,7 @@ def _where(run: Run, value: Value) -> tuple[str, ...]:
     return () if place is NOWHERE else tuple(option.device for _, option in places.options(run, place))
 
 
-def _shape(value: Value) -> Any:  # noqa: ANN401 - a key
+def _shape(value: Value) -> Any:
     """What the execution of a `forward` can tell of an argument."""
     if isinstance(value, Default):
         return ("default", value.symbol)

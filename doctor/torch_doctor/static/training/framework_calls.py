@@ -85,9 +85,7 @@ def owner_built(run: Run, name: str, call: Call) -> Tool:
     return tool
 
 
-def framework_method(  # noqa: C901, PLR0911, PLR0912 - one branch per act
-    run: Run, of: Tool, name: str, call: Call
-) -> Value | None:
+def framework_method(run: Run, of: Tool, name: str, call: Call) -> Value | None:
     """A method of a framework's object; None where the framework says nothing of it."""
     framework = frameworks.OWNERS.get(of.name)
     if framework is None:

@@ -82,7 +82,7 @@ def of(run: Run, value: Value) -> Rows | None:
 def _of_symbol(known: dict[Symbol, Rows], symbol: Symbol) -> Rows | None:
     if symbol in known:
         return known[symbol]
-    if symbol[0] != "[]" or len(symbol) != 3 or not isinstance(symbol[1], tuple):  # noqa: PLR2004 - what it is of, and the key
+    if symbol[0] != "[]" or len(symbol) != 3 or not isinstance(symbol[1], tuple):
         return None
     whole = _of_symbol(known, symbol[1])
     return None if whole is None else Rows(f"{whole.text}[{_shown(symbol[2])}]", whole.order, whole.of)

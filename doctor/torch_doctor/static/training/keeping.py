@@ -141,7 +141,7 @@ def reflow(run: Run, value: Value, flow: Flow) -> Value:
     return Unknown(flow, value.holds if isinstance(value, Unknown) else frozenset())
 
 
-def keep_item(  # noqa: PLR0913 - what is kept, and where
+def keep_item(
     run: Run, value: Value, carries: frozenset[int], node: p.Node, receiver: str, name: str = "", *, bounded: bool
 ) -> Value:
     """A value on its way into a container."""

@@ -45,9 +45,7 @@ def _gives_features(module: Module) -> bool:
     return bool(_FEATURES & set(given)) or (isinstance(classes, Const) and not classes.value)
 
 
-def _of_classifier(  # noqa: PLR0913 - and what its own last layer gives
-    run: Run, module: Module, head: tuple[str, int], kind: Kind, flow: Flow, node: p.Node
-) -> Value:
+def _of_classifier(run: Run, module: Module, head: tuple[str, int], kind: Kind, flow: Flow, node: p.Node) -> Value:
     name, last = head
     own = run.resolve(module.fields.get(name, MISSING))
     if own is MISSING:

@@ -172,7 +172,7 @@ _BRINGING = frozenset((Module, ParameterValue, Either, Unknown, UnknownAttribute
 """The classes of values that may have any, for a glance at all attributes."""
 
 
-def children(value: Any) -> list[Value]:  # noqa: ANN401 - fields hold annotations beside values
+def children(value: Any) -> list[Value]:
     """The modules and parameters that an attribute's value brings; other values that may be modules too."""
     if isinstance(value, (Module, ParameterValue)):
         return [value]
@@ -207,7 +207,7 @@ def fits(container: Sequence | Mapping) -> bool:
     return named and not any(isinstance(item, (Sequence, Mapping)) for item in container.values())
 
 
-def some(answers: Any) -> Tri:  # noqa: ANN401 - any iterable of Tri
+def some(answers: Any) -> Tri:
     """Whether one of these holds: True when one does, None when none does but one is not known."""
     found = list(answers)
     return True if True in found else None if None in found else False

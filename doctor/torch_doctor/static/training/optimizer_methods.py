@@ -117,7 +117,7 @@ def _scaled(run: Run, loss: Value) -> Value:
     return loss
 
 
-def tool_method(run: Run, of: Tool, name: str, call: Call) -> Value:  # noqa: C901, PLR0911, PLR0912 - one branch per protocol
+def tool_method(run: Run, of: Tool, name: str, call: Call) -> Value:
     """A method of an object of a library class."""
     optimizer = next((v for v in call.args if isinstance(v, Optimizer)), None)
     if of.name in training.SCALERS:

@@ -137,7 +137,7 @@ def is_missing(symbol: Symbol) -> bool:
     """Whether a number says by how much a row is too short: one less its length, or 0."""
     if symbol[0] == "max":
         return any(isinstance(part, tuple) and is_missing(part) for part in symbol[1:])
-    return symbol[0] == "-" and len(symbol) == 3 and symbol[2][0] == LENGTH  # noqa: PLR2004 - a sign and two numbers
+    return symbol[0] == "-" and len(symbol) == 3 and symbol[2][0] == LENGTH
 
 
 def _making(value: Value) -> object:

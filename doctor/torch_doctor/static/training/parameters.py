@@ -48,7 +48,7 @@ GIVING: Final[dict[type[Value], Callable[[Any], tuple[Value, ...]]]] = {
 }
 
 
-def parameters_in(run: Run, values: Any) -> tuple[frozenset[int], bool]:  # noqa: ANN401 - any iterable of values
+def parameters_in(run: Run, values: Any) -> tuple[frozenset[int], bool]:
     """The owners of the parameters that lie in these values, and whether these are all."""
     found: set[int] = set()
     whole = True
@@ -109,7 +109,7 @@ def set_trainable(
                 run.heap.set(thing.facts, Fact.MAY_BE_FROZEN, on is not True)
 
 
-def changed_by_hand(run: Run, modules: frozenset[int], values: Any, node: p.Node) -> None:  # noqa: ANN401 - any iterable of values
+def changed_by_hand(run: Run, modules: frozenset[int], values: Any, node: p.Node) -> None:
     """Parameters are changed in place: an update when gradients go in, and perhaps one when something computed does."""
     values = tuple(values)
     if any(isinstance(v, Grads) or (isinstance(v, Tensor) and v.origin.operation == MADE_OF_GRADIENTS) for v in values):

@@ -76,7 +76,7 @@ def _register_buffer(run: Run, of: Module, _: str, call: Call) -> Value | None:
 
 def set_by_name(run: Run, of: Module, _: str, call: Call) -> Value | None:
     """`super().__setattr__(name, value)`."""
-    if len(call.args) < 2 or not isinstance(call.args[0], Const):  # noqa: PLR2004 - name and value
+    if len(call.args) < 2 or not isinstance(call.args[0], Const):
         return None
     registering.set_module_attribute(run, of, str(call.args[0].value), call.args[1], call.node)
     return NOTHING

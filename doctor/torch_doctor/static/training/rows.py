@@ -93,7 +93,7 @@ def _is_iterable(run: Run, value: Plain | Unknown) -> bool:
     return any(all(data.iterable(name) for name in fact[2:]) for fact in asked)
 
 
-def _read(run: Run, value: Value, node: p.Node) -> DatasetBuilt | None:  # noqa: PLR0911 - one return per sort of data
+def _read(run: Run, value: Value, node: p.Node) -> DatasetBuilt | None:
     if isinstance(value, Tool):
         return _of_library(run, value, node)
     if isinstance(value, Instance):
@@ -109,7 +109,7 @@ def _read(run: Run, value: Value, node: p.Node) -> DatasetBuilt | None:  # noqa:
     return None
 
 
-def _built(  # noqa: PLR0913 - the fields of an event
+def _built(
     run: Run,
     value: Value,
     node: p.Node,

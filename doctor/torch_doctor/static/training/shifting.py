@@ -244,7 +244,7 @@ def _lower(part: p.Slice, value: Value) -> tuple[Symbol | None, int]:
         return None, part.lower.value if type(part.lower.value) is int else -1
     bound: Symbol = value.symbol[1] if isinstance(value, Plain) and value.symbol[0] == SLICE else fresh_symbol()
     number = 0
-    while bound[0] in ("+", "-") and len(bound) == 3 and bound[2][0] == "const" and type(bound[2][1]) is int:  # noqa: PLR2004 - a sign and two numbers
+    while bound[0] in ("+", "-") and len(bound) == 3 and bound[2][0] == "const" and type(bound[2][1]) is int:
         number += bound[2][1] if bound[0] == "+" else -bound[2][1]
         bound = bound[1]
     return (None, bound[1] + number if type(bound[1]) is int else -1) if bound[0] == "const" else (bound, number)

@@ -45,7 +45,7 @@ class Sequence(Object):
 
     __slots__ = ("bounded", "function", "kind", "names")
 
-    def __init__(  # noqa: PLR0913 - what a sequence begins with
+    def __init__(
         self,
         kind: str,
         content: Content,

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def _agreed(left: Any, right: Any) -> Any:  # noqa: ANN401 - facts have values of any type
+def _agreed(left: Any, right: Any) -> Any:
     """What both ways say; None, for not known, where they differ."""
     return left if left == right else None
 
 
-def _first(left: Any, right: Any) -> Any:  # noqa: ANN401 - facts have values of any type
+def _first(left: Any, right: Any) -> Any:
     """What one of the ways says."""
     return right if left is None else left
 
@@ -30,7 +30,7 @@ def _both(left: bool, right: bool) -> bool:  # noqa: FBT001 - a fact's value
     return left and right
 
 
-def _union(left: Any, right: Any) -> Any:  # noqa: ANN401 - sets, or dicts that nobody changes
+def _union(left: Any, right: Any) -> Any:
     return left | right
 
 

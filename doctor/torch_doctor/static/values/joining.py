@@ -42,7 +42,7 @@ MAX_OPTIONS = 4
 """Values that are told apart; more are summed up."""
 
 
-def joined(key: object, left: Any, right: Any, symbol: Symbol | None) -> Any:  # noqa: ANN401 - fields hold values of any type
+def joined(key: object, left: Any, right: Any, symbol: Symbol | None) -> Any:
     """What is known of a field that is `left` where `symbol` holds and `right` where it does not."""
     if not isinstance(key, Fact):
         return join(left, right, symbol)
@@ -54,7 +54,7 @@ def joined(key: object, left: Any, right: Any, symbol: Symbol | None) -> Any:  #
     return join(left, right, symbol) if key.joined is None else key.joined(left, right)
 
 
-def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: ANN401, C901, PLR0911 - fields hold plain flags beside values
+def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:
     """What is known of something that is `left` where `symbol` holds and `right` where it does not."""
     if left is right:
         return left
@@ -190,7 +190,7 @@ def _one(value: Value, other: Value) -> bool:
     return isinstance(value, Module) and isinstance(other, Module) and value.id == other.id
 
 
-def summary(values: Any) -> Value:  # noqa: ANN401 - any iterable of values
+def summary(values: Any) -> Value:
     """One value that stands for all of these, when there are too many to tell apart."""
     found = list(values)
     if not found:

@@ -73,7 +73,7 @@ class Object(Value):
         else:  # another name of what is there
             self.id, self.fields, self.facts = same.id, same.fields, same.facts
 
-    def fact(self, fact: Fact) -> Any:  # noqa: ANN401 - each fact says what its values are
+    def fact(self, fact: Fact) -> Any:
         """What is known of it."""
         return self.facts.get(fact, fact.unset)
 

@@ -12,7 +12,7 @@ from torch_doctor.static.values.plain import Const, Default, Either, Lib, Number
 from torch_doctor.static.values.tensors import Grads, Params, Tensor
 
 
-def held(values: Any, depth: int = 3) -> frozenset[int]:  # noqa: ANN401 - any iterable of values
+def held(values: Any, depth: int = 3) -> frozenset[int]:
     """The objects that someone who gets these values can reach: optimizers, modules and tools that hold them."""
     found: set[int] = set()
     for value in values:
@@ -25,7 +25,7 @@ _NOTHING = frozenset((Const, Zero, Default, Plain, Number, Lib, Tensor))
 """The classes of values that hold nothing, which are by far the most."""
 
 
-def _reach(value: Any, found: set[int], depth: int) -> None:  # noqa: ANN401 - fields hold plain flags beside values
+def _reach(value: Any, found: set[int], depth: int) -> None:
     if isinstance(value, (Optimizer, ParameterValue)):
         found.add(value.id)
     elif isinstance(value, Module):

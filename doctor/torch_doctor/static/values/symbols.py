@@ -91,7 +91,7 @@ LARGEST = 200
 """Parts of a symbol that are told apart: a number that is added to itself again and again would double it each time."""
 
 
-def compound(*parts: Any) -> Symbol:  # noqa: ANN401 - words, constants and symbols
+def compound(*parts: Any) -> Symbol:
     """The symbol of what is computed of several things; a fresh one where that would grow beyond all bounds."""
     return fresh_symbol() if _size(parts) > LARGEST else parts
 

@@ -143,7 +143,7 @@ class Autocast(Value):
 
     __slots__ = ("asked", "born", "device", "dtype", "enabled", "test")
 
-    def __init__(  # noqa: PLR0913 - what autocast is told
+    def __init__(
         self, born: Site, device: str, dtype: str, *, enabled: Tri, test: Symbol | None = None, asked: bool = False
     ) -> None:
         self.asked = asked

@@ -22,7 +22,7 @@ TEXT = "text"
 
 def is_index(text: str) -> bool:
     """Whether a text is a number that can be a place in a sequence."""
-    return text.isdecimal() and len(text) < 10  # noqa: PLR2004 - as large as no sequence is
+    return text.isdecimal() and len(text) < 10
 
 
 def parts(value: Value) -> tuple[str | Symbol, ...] | None:

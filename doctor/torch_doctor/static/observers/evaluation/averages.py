@@ -31,7 +31,7 @@ class Averages(Observer):
         if op == "*":
             self._multiplied(run, operands, node)
             return
-        if op != "/" or len(operands) < 2 or not (operands[0].flow.sums or operands[0].flow.means):  # noqa: PLR2004 - two sides
+        if op != "/" or len(operands) < 2 or not (operands[0].flow.sums or operands[0].flow.means):
             return
         by = operands[1]
         symbol = by.symbol if isinstance(by, Plain) else ("", None)

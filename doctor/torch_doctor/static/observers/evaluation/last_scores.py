@@ -267,7 +267,7 @@ def _over(run: Run, forwards: frozenset[int]) -> int:
     """The loop over batches that a score of one of its batches is left of, not the first; 0 where it is not over."""
     scopes = {_batch(event.scope) for event in written_forwards.numbered(run, forwards)}
     scope = scopes.pop() if len(scopes) == 1 else None
-    if scope is None or scope.number < 2 or any(each.loop == scope.loop for each in run.scope.iterations()):  # noqa: PLR2004
+    if scope is None or scope.number < 2 or any(each.loop == scope.loop for each in run.scope.iterations()):
         return 0
     return scope.loop
 

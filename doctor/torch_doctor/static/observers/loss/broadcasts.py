@@ -44,7 +44,7 @@ class Broadcasts(Observer):
 
 
 def _tell_one(run: Run, made: Making) -> None:
-    if made.site is None or len(made.args) < 2:  # noqa: PLR2004 - a difference is of two
+    if made.site is None or len(made.args) < 2:
         return
     left, right = made.args[:2]
     shapes = measured(left).shape, measured(right).shape

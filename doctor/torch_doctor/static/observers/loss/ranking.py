@@ -72,7 +72,7 @@ class Ranking(Observer, called=(Method, Lib)):
 def _match(run: Run, operands: tuple[Value, ...], node: p.Node) -> None:
     """Write a comparison of an answer with what a loader gave, where their dimensions are not as many."""
     sides = [value for value in operands if isinstance(value, Tensor)]
-    if len(sides) != 2 or bool(sides[0].flow.forwards) == bool(sides[1].flow.forwards):  # noqa: PLR2004 - both sides
+    if len(sides) != 2 or bool(sides[0].flow.forwards) == bool(sides[1].flow.forwards):
         return
     given = sides[0] if sides[1].flow.forwards else sides[1]
     shapes = [measured(value).shape for value in sides]
@@ -91,7 +91,7 @@ def _sides(node: p.Node) -> tuple[p.Expr | None, p.Expr | None]:
         return node.left, node.right
     if isinstance(node, p.Call) and len(node.args) == 1 and isinstance(node.func, p.Attribute):
         return node.func.value, node.args[0]
-    if isinstance(node, p.Call) and len(node.args) == 2:  # noqa: PLR2004 - `torch.eq(left, right)`
+    if isinstance(node, p.Call) and len(node.args) == 2:
         return node.args[0], node.args[1]
     return None, None
 

@@ -152,7 +152,7 @@ class Reading(Observer):
         for each in _scores(values):
             self._write(run, each, node, by)
 
-    def _write(  # noqa: PLR0913 - what is read, where, by what and in which way
+    def _write(
         self,
         run: Run,
         tensor: Tensor,

@@ -99,7 +99,7 @@ class Timing(Observer):
     @override
     def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
         """Two readings are subtracted."""
-        if op != "-" or not self._on or len(operands) != 2:  # noqa: PLR2004 - the two sides
+        if op != "-" or not self._on or len(operands) != 2:
             return
         left, right = operands
         if not (isinstance(left, Plain) and isinstance(right, Plain) and left.symbol[0] == right.symbol[0] == CLOCK):
@@ -124,7 +124,7 @@ def _count(run: Run, fact: Fact) -> None:
     run.heap.set(run.state.facts, fact, run.state.fact(fact) + 1)
 
 
-def _may_wait(func: Value, values: Args) -> bool:  # noqa: PLR0911 - one line per sort of callable
+def _may_wait(func: Value, values: Args) -> bool:
     if isinstance(func, (FunctionValue, ClassValue)):
         return False  # what it calls was looked at
     if isinstance(func, Bound):

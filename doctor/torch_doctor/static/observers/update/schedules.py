@@ -120,7 +120,7 @@ def _product(counts: list[Count]) -> Count:
 
 def _without_constants(symbol: Symbol) -> Symbol:
     """What a constant is added to or taken from."""
-    while symbol[0] in ("+", "-") and len(symbol) == 3:  # noqa: PLR2004 - the operator and its two sides
+    while symbol[0] in ("+", "-") and len(symbol) == 3:
         _, left, right = symbol
         if right[0] == "const":
             symbol = left

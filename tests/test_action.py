@@ -19,6 +19,7 @@ import yaml
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.tools
 ROOT = Path(__file__).parents[1]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 BAD = "import torch\n\nmodel = torch.nn.Linear(2, 2)\nmodel.eval\nprint(model(torch.rand(1, 2)))\n"

@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.tools
 BENCHMARKS = Path(__file__).parent / "benchmarks"
 
 

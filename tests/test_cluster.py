@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     Run = Callable[..., Outcome]
 
+pytestmark = pytest.mark.tools
 OPTIONS = ("--isolated", "--no-cache", "--output-format", "json")
 
 

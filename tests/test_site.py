@@ -26,6 +26,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+pytestmark = pytest.mark.tools
 Run = Any  # arguments to outcome
 ROOT = Path(__file__).parents[1]
 CONFIGURATION = ROOT / "docs/mkdocs.yml"

@@ -39,6 +39,14 @@ def test_every_python_that_is_supported_is_tested() -> None:
     assert job("ci", "all")["strategy"]["matrix"]["python"] == told == ["3.10", "3.11", "3.12", "3.13"]
 
 
+def test_one_job_runs_the_tests_of_tools_and_the_nightly_one_replays_nothing() -> None:
+    everything = job("ci", "all")
+    variables = next(step["env"] for step in everything["steps"] if step.get("run") == ".ci/run")
+    (whole,) = re.findall(r"matrix\.python != '(.+?)' && '-m \"not tools\"' \|\| ''", variables["PYTEST_ADDOPTS"])
+    assert whole in everything["strategy"]["matrix"]["python"]
+    assert variables["TORCH_DOCTOR_TEST_CACHE"] == "${{ github.event_name == 'schedule' && 'off' || '' }}"
+
+
 def test_a_release_is_published_by_a_trusted_publisher_without_a_token() -> None:
     publish = job("publish", "publish")
     assert publish["permissions"] == {"id-token": "write"}

@@ -53,7 +53,7 @@ def test_each_field_of_knowledge_is_declared(kind: type[Knowledge]) -> None:
     if kind.__module__.endswith((".observer", ".knowledge")):
         return
     fields = {name for cls in kind.__mro__ for name, what in vars(cls).items() if isinstance(what, PathField)}
-    declared = {*kind.declared, *fields}
+    declared = {*kind.state_fields, *fields}
     (definition,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
     assigned = {
         node.attr
@@ -65,7 +65,7 @@ def test_each_field_of_knowledge_is_declared(kind: type[Knowledge]) -> None:
     }
     assert assigned <= declared
     assert "__init__" not in vars(kind)
-    assert vars(kind(Heap())).keys() == {*kind.declared, "heap", "path"}
+    assert vars(kind(Heap())).keys() == {*kind.state_fields, "heap", "path"}
 
 
 def test_one_arm_does_not_see_what_the_other_leaves(notes: Notes) -> None:

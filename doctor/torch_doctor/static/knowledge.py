@@ -37,17 +37,17 @@ class Knowledge:
     Its class declares each field, as `per_run` or `per_path` (`state.py`).
     """
 
-    declared: ClassVar[Mapping[str, Declared]] = {}
+    state_fields: ClassVar[Mapping[str, Declared]] = {}
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         own = {name: what for name, what in vars(cls).items() if isinstance(what, Declared)}
-        cls.declared = {**cls.declared, **own}
+        cls.state_fields = {**cls.state_fields, **own}
 
     def __init__(self, heap: Heap) -> None:
         self.heap = heap
         self.path = PathFields()
-        for name, field in self.declared.items():
+        for name, field in self.state_fields.items():
             setattr(self, name, field.begin(heap))
 
     def override(self, **fields: Any) -> AbstractContextManager[None]:

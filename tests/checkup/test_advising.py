@@ -6,10 +6,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from torch_doctor.checkup.diagnosing import LIKELY, POSSIBLE, answers
+from torch_doctor.checkup.outcome import Checkup, Rung
 from torch_doctor.checkup.running import Wanted, checkup
 from torch_doctor.checkup.symptoms import BY_NAME
 from torch_doctor.checkup.telling.words import what_next
+from torch_doctor.cli.checkup import status
 from torch_doctor.probing import Probing
+from torch_doctor.rule import Level
 from torch_doctor.scan import Options
 from torch_doctor_rules.module.dead_units import DeadUnits
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from .conftest import Examine
 
 OVERFIT = "overfit-one-batch"
+STOPPED = "the script stops with an error"
 SEQUENCES = """
 import torch
 from torch import nn
@@ -108,9 +112,31 @@ def test_targets_of_other_values_are_no_classes(examine: Examine) -> None:
 
 def test_the_cause_of_an_error_of_torch_comes_first(examine: Examine) -> None:
     script = broken("x = torch.randn(256, 10)", "x = torch.randn(256, 10).double()")
-    found = examine(script, "inspect", OVERFIT, verdicts=True).checkup
+    examined = examine(script, "inspect", OVERFIT, "errors", verdicts=True)
+    found = examined.checkup
+    assert found.error.startswith("RuntimeError: mat1 and mat2 must have the same dtype, but got Double and Float (")
     assert found.cause.startswith("the batches of `train_loader` are float64")
-    assert next(iter(what_next(found))) == ("Script error", found.cause, [])
+    assert next(iter(what_next(found))) == ("Script error", f"{found.error}; cause: {found.cause}", [])
+    assert {each.reason for each in found.rungs[1:]} == {STOPPED}
+    assert status(examined, Level.ERROR) == 1
+
+
+def test_an_error_without_a_known_cause_is_said_once_as_well(examine: Examine) -> None:
+    examined = examine(broken("for epoch", "raise KeyError('width')\nfor epoch"), OVERFIT, "errors")
+    (title, said, _), *_ = what_next(examined.checkup)
+    assert (title, said.partition(" (")[0]) == ("Script error", "KeyError: 'width'")
+    assert {each.reason for each in examined.checkup.rungs} == {STOPPED}
+    assert status(examined, Level.ERROR) == 1
+
+
+def test_what_a_rung_without_a_verdict_recommends_comes_after_the_failed_ones() -> None:
+    rungs = [
+        Rung("baseline", "shown", "told", next="scale the inputs"),
+        Rung(OVERFIT, "failed", "wrong", next="divide the learning rate by 10"),
+        Rung("errors", "passed", "fine", next="nothing"),
+    ]
+    told = [said for _, said, _ in what_next(Checkup("train.py", [], "cpu", rungs))]
+    assert told == ["divide the learning rate by 10", "scale the inputs"]
 
 
 def test_a_loader_that_raises_is_the_script_s_own_error(examine: Examine) -> None:

@@ -65,6 +65,16 @@ def test_a_script_that_came_to_its_end_needs_no_word(end: End) -> None:
     assert ending(Run(end=end)) == ""
 
 
+def test_an_error_is_the_script_s_own_unless_something_was_made_up() -> None:
+    end = End(how="exception", status=1, exception="ValueError: no data", frames=(Frame(HERE, "<module>", "main()"),))
+    assert remarks.is_own(Run(end=end))
+    assert remarks.error(Run(end=end)) == "ValueError: no data (train.py:3)"
+    table = StandIn(what="rows.csv", why="not found", how="random rows", voids=frozenset({"values"}))
+    assert not remarks.is_own(Run(end=end, stand_ins=[table]))
+    assert "possible cause: the probe used random rows" in remarks.error(Run(end=end, stand_ins=[table]))
+    assert not remarks.is_own(Run(end=end, missing=[Remark("the script imports timm, which is not installed")]))
+
+
 def test_a_script_that_fails_by_itself_shows_where() -> None:
     frames = (Frame(HERE, "<module>", "main()"), Frame(HERE._replace(row=9), "main", "raise ValueError"))
     run = Run(

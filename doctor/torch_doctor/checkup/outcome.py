@@ -133,8 +133,9 @@ class Checkup(Struct, frozen=True):
     """A whole checkup: of which script, with which arguments, on which device, and what each rung found out.
 
     `findings` are all findings of the scan with their verdicts, `remarks` what there is to say beside the rungs, such as
-    stand-ins for data that is not at hand. `seconds` is the time that all of it took. `cause` explains the error that ended the
-    script, empty where there is none or its cause is not known. `advice` are facts about a script that may well be right.
+    stand-ins for data that is not at hand. `seconds` is the time that all of it took. `error` is the error that ended the
+    script before its first optimizer step, `own` whether it would without the checkup, too, and `cause` explains it; they are
+    empty where there is none or its cause is not known. `advice` are facts about a script that may well be right.
     """
 
     script: str
@@ -144,5 +145,7 @@ class Checkup(Struct, frozen=True):
     findings: list[Finding] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    error: str = ""
+    own: bool = False
     cause: str = ""
     advice: list[str] = field(default_factory=list)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -20,7 +21,6 @@ from torch_doctor.probing import Probing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from torch_doctor.probe.climb import Climb
     from torch_doctor.rule import Finding
@@ -98,9 +98,8 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
             listener.rung_ended(_linked(with_evaluation(rung, climb.trace, confirmed()), about[rung.name], confirmed()))
 
     alone = not wanted.verdicts
-    climb = Climb(
-        wanted.rungs, wanted.seconds, alone, wanted.every, wanted.samples, begun=listener.rung_started, told=ended
-    )
+    climb = Climb(wanted.rungs, wanted.seconds, alone, wanted.every, wanted.samples)
+    climb.begun, climb.told, climb.shown = listener.rung_started, ended, _shown
     how = wanted.scan.probe or Probing()
     how = replace(how, climb=climb, seconds=min(how.seconds, wanted.seconds * FIRST))
     report = scanning.scan(replace(wanted.scan, probe=how), follower)
@@ -124,6 +123,8 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
         findings=report.findings,
         remarks=[*report.remarks, *report.warnings, *([] if wanted.samples else [NO_SAMPLES])],
         seconds=round(time.monotonic() - start, 3),
+        error=climb.error,
+        own=climb.own,
         cause=cause(climb.trace),
         advice=advice(rungs, climb.trace, report.findings),
     )
@@ -131,8 +132,14 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
 
 
 def failed(examined: Checkup) -> bool:
-    """Whether a rung failed."""
-    return any(rung.status == "failed" for rung in examined.rungs)
+    """Whether a rung failed, or the script stops with an error of its own before it trains."""
+    return examined.own or any(rung.status == "failed" for rung in examined.rungs)
+
+
+def _shown(path: str) -> str:
+    """What the path of a file is called: relative to the folder in which the checkup was started, if it is there."""
+    here = Path.cwd()
+    return Path(path).relative_to(here).as_posix() if Path(path).is_relative_to(here) else path
 
 
 def _rung(record: dict[str, Any], findings: tuple[Finding, ...]) -> Rung | None:

@@ -53,7 +53,7 @@ EXAMPLES = {
     cls=CheckupCommand,
     context_settings={"help_option_names": ["-h", "--help"]},
     examples=EXAMPLES,
-    exit_codes=EXIT_CODES | {"1": "A failed rung, or findings."},
+    exit_codes=EXIT_CODES | {"1": "A failed rung, findings, or a script that stops with an error before it trains."},
 )
 @click.argument("script", type=Paths())
 @click.option(

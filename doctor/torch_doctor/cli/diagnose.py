@@ -12,7 +12,7 @@ import click
 from torch_doctor.checkup.diagnosing import LIKELIHOODS, OPEN, PROVED, UNLIKELY, answers, others, said
 from torch_doctor.checkup.reading import near, readings
 from torch_doctor.checkup.symptoms import SYMPTOMS
-from torch_doctor.checkup.telling.words import MEANINGS
+from torch_doctor.checkup.telling.words import MEANINGS, script_error
 from torch_doctor.cli.checkup import SECONDS, CheckupCommand, examine, status
 from torch_doctor.cli.completing import Paths
 from torch_doctor.cli.grouping import EXIT_CODES
@@ -206,8 +206,8 @@ def _lines(symptom: Symptom, checked: Checkup, paint: Paint) -> Iterator[str]:
         yield from _wrapped(
             "", f"It did not occur in this run: {unseen.reason}. The causes below may still lead to it."
         )
-    if checked.cause:
-        yield from _wrapped("", f"The script ends with an error: {checked.cause}.")
+    if checked.error or checked.cause:
+        yield from _wrapped("", f"The script ends with an error: {script_error(checked)}.")
     proved = found[0].likelihood == PROVED
     if not proved:
         yield from _rest(rest, paint)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.probe.launch import launched
 from torch_doctor.probe.plan import SHARE
 from torch_doctor.probe.protocol import Reader
-from torch_doctor.probe.remarks import ending
+from torch_doctor.probe.remarks import ending, error, is_own
 from torch_doctor.probe.scratch import scratch_folder
 
 if TYPE_CHECKING:
@@ -40,8 +40,10 @@ def climbed(climb: Climb, python: Path, first: dict[str, Any], limits: Limits, a
         }
         done = launched(python, plan, limits, attention, climb.take)
     name = attention.script
-    reader = Reader(name, str)
+    reader = Reader(name, climb.shown)
     reader.read(done.lines)
     climb.output = done.output.text()
     climb.device = reader.run.device
     climb.ending = ending(name, reader.run, done, limits).replace("--probe-timeout", "--time")
+    if climb.stopped and reader.run.end.how == "exception":
+        climb.error, climb.own = error(reader.run), is_own(reader.run)

@@ -104,11 +104,8 @@ def late(runs: Sequence[Run]) -> str:
 def _failure(name: str, run: Run) -> str:
     if run.end.how == "fault":
         return f"{name} was stopped by an internal error of the probe, not by the script; please report it"
-    rows = [row.strip() for row in run.end.exception.splitlines() if row.strip()] or [""]
-    if rows[0].startswith(PLACE):  # of a SyntaxError
-        rows = [f"{rows[-1]} ({rows[0]})"]
-    real = run.voids(*DATA, ARGUMENTS) is None and not run.refused and not run.missing and not run.doubt
-    how = "fails on its own" if real else "fails"
+    rows = _rows(run)
+    how = "fails on its own" if is_own(run) else "fails"
     lines = [f"{name} {how}: {' '.join(rows)[:LONGEST_WORDS]}"]
     lines += [f"{frame.site.path}:{frame.site.row} in {frame.function}: {frame.line}" for frame in run.end.frames]
     lines += [told.text for told in run.missing]
@@ -117,6 +114,24 @@ def _failure(name: str, run: Run) -> str:
         loops = ", ".join(f"{site.path}:{site.row}" for site in run.capped)
         lines.append(f"possible cause: the probe left loops early ({loops})")
     return "\n    ".join(lines)
+
+
+def is_own(run: Run) -> bool:
+    """Whether an error that ended a run is the script's own: nothing was made up, refused, or missing."""
+    return run.voids(*DATA, ARGUMENTS) is None and not run.refused and not run.missing and not run.doubt
+
+
+def error(run: Run) -> str:
+    """The exception that ended a run, in a line, with the place in the user's files; what was made up is named beside it."""
+    words = " ".join(_rows(run))[:LONGEST_WORDS]
+    place = f" ({run.end.frames[-1].site.path}:{run.end.frames[-1].site.row})" if run.end.frames else ""
+    return "; ".join([words + place, *_suspect(run, words)])
+
+
+def _rows(run: Run) -> list[str]:
+    """The lines of the exception that ended a run."""
+    rows = [row.strip() for row in run.end.exception.splitlines() if row.strip()] or [""]
+    return [f"{rows[-1]} ({rows[0]})"] if rows[0].startswith(PLACE) else rows  # of a SyntaxError
 
 
 def _suspect(run: Run, words: str) -> list[str]:

@@ -29,7 +29,7 @@ NARROWEST, WIDEST = 40, 100
 NAME = 18  # columns of the longest name of a rung
 BARS = "▁▂▃▄▅▆▇█"
 CURVE = 40  # columns of a chart
-MOST_CHARTS, MOST_FINDINGS, MOST_LINES = 3, 4, 3
+MOST_CHARTS, MOST_FINDINGS, MOST_LINES = 3, 4, 5
 
 
 class Lines(Follower):

@@ -75,20 +75,30 @@ def grouped(rung: Rung) -> list[tuple[str, list[Fact]]]:
 def what_next(checked: Checkup) -> Iterator[tuple[str, str, list[Finding]]]:
     """What to do, the first thing first: its title, what it says, and the findings that explain it.
 
-    First comes the error that ended the script, where its cause is known. Then come rungs that failed, from the lowest up, then
-    what the scan found beside them.
+    First comes the error that ended the script, with its cause where that is known. Then come rungs that failed, from the lowest
+    up, those that have no verdict and yet something to do, and what the scan found beside them.
     """
     told: set[tuple[str, object]] = set()
-    if checked.cause:
-        yield "Script error", checked.cause, []
+    if checked.error or checked.cause:
+        yield "Script error", script_error(checked), []
     for rung in checked.rungs:
         if rung.status == "failed":
             new = [each for each in rung.findings if (each.code, each.site) not in told]
             told.update((each.code, each.site) for each in rung.findings)
             yield MEANINGS[rung.name].title, rung.next or rung.reason, new
+    for rung in checked.rungs:
+        if rung.status == "shown" and rung.next:
+            new = [each for each in rung.findings if (each.code, each.site) not in told]
+            told.update((each.code, each.site) for each in rung.findings)
+            yield MEANINGS[rung.name].title, rung.next, new
     rest = [each for each in standing(checked.findings) if (each.code, each.site) not in told]
     if rest:
         yield "Scan findings", f"the scan {'also ' * bool(told)}reported these", rest
+
+
+def script_error(checked: Checkup) -> str:
+    """The error that ended the script, and its cause, as far as they are known."""
+    return "; cause: ".join(filter(None, (checked.error, checked.cause)))
 
 
 def standing(findings: list[Finding]) -> list[Finding]:

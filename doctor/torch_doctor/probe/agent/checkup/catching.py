@@ -236,9 +236,12 @@ class Catcher(Caught):
         ended = (
             "the time limit was reached before the first optimizer step"
             if late
-            else f"the script ended before the first optimizer step{said}"
+            else "the script ended before the first optimizer step"
         )
         self.recorder.quiet += 1
+        if said and not late and not self.caught:  # what the error is, is said once
+            ended = "the script stops with an error"
+            self.recorder.channel.write(t="stopped")
         if self.caught:
             ended = f"the script left its loop after the first optimizer step, so the step could not be repeated{said}"
         Climb(Stage(self, self.observer.seen), self.plan).without_steps(ended)

@@ -159,3 +159,22 @@ def test_steps_that_wait_for_others_are_not_slower(climb: Climb) -> None:
     early, late = (values(rung, f"time of the {which} steps")[0] for which in ("first", "last"))
     assert float(str(late)) > 2 * float(str(early))
     assert rung.status == "passed", rung.reason
+
+
+def test_steps_that_work_longer_and_retain_nothing_are_not_slower(climb: Climb) -> None:
+    """What others do on the machine slows down the work of a step as well."""
+    works = "        optimizer.step()\n        kept.append(1)\n        sum(range(len(kept) * 30_000))"
+    script = broken("        optimizer.step()", works, "for epoch", "kept = []\nfor epoch")
+    rung = climb(script, RUNG)
+    early, late = (values(rung, f"time of the {which} steps")[0] for which in ("first", "last"))
+    assert float(str(late)) > 2 * float(str(early))
+    assert rung.status == "passed", rung.reason
+
+
+def test_steps_that_work_longer_on_what_earlier_ones_left_are_slower(climb: Climb) -> None:
+    works = "        optimizer.step()\n        kept.append(torch.ones(40_000))\n        "
+    works += "sum((each.exp().sum() for each in kept * 12), 0)"
+    script = broken("        optimizer.step()", works, "for epoch", "kept = []\nfor epoch")
+    rung = climb(script, RUNG)
+    assert rung.status == "failed", rung.reason
+    assert "values retained between steps" in rung.next

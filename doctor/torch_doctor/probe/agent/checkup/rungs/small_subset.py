@@ -26,10 +26,12 @@ PASSES, STEPS = 2, 192
 POINTS = 5  # times that both sets are evaluated
 UNTRAINED = 8  # batches of which the loss before training is taken
 DIVERGED = 3.0  # times the loss before training, as the mean of a pass
+ALIVE = 3  # graphs that live on after a step, at most: those of the step itself
 KEPT = 0.9  # of the graphs: what lets go of them now and then holds fewer
 FEWEST = 16  # steps without which growth is not judged
 SLOWER = 2.0  # times as long, for the last steps as for the first
 NOTICED = 0.02  # seconds that a step has to be longer by
+RETAINED = 4096  # bytes that a step has to leave behind, in each quarter: what takes time must be somewhere
 
 
 class Subset:
@@ -181,7 +183,7 @@ def _by_epoch(label: str, values: list[float], last: int = 0) -> list[dict[str, 
 def _grows(stage: Stage, subset: Subset, known: bool) -> Faults:  # noqa: FBT001 - whether the kind of loss is known
     """What is wrong with the steps themselves."""
     wrong, steps = Faults(), len(subset.losses)
-    if subset.alive > max(3, KEPT * steps):
+    if subset.alive > max(ALIVE, KEPT * steps):
         kept = f"the graphs of {subset.alive} of {count(steps, 'step')} are still alive: losses or outputs are retained"
         wrong.add(kept, "kept graphs")
     quarter = max(1, steps // 4)
@@ -247,7 +249,14 @@ def _diverges(stage: Stage, subset: Subset) -> bool:
 
 
 def _slower(stage: Stage, subset: Subset, quarter: int) -> bool:
-    """Whether steps take longer and longer; on a CPU, work longer: a busy machine lets all of them wait."""
+    """Whether steps take longer and longer, and leave more and more behind.
+
+    On a CPU they have to work longer. That alone proves nothing: what others do on the machine slows down the work itself, too.
+    """
+    marks = subset.memory[:: max(1, quarter)]
+    left = (marks[place + 1] - mark for place, mark in enumerate(marks[:-1]))
+    if subset.alive <= ALIVE and any(each < RETAINED * quarter for each in left):
+        return False
     clocks = [subset.seconds] if stage.torch.cuda.is_initialized() else [subset.seconds, subset.worked]
     ends = [_ends(clock, quarter) for clock in clocks]
     return all(late > SLOWER * early and late - early > NOTICED for early, late in ends)

@@ -86,13 +86,27 @@ def examine(write: Callable[..., Path], heard: Heard) -> Examine:
     """Examines a script with some rungs."""
 
     def examine_script(
-        script: object, *rungs: str, seconds: float = 60, verdicts: bool = False, codes: tuple[str, ...] = ()
+        script: object,
+        *rungs: str,
+        seconds: float = 60,
+        verdicts: bool = False,
+        codes: tuple[str, ...] = (),
+        examples: int = 0,
     ) -> Examined:
         path = write("train.ipynb" if isinstance(script, list) else "train.py", script)
         how = Probing(python=sys.executable)
         scan = Options(paths=(path,), rules=tuple(each for each in all_rules() if each.code in codes), probe=how)
         return examined(
-            Wanted(scan=scan, script=path, shown=path.name, seconds=seconds, rungs=rungs, verdicts=verdicts), heard
+            Wanted(
+                scan=scan,
+                script=path,
+                shown=path.name,
+                seconds=seconds,
+                rungs=rungs,
+                verdicts=verdicts,
+                examples=examples,
+            ),
+            heard,
         )
 
     return examine_script

@@ -53,6 +53,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     `seconds` is the time for everything, and `rungs` are the names of those that are wanted. `verdicts`: the
     script is run by the probe first, so that findings get their verdicts. `every`: rungs that a failed one makes meaningless
     are climbed as well. `samples`: inputs of the script's data are part of the result, as pictures, text or values.
+    `examples`: the rung overfit-one-batch trains on as many samples of its batch; 0: on all.
     """
 
     scan: scanning.Options
@@ -63,6 +64,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     verdicts: bool = True
     every: bool = False
     samples: bool = True
+    examples: int = 0
 
 
 class Examined(Struct, frozen=True):
@@ -98,7 +100,7 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
             listener.rung_ended(_linked(with_evaluation(rung, climb.trace, confirmed()), about[rung.name], confirmed()))
 
     alone = not wanted.verdicts
-    climb = Climb(wanted.rungs, wanted.seconds, alone, wanted.every, wanted.samples)
+    climb = Climb(wanted.rungs, wanted.seconds, alone, wanted.every, wanted.samples, wanted.examples)
     climb.begun, climb.told, climb.shown = listener.rung_started, ended, _shown
     how = wanted.scan.probe or Probing()
     how = replace(how, climb=climb, seconds=min(how.seconds, wanted.seconds * FIRST))

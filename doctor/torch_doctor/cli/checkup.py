@@ -73,6 +73,12 @@ EXAMPLES = {
 )
 @click.option("--all", "every", is_flag=True, help="Also climb rungs that a failed rung makes meaningless.")
 @click.option(
+    "--examples",
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Number of samples of the batch that `overfit-one-batch` trains on. [default: all]",
+)
+@click.option(
     "--export-errors",
     type=Paths(),
     metavar="FILE",
@@ -149,6 +155,7 @@ def examine(
         shown=script,
         seconds=given["seconds"],
         every=given.get("every", False),
+        examples=given.get("examples") or 0,
         samples=given.get("show_samples", False) or not os.environ.get("CI"),
     )
     if rungs is not None:

@@ -21,12 +21,12 @@ class Climb:
 
     `rungs` are the names of those that are wanted, `seconds` what the run may take, `alone` that no run of the probe comes
     before it, `every` that rungs are climbed also where a failed one makes them meaningless, `samples` that the data itself is
-    shown. `begun` hears the name of each rung as it begins, `told` what the agent says of each when it is done: `records` has
-    all of that. `shown` is what the path of a file is called in a report. `device` is what the script ran on, `ending` says
-    how the run ended where that was not the script's end, `error` is the exception that ended it before its first update, in
-    words, and `own` whether it fails like that without the checkup, too; empty where none did. `output` is what the script
-    printed, and `trace` is what the probe saw before, with which `python`. `logs` are what the script says while it trains:
-    how, where, what.
+    shown, `examples` how many samples of a batch are to be memorized (0: all). `begun` hears the name of each rung as it
+    begins, `told` what the agent says of each when it is done: `records` has all of that. `shown` is what the path of a file
+    is called in a report. `device` is what the script ran on, `ending` says how the run ended where that was not the script's
+    end, `error` is the exception that ended it before its first update, in words, and `own` whether it fails like that without
+    the checkup, too; empty where none did. `output` is what the script printed, and `trace` is what the probe saw before, with
+    which `python`. `logs` are what the script says while it trains: how, where, what.
     """
 
     rungs: Sequence[str]
@@ -34,6 +34,7 @@ class Climb:
     alone: bool = False
     every: bool = False
     samples: bool = True
+    examples: int = 0
     begun: Callable[[str], None] = lambda _: None
     told: Callable[[dict[str, Any]], None] = lambda _: None
     shown: Callable[[str], str] = str

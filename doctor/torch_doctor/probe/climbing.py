@@ -35,6 +35,7 @@ def climbed(climb: Climb, python: Path, first: dict[str, Any], limits: Limits, a
                 "share": ENOUGH,
                 "every": climb.every,
                 "samples": climb.samples,
+                "examples": climb.examples,
                 "time": climb.seconds,
             },
         }

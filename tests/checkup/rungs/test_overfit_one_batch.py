@@ -186,3 +186,40 @@ def test_what_a_failed_rung_makes_meaningless_is_skipped(examine: Examine) -> No
     assert rungs["small-subset"].status == "skipped"
     assert rungs["small-subset"].reason == "not meaningful until overfit-one-batch passes (--all runs it anyway)"
     assert rungs["receipt"].status != "skipped"
+
+
+def test_a_handful_of_samples_is_memorized_alone(examine: Examine) -> None:
+    rungs = examine(TRAINING, "baseline", "overfit-one-batch", "receipt", examples=4).checkup.rungs
+    rung = rungs[1]
+    assert rung.status == "passed"
+    assert "on 4 samples of one batch; 4 of 4 samples are classified correctly" in rung.reason
+    assert next(each.value for each in rung.evidence if each.label == "samples") == 4
+    changed = [each for each in rungs[2].evidence if "restored" in each.label]
+    assert rungs[2].status != "failed", changed
+
+
+def test_a_loop_that_reads_ahead_trains_on_the_handful_as_well(examine: Examine) -> None:
+    ahead = broken(
+        "for images, labels in train_loader:", "for images, labels in ahead(train_loader):",
+        "for epoch", "def ahead(loader):\n    held = None\n    for batch in loader:\n        if held is not None:\n"
+        "            yield held\n        held = batch\n    yield held\n\n\nfor epoch",
+    )  # fmt: skip
+    rung = examine(ahead, "overfit-one-batch", examples=4).checkup.rungs[0]
+    assert rung.status == "passed"
+    assert "4 of 4 samples are classified correctly" in rung.reason
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("DataLoader([{'x': a, 'y': b} for a, b in zip(x[:192], y[:192])]", "it is a dict"),
+        ("DataLoader(TensorDataset(x[:192], y[:192])", "is more than the"),
+    ],
+)
+def test_what_cannot_be_narrowed_says_so(examine: Examine, change: str, why: str) -> None:
+    script = broken("DataLoader(TensorDataset(x[:192], y[:192])", change)
+    if "dict" in why:
+        parts = "for batch in train_loader:\n        images, labels = batch['x'], batch['y']"
+        script = broken("for images, labels in train_loader:", parts, script=script)
+    rung = examine(script, "overfit-one-batch", examples=4 if "dict" in why else 500).checkup.rungs[0]
+    assert (rung.status, why in rung.reason) == ("skipped", True)

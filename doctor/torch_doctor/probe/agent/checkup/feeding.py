@@ -76,9 +76,9 @@ class Feeding:
             return NOTHING
         self._number = 0
         self._left = self._stage.passes
-        if self._stage.ahead and self._play.batch is not self._last:
+        if self._stage.ahead and self._wanted() is not self._last:
             self._late = self._stage.ahead
-            self._last = self._play.batch
+            self._last = self._wanted()
             self._before = self._stage.kept()
         else:
             self._start_play()
@@ -116,8 +116,12 @@ class Feeding:
         return replaced(item, stage.held[number % len(stage.items)], self._batch(), counted)
 
     def _batch(self) -> Any:
+        return self._stage.fresh(self._wanted())
+
+    def _wanted(self) -> Any:
+        """The batch to train on: the one that was caught, if the step is to be repeated on no other."""
         wanted = None if self._play is None else self._play.batch
-        return self._stage.fresh(self._stage.batch if wanted is None else wanted)
+        return self._stage.batch if wanted is None else wanted
 
     def batch_of(self, iterator: Any, original: Callable[[Any], Any]) -> Any:
         """What an iterator of a data loader gives while a step is repeated."""

@@ -32,7 +32,8 @@ class Stage:
     `natural` is set where counters and lists are to go on from step to step, as they do in the script.
     `advanced` are the schedulers that the last step moved on, and by how many steps.
     `first` is what was seen of the first update as the script made it itself. `batch` is what its loader gave for it, None
-    where there is no loader. `passes` are those of one update, `items` what the loop gave in them.
+    where there is no loader. `examples` are the samples of it that the rung overfit-one-batch trains on; 0: all. `passes` are
+    those of one update, `items` what the loop gave in them.
     """
 
     def __init__(self, catcher: Caught, first: Seen) -> None:
@@ -47,6 +48,7 @@ class Stage:
         self.machinery = list(catcher.machinery)
         self.deadline = monotonic()
         self.notes: dict[str, Any] = {}
+        self.examples = int(catcher.plan.get("examples") or 0)
         self.natural = False
         self.advanced: dict[Any, int] = {}
         self._find_items()

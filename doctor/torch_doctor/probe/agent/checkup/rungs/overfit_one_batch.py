@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ..advice import advice
 from ..attempts import FEWEST, Run, curve
 from ..fit import MEMORISED, bounds, fit, knowing_nothing, lowest
-from ..roles import constant, roles, scale_of
+from ..narrowing import narrowed
+from ..roles import Roles, constant, roles, scale_of
 from ..stage import Short, Skip
 from ..telling import Result, count, fact, number, plot, result
 from ..wiring import Wiring, wiring
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from ..fit import Fit
     from ..plays import Play, Seen
-    from ..roles import Roles
     from ..stage import Stage
 
 STEPS = 300
@@ -37,9 +37,20 @@ SHORT = 80  # updates with another learning rate
 
 
 def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
-    """Repeats the step on the batch that was caught."""
+    """Repeats the step on the batch that was caught, or on as many of its samples as are wanted."""
     known = yield from roles(stage)
     told = yield from advice(stage, known)
+    whole, stage.batch = stage.batch, narrowed(stage, stage.examples) if stage.examples else stage.batch
+    try:
+        if stage.examples:
+            known = Roles(stage, (yield from stage.play(keep=True, frozen=True)))
+        return (yield from _climb(stage, known, told))
+    finally:
+        stage.batch = whole
+
+
+def _climb(stage: Stage, known: Roles, told: list[dict[str, Any]]) -> Generator[Play, Seen, dict[str, Any]]:
+    """Trains on the batch until it is memorized or the steps are over."""
     stage.begin_anew()
     own = yield from _run(stage, 1.0, STEPS, stage.left * 0.6, details=True, bounds=bounds(stage, known))
     if not own.losses and known.seen.losses:
@@ -135,6 +146,7 @@ def _fitted(fitted: Fit) -> list[dict[str, Any]]:
 def _evidence(stage: Stage, run: Run) -> list[dict[str, Any]]:
     low = min((each for each in run.losses if math.isfinite(each)), default=math.nan)
     return [
+        *([fact("samples", stage.examples)] if stage.examples else []),
         fact("optimizer steps", len(run.losses)),
         fact("first loss", run.losses[0]),
         fact("last loss", run.losses[-1]),
@@ -157,7 +169,7 @@ def _judged(
     own, said = runs[0], Result(evidence, plots)
     told = (
         f"the loss went from {number(own.losses[0])} to {number(own.losses[-1])} "
-        f"in {count(len(own.losses), 'step')} on one batch"
+        f"in {count(len(own.losses), 'step')} on {f'{stage.examples} samples of ' if stage.examples else ''}one batch"
     )
     made_up = "values" in stage.voided
     told += " (of synthetic data)" * made_up

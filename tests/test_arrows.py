@@ -35,7 +35,7 @@ ARROWS = {
     "edits": {"trace"},
     "reading": {"trace"},
     "rule": {"edits", "packages", "reading", "trace"},
-    "fixes": {"edits", "pattern", "rule", "sources", "trace"},
+    "fixes": {"edits", "packages", "pattern", "rule", "sources", "trace"},
     "sources": {"pattern", "rule", "trace"},
     "cache": set(),
     "environments": set(),

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from torch_doctor.edits import Change, Proposal
-from torch_doctor.fixes import (  # noqa: F401 - they register their edits
-    arguments,
-    blocks,
-    building,
-    calls,
-    comments,
-    constructors,
-    containers,
-    deleting,
-    forgetting,
-    functions,
-    layers,
-    leaving,
-    moving,
-    renaming,
-    repeating,
-    scaling,
-    statements,
-    wrapping,
-)
 from torch_doctor.fixes.imports import without_use
 from torch_doctor.fixes.program import CannotEditError, Program
 from torch_doctor.fixes.surgery import pieces
+from torch_doctor.packages import modules
 from torch_doctor.rule import Fix, Verdict
 
 if TYPE_CHECKING:
@@ -38,6 +20,9 @@ if TYPE_CHECKING:
     from torch_doctor.fixes.program import Piece
     from torch_doctor.rule import Finding, Rule
     from torch_doctor.sources.source import SourceFile
+
+for _name in modules("torch_doctor.fixes"):
+    import_module(_name)  # each registers its edits with `surgery.made`
 
 
 def propose(findings: Iterable[Finding], sources: Mapping[str, SourceFile], rules: Iterable[Rule]) -> list[Finding]:

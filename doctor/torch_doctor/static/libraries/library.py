@@ -130,6 +130,7 @@ class Library(Struct, frozen=True):
         launcher_methods: methods that do.
         functions: what functions on tensors return.
         sinks: methods that want numbers, and how each uses what it is given.
+        loggers: functions that write down the metrics that they are given.
         bars: what makes a progress bar that is also the iterable it goes through.
         frameworks: declarations of what owns a training loop, or a part of it.
         engine_steps: classes that call a function, at this position, for every batch.
@@ -221,6 +222,7 @@ class Library(Struct, frozen=True):
     launcher_methods: Table[Launcher] = EMPTY
     functions: Table[Function] = EMPTY
     sinks: Table[Use] = EMPTY
+    loggers: Names = ()
     bars: Names = ()
     frameworks: tuple[Framework, ...] = ()
     engine_steps: Table[Position] = EMPTY

@@ -12,6 +12,7 @@ LIBRARY = Library(
         trackio hiddenlayer
         """
     ),
+    loggers=words("wandb.log neptune.log_metric swanlab.log"),
     harmful=("wandb.agent",),
     launchers={"wandb.agent": Launcher(1, "function")},
 )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from torch_doctor.static import libraries
 from torch_doctor.static import program as p
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Observer, override
@@ -48,7 +49,7 @@ _SAME: Final = frozenset(
 """Functions that leave a score what it is, or say it in another unit."""
 _ORDERING: Final = frozenset(("<", ">", "<=", ">="))
 _SHOWING: Final = frozenset(("builtins.print",))
-_LOGGING: Final = frozenset(words("wandb.log mlflow.log_metric mlflow.log_metrics neptune.log_metric swanlab.log"))
+_LOGGING: Final = frozenset(libraries.every(lambda library: library.loggers))
 _COLLECTING: Final = frozenset(("append", "add"))
 
 

@@ -21,12 +21,30 @@ def test_a_good_rate_passes(climb: Climb) -> None:
     assert rung.status == "passed", rung.reason
     assert values(rung, "the script's learning rate") == [0.01]
     assert values(rung, "tensors and random generators not restored") == [0]
-    suggested = values(rung, "suggested learning rate")[0]
-    assert isinstance(suggested, float)
-    assert 1e-3 < suggested < 1
+    assert values(rung, "suggested learning rate") == [None]  # its own is one at which the loss falls
+    assert "suggested" not in rung.reason
+    first, most, lowest = (
+        float(str(values(rung, label)[0]))
+        for label in (
+            "lowest learning rate at which the loss decreases",
+            "learning rate at which the loss decreases most",
+            "learning rate with the lowest loss",
+        )
+    )
+    assert first <= most <= lowest
     plot = rung.plots[0]
     assert (plot.kind, plot.x_log) == ("lines", True)
-    assert [mark.label for mark in plot.marks] == ["the script's", "suggested"]
+    assert [mark.label for mark in plot.marks] == ["the script's"]
+
+
+NORMALIZED = ["nn.ReLU()", "nn.BatchNorm1d(32), nn.ReLU()"]
+
+
+def test_no_rate_is_suggested_for_adam_at_which_only_normalization_keeps_the_loss_finite(climb: Climb) -> None:
+    rung = climb(broken("lr=0.01", "lr=1e-6", *NORMALIZED), RUNG)
+    suggested = float(str(values(rung, "suggested learning rate")[0]))
+    assert 1e-4 < suggested < 0.05, rung.reason
+    assert [mark.label for mark in rung.plots[0].marks] == ["the script's", "suggested"]
 
 
 @pytest.mark.parametrize(

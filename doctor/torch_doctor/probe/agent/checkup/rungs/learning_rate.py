@@ -24,7 +24,9 @@ BEYOND = 3.0  # times the script's own rate, where that is higher still
 KEEPS = 0.8  # of the mean so far, with every further loss
 DIVERGED = 3.0  # times the loss at first, or the lowest
 FALLS = 0.95  # of the loss at first
-FAR = 1000.0  # times lower than what is suggested
+RISES = 0.05  # of the loss at first, from the lowest so far: there the descent ends
+CLOSE = 100.0  # times lower than where the loss falls most: a test of few steps needs larger steps than training does
+FAR = 1000.0  # times lower than where the loss falls most
 TINY = 0.01  # of the mean loss at first: a batch with less has nothing to lose
 
 
@@ -71,6 +73,22 @@ class Curve:
         deviation = (sum((each - mean) ** 2 for each in early) / len(early)) ** 0.5
         lowest = self.smooth[self.best]
         return lowest < FALLS * mean and mean - lowest > deviation
+
+    @property
+    def descent(self) -> tuple[int, int, int]:
+        """Where the loss begins to fall, where it falls most, and where it is lowest before it rises for the first time.
+
+        What is beyond the first rise says nothing: with normalization, losses fall again with rates at which no training works.
+        """
+        begin = next((place for place in range(self.best + 1) if self.smooth[place] < FALLS * self.base), self.best)
+        end = begin
+        for place in range(begin, self.best + 1):
+            if self.smooth[place] < self.smooth[end]:
+                end = place
+            elif self.smooth[place] - self.smooth[end] > RISES * abs(self.base):
+                break
+        steepest = max(range(begin, end + 1), key=lambda place: self.smooth[max(0, place - 3)] - self.smooth[place])
+        return begin, steepest, end
 
     @property
     def base(self) -> float:
@@ -155,14 +173,18 @@ def _tested(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
 def _judged(stage: Stage, curve: Curve, own: float, differing: int, *, told: bool) -> dict[str, Any]:
     best = curve.best
     falls = curve.falls
-    start = next((place for place in range(best + 1) if curve.smooth[place] < FALLS * curve.base), best)
-    suggested = max(curve.rates[best] / 10, curve.rates[start]) if falls else None
+    start, steepest, end = (curve.rates[place] for place in curve.descent)
+    most = max(start, min(steepest, end / 10))
+    near = falls and most / CLOSE <= own <= curve.rates[best]
+    suggested = most if falls and not near else None
     evidence = [
         fact("the script's learning rate", own),
         fact("learning rate with the lowest loss", curve.rates[best]),
         fact("lowest running mean of the loss", curve.smooth[best]),
         fact("initial loss", curve.base),
-        fact("lowest learning rate at which the loss decreases", curve.rates[start] if falls else None),
+        fact("lowest learning rate at which the loss decreases", start if falls else None),
+        fact("learning rate at which the loss decreases most", steepest if falls else None),
+        fact("learning rate at which the loss first rises again", end if falls and end < curve.rates[best] else None),
         fact("learning rate at which training diverges", curve.diverged),
         fact("suggested learning rate", suggested),
         fact("steps", len(curve.losses)),
@@ -196,14 +218,14 @@ def _judged(stage: Stage, curve: Curve, own: float, differing: int, *, told: boo
         return result("shown", f"no learning rate up to {number(curve.rates[-1])} reduces the loss", evidence, plots)
     if "values" in stage.voided:
         words += "; the data is synthetic"
-    said = f"the script's {number(own)}, {number(suggested or 0)} suggested; {words}"
+    words = f"the loss decreases from {number(start)} on, {words.removeprefix('the loss ')}"
+    said = f"the script's {number(own)}{f', {number(most)} suggested' if not near else ''}; {words}"
     if not told:
         return result("shown", f"{said}; the loss function is unknown, so this may not be conclusive", evidence, plots)
     if "values" in stage.voided:
         return result("shown", said, evidence, plots)
-    if suggested is not None and own * FAR < suggested and (learned is None or learned > 0.9):
+    if suggested is not None and own * FAR < most and (learned is None or learned > 0.9):
         then = f"start with a learning rate of about {number(suggested)}"
         why = f"the learning rate is too low: {said}"
         return result("failed", why, evidence, plots, then=then, about=("steps too small",))
-    near = suggested is not None and suggested / 100 <= own <= curve.rates[best]
     return result("passed" if near else "shown", said, evidence, plots)

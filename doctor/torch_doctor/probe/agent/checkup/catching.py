@@ -6,6 +6,7 @@ import importlib
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from ..faults import is_ours
 from ..identities import IdentitySet
 from ..loops import NOTHING
 from .by_hand import ByHand
@@ -239,7 +240,10 @@ class Catcher(Caught):
             else "the script ended before the first optimizer step"
         )
         self.recorder.quiet += 1
-        if said and not late and not self.caught:  # what the error is, is said once
+        ours = isinstance(error, Exception) and is_ours(error, self.recorder.sites)
+        if ours and not late and not self.caught:
+            ended = f"the checkup itself failed{said}"
+        elif said and not late and not self.caught:  # what the error is, is said once
             ended = "the script stops with an error"
             self.recorder.channel.write(t="stopped")
         if self.caught:

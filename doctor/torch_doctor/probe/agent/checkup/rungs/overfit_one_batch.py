@@ -180,19 +180,18 @@ def _judged(
     if checks.certain:
         return said("failed", f"{told}: {checks.certain}", then=checks.first, about=("probabilities",))
     if own.ratio <= LEARNS and _alike(known, own):
-        return said(
-            "shown", f"{told}; all targets of the batch are nearly the same, so a constant prediction does as well"
-        )
+        best = number(constant(known) or 0.0)
+        return said("shown", f"{told}; a constant prediction reaches {best}, so this shows no use of the input")
     if own.ratio <= LEARNS and fitted.hopeless and not own.short and not made_up:
         return _hopeless(fitted, told, said, checks)
     if own.ratio <= LEARNS or fitted.memorised:
-        return _learned(stage, known, told, said, fitted)
+        return _learned(stage, known, told, said, fitted, short=own.short)
     if len(stage.optimizers) > 1:
         return said("shown", f"{told}; several optimizers are used, possibly against each other")
     return _not_learned(stage, known, runs, told, said, checks, fitted)
 
 
-def _learned(stage: Stage, known: Roles, told: str, said: Result, fitted: Fit) -> dict[str, Any]:
+def _learned(stage: Stage, known: Roles, told: str, said: Result, fitted: Fit, *, short: bool) -> dict[str, Any]:
     """What it means that the loss has fallen by half: memorised, or what is left."""
     more = f"; {fitted.labels}" if fitted.labels else ""
     if fitted.memorised:
@@ -204,7 +203,8 @@ def _learned(stage: Stage, known: Roles, told: str, said: Result, fitted: Fit) -
         told += f", but the best constant prediction reaches {number(guess)}: nothing is learned from the input yet"
         return said("shown", told, then="check the scale of the inputs, and the learning rate")
     left = f": {fitted.left}" if fitted.left else ""
-    return said("shown", f"{told}{more}: the model learns, but has not memorized it{left}")
+    told = f"{told}{more}: the model learns, but has not memorized it{left}"
+    return said("shown", f"{told}; too few optimizer steps fit into the time limit" if short else told)
 
 
 def _not_learned(
@@ -286,4 +286,4 @@ def _alike(known: Roles, run: Run) -> bool:
     """Whether the best constant answer would do as well as memorising."""
     best = constant(known)
     nothing = run.base if known.task == "numbers" else min(run.base, knowing_nothing(known) or run.base)
-    return best is not None and best <= MEMORISED * nothing
+    return best is not None and best <= MEMORISED * nothing and run.end >= best * CONSTANT

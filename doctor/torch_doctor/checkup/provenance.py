@@ -73,7 +73,7 @@ def with_provenance(rung: Rung, script: Path, climb: Climb) -> Rung:
 def _resumable(rung: Rung, saves: Sequence[Saved]) -> Rung:
     """The receipt with what a run could not go on from."""
     if not saves:
-        return replace(rung, reason=f"{rung.reason}; nothing was saved with `torch.save`")
+        return replace(rung, reason=f"{rung.reason}; no call of `torch.save` was reached")
     if any(each.optimizer is not False for each in saves):
         return rung
     counting = next((each for each in saves if not COUNTERS.isdisjoint(map(str.lower, each.keys))), None)

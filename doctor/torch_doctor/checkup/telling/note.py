@@ -106,7 +106,7 @@ def _open(checked: Checkup) -> Iterator[str]:
         if rung.status == "skipped":
             yield f"- **{escaped(MEANINGS[rung.name].title)}** was skipped: {escaped(rung.reason)}."
         elif rung.status == "shown" and rung.name != "receipt":
-            yield f"- **{escaped(MEANINGS[rung.name].title)}** is inconclusive: {escaped(rung.reason)}."
+            yield f"- **{escaped(MEANINGS[rung.name].title)}** has no verdict: {escaped(rung.reason)}."
     yield from (f"- {escaped(remark)}" for remark in checked.remarks)
 
 

@@ -42,12 +42,13 @@ class Curves:
     """The points, the first one before training. `name` is the validation set's, "" where there is none.
 
     Readings: `underfitting`, the training loss does not fall; `overfitting`, it falls and the validation loss rises from its
-    lowest point; `fitting`, both fall; `learning`, it falls and there is no validation; and `undecided`. A few batches are
-    memorized by nearly every model, so that overfitting on them is no fault: nothing here fails.
+    lowest point; `fitting`, both fall; `learning`, it falls and there is no validation; and `undecided`, also where `several`
+    optimizers may work against each other. A few batches are memorized by nearly every model, so that overfitting on them is
+    no fault: nothing here fails.
     """
 
-    def __init__(self, known: Roles, training: Sample, other: Sample | None) -> None:
-        self.known, self.training, self.other = known, training, other
+    def __init__(self, known: Roles, training: Sample, other: Sample | None, *, several: bool) -> None:
+        self.known, self.training, self.other, self.several = known, training, other, several
         self.points: list[Point] = []
 
     @property
@@ -77,7 +78,7 @@ class Curves:
         own, others = self.losses(self.training.name), self.losses(self.name)
         known = [*own, *others]
         enough = self.points and self.points[-1].steps >= ENOUGH and len(own) > POINTS
-        if not enough or not self.known.task or own[0] <= 0 or not all(map(math.isfinite, known)):
+        if self.several or not enough or not self.known.task or own[0] <= 0 or not all(map(math.isfinite, known)):
             return "undecided"
         if own[-1] > (1 - FALLS) * own[0]:
             return "underfitting"

@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from .stage import Stage
 
 SPIKE = 10.0
-"""Times the median above which a norm is a spike."""
+"""Times the median of the steps before above which a norm is a spike: a loss that falls has the largest norms at first."""
+BEFORE = 20
+"""Steps before one that it is compared with, at most."""
 FEWEST = 10
-"""Steps below which no median is known well enough for spikes."""
+"""Steps whose median is known well enough for spikes."""
 MOST = 8
 """Spikes that are named."""
 GROUP = "gradient norms"
@@ -72,9 +74,10 @@ def _facts(track: Track, steps: list[Step], names: dict[int, str], group: str) -
     found.append(fact("steps with clipped gradients", 100 * len(clipped) / len(steps), "%", group=group))
     if clipped:
         found.append(fact("part of the gradient norm kept by clipping, median", _middle(clipped), group=group))
-    if len(steps) >= FEWEST:
-        spikes = _spikes(track, steps)
-        found.append(fact(f"steps above {SPIKE:g} × the median", len(spikes), expected="0", group=group))
+    if len(steps) > FEWEST:
+        spikes = _spikes(track)
+        label = f"steps above {SPIKE:g} × the median of the steps before"
+        found.append(fact(label, len(spikes), expected="0", group=group))
         found += [fact("spike in step", number_, group=group) for number_ in spikes[:MOST]]
     return found
 
@@ -87,17 +90,20 @@ def _words(track: Track, steps: list[Step], which: str) -> str:
         every = len(clipped) == len(steps)
         often = "every step is" if every else f"{len(clipped)} of {count(len(steps), 'step')} are"
         said += f", {often} clipped, to {part}% of the norm"
-    spikes = _spikes(track, steps) if len(steps) >= FEWEST else []
-    if spikes:
+    if spikes := _spikes(track):
         where = listed(list(map(str, spikes[:3]))) + (f" and {len(spikes) - 3} more" if len(spikes) > 3 else "")
-        said += f", above {SPIKE:g} × the median in step{'s' * (len(spikes) > 1)} {where}"
+        said += f", above {SPIKE:g} × that of the steps before in step{'s' * (len(spikes) > 1)} {where}"
     return said
 
 
-def _spikes(track: Track, steps: list[Step]) -> list[int]:
-    """The numbers of the steps whose norm is far above the median."""
-    limit = SPIKE * _median(steps)
-    return [place for place, step in enumerate(track.steps, start=1) if finite(step.before) and step.before > limit > 0]
+def _spikes(track: Track) -> list[int]:
+    """The numbers of the steps whose norm is far above the median of the steps before."""
+    found = []
+    for place, step in enumerate(track.steps):
+        before = [each for each in track.steps[max(0, place - BEFORE) : place] if finite(each.before)]
+        if len(before) >= FEWEST and finite(step.before) and step.before > SPIKE * _median(before) > 0:
+            found.append(place + 1)
+    return found
 
 
 def _curve(track: Track, steps: list[Step], several: str) -> dict[str, Any]:

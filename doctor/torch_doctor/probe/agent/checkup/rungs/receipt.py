@@ -156,7 +156,8 @@ def _sampler(loader: Any) -> str | None:
 
 def _transforms(dataset: Any, deep: int = 4) -> str | None:
     """The transforms of a data set by name, of that behind it where it is a part of one; None where it has none."""
-    own = next((held for name in TRANSFORMS if (held := getattr(dataset, name, None)) is not None), None)
+    named = (getattr(dataset, name, None) for name in TRANSFORMS)
+    own = next((held for held in named if callable(held) or isinstance(held, (list, tuple))), None)
     if own is None:
         inner = getattr(dataset, "dataset", None)
         return _transforms(inner, deep - 1) if inner is not None and deep else None

@@ -64,7 +64,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         raise Skip("the step does not use a batch of a data loader that can be read again")
     known = yield from roles(stage)
     training, other = found[0], validation(stage, found)
-    subset, curves = Subset(), Curves(known, training, other)
+    subset, curves = Subset(), Curves(known, training, other, several=len(stage.optimizers) > 1)
     yield from _untrained(stage, training.batches[:UNTRAINED], subset)
     yield from curves.measure(stage, 0, stage.left * 0.1)
     stage.natural = True

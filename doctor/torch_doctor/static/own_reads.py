@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from torch_doctor.static.saves import ANY, last, texts
@@ -113,7 +114,7 @@ def _given(call: ast.Call) -> ast.expr | None:
 
 
 def _saves(scope: list[ast.AST]) -> Iterator[_Kept]:
-    names = _assigned(scope)
+    names, added = _assigned(scope), cache(lambda name: tuple(_added(scope, name)))
     for call in scope:
         if not isinstance(call, ast.Call):
             continue
@@ -121,7 +122,7 @@ def _saves(scope: list[ast.AST]) -> Iterator[_Kept]:
             keys = [] if last(call.func) == "dict" else _keys(given)
             if isinstance(given, ast.Name):
                 keys = [key for value in names.get(given.id, []) for key in _keys(value)]
-                keys += _added(scope, given.id) if given.id in names else []
+                keys += added(given.id) if given.id in names else ()
             if keys:
                 yield last(call.func), sorted(set(keys))
 
@@ -146,11 +147,11 @@ def _added(scope: list[ast.AST], name: str) -> Iterator[str]:
 
 
 def _reads(scope: list[ast.AST]) -> Iterator[tuple[str, list[str], bool]]:
-    names = _assigned(scope)
+    names, taken = _assigned(scope), cache(lambda name: _taken(scope, name))
     for node in scope:
         if isinstance(node, ast.Assign) and _is_load(node.value) and len(node.targets) == 1:
             target, call = node.targets[0], node.value
-            keys = _taken(scope, target.id) if isinstance(target, ast.Name) else set()
+            keys = taken(target.id) if isinstance(target, ast.Name) else set()
         elif isinstance(node, ast.Subscript) and _is_load(node.value) and isinstance(node.slice, ast.Constant):
             call, keys = node.value, {str(node.slice.value)}
         else:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 RUNG = "small-subset"
 KEPT = "        optimizer.step()\n        kept.append(loss)"
 SUMMED = "        optimizer.step()\n        total = total + loss"
-SLOWER = "        optimizer.step()\n        kept.append(1)\n        sum(range(len(kept) * 150_000))"
 
 
 def test_a_good_script_learns_and_nothing_grows(climb: Climb) -> None:
@@ -41,12 +40,6 @@ def test_numbers_may_be_kept(climb: Climb, good: str) -> None:
         "        optimizer.step()", KEPT.replace("kept.append(loss)", good), "for epoch", "kept = []\nfor epoch"
     )
     assert climb(script, RUNG).status == "passed"
-
-
-def test_steps_that_take_longer_and_longer_fail(climb: Climb) -> None:
-    rung = climb(broken("        optimizer.step()", SLOWER, "for epoch", "kept = []\nfor epoch"), RUNG)
-    assert rung.status == "failed", rung.reason
-    assert "at the end" in rung.reason
 
 
 def test_without_a_loader_there_is_no_subset(climb: Climb) -> None:
@@ -161,4 +154,5 @@ def test_steps_that_work_longer_on_what_earlier_ones_left_are_slower(climb: Clim
     script = broken("        optimizer.step()", works, "for epoch", "kept = []\nfor epoch")
     rung = climb(script, RUNG)
     assert rung.status == "failed", rung.reason
+    assert "at the end" in rung.reason
     assert "values retained between steps" in rung.next

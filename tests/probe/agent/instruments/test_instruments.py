@@ -28,6 +28,7 @@ PARTS = {
         "last_batch",
         "later",
         "layers_behind",
+        "rectifiers",
         "members",
         "noise",
         "own_losses",

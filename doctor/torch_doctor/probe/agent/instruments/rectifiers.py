@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 RELUS = ("relu", "relu_")
 """Functions of torch and methods of its tensors that are nothing else."""
 BOUNDS = ("clamp", "clamp_", "clamp_min", "clamp_min_", "clip", "clip_")
-CHOICES = ("maximum", "max", "where", "mul", "multiply")
+CHOICES = ("maximum", "where", "mul", "multiply")
 OPERATORS = ("__mul__", "__rmul__")
+PRODUCTS = ("mul", "multiply", *OPERATORS)
 FUNCTIONAL = ("threshold", "hardtanh", "relu6")
 """Others, which may be."""
 IN_PLACE = ("Clamp", "Threshold", "Hardtanh", "Relu")
@@ -42,9 +43,7 @@ def is_rectified(torch: Any, name: str, given: tuple[Any, ...], result: Any) -> 
         return False
     tensors = [each for each in given if isinstance(each, torch.Tensor)]
     inputs = [each for each in tensors if each.requires_grad and each.shape == result.shape]
-    if not inputs or any(
-        each.requires_grad for each in tensors if each is not inputs[0] and name in CHOICES[3:] + OPERATORS
-    ):
+    if not inputs or any(each.requires_grad for each in tensors if each is not inputs[0] and name in PRODUCTS):
         return False
     with torch.no_grad():
         found = result.detach()

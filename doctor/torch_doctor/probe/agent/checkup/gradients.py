@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from .stage import Stage
 
 SPIKE = 10.0
-"""Times the median of the steps before above which a norm is a spike: a loss that falls has the largest norms at first."""
+"""Times the median above which a norm is a spike, where the steps before it have none: losses fall from large norms."""
 BEFORE = 20
 """Steps before one that it is compared with, at most."""
 FEWEST = 10
-"""Steps whose median is known well enough for spikes."""
+"""Steps below which no median is known well enough for spikes."""
 MOST = 8
 """Spikes that are named."""
 GROUP = "gradient norms"
@@ -74,10 +74,9 @@ def _facts(track: Track, steps: list[Step], names: dict[int, str], group: str) -
     found.append(fact("steps with clipped gradients", 100 * len(clipped) / len(steps), "%", group=group))
     if clipped:
         found.append(fact("part of the gradient norm kept by clipping, median", _middle(clipped), group=group))
-    if len(steps) > FEWEST:
-        spikes = _spikes(track)
-        label = f"steps above {SPIKE:g} × the median of the steps before"
-        found.append(fact(label, len(spikes), expected="0", group=group))
+    if len(steps) >= FEWEST:
+        spikes = _spikes(track, steps)
+        found.append(fact(f"steps above {SPIKE:g} × the median", len(spikes), expected="0", group=group))
         found += [fact("spike in step", number_, group=group) for number_ in spikes[:MOST]]
     return found
 
@@ -90,18 +89,19 @@ def _words(track: Track, steps: list[Step], which: str) -> str:
         every = len(clipped) == len(steps)
         often = "every step is" if every else f"{len(clipped)} of {count(len(steps), 'step')} are"
         said += f", {often} clipped, to {part}% of the norm"
-    if spikes := _spikes(track):
+    spikes = _spikes(track, steps) if len(steps) >= FEWEST else []
+    if spikes:
         where = listed(list(map(str, spikes[:3]))) + (f" and {len(spikes) - 3} more" if len(spikes) > 3 else "")
-        said += f", above {SPIKE:g} × that of the steps before in step{'s' * (len(spikes) > 1)} {where}"
+        said += f", above {SPIKE:g} × the median in step{'s' * (len(spikes) > 1)} {where}"
     return said
 
 
-def _spikes(track: Track) -> list[int]:
-    """The numbers of the steps whose norm is far above the median of the steps before."""
-    found = []
+def _spikes(track: Track, steps: list[Step]) -> list[int]:
+    """The numbers of the steps whose norm is far above the median of all steps, and above that of the steps before."""
+    usual, found = _median(steps), []
     for place, step in enumerate(track.steps):
         before = [each for each in track.steps[max(0, place - BEFORE) : place] if finite(each.before)]
-        if len(before) >= FEWEST and finite(step.before) and step.before > SPIKE * _median(before) > 0:
+        if before and finite(step.before) and step.before > SPIKE * max(usual, _median(before)) > 0:
             found.append(place + 1)
     return found
 

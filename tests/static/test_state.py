@@ -81,27 +81,45 @@ def test_one_arm_does_not_see_what_the_other_leaves(notes: Notes) -> None:
     assert notes.last is None
 
 
-def test_after_both_arms_there_is_what_either_of_them_left(notes: Notes) -> None:
-    notes.names["before"] = frozenset({0})
+@pytest.mark.parametrize("exchanged", [False, True], ids=["as it is", "exchanged"])
+def test_after_both_arms_there_is_what_either_of_them_left(notes: Notes, exchanged: bool) -> None:
+    def adds() -> None:
+        notes.seen.add(1)
+        notes.names.update(before=frozenset({1}), one=frozenset({1}))
+        notes.last = 1
+
+    def removes() -> None:
+        notes.seen.discard(0)
+        notes.seen.add(2)
+        del notes.names["gone"]
+
+    notes.names.update(before=frozenset({0}), gone=frozenset({0}))
+    notes.seen.add(0)
+    first, second = (removes, adds) if exchanged else (adds, removes)
+    mark = notes.heap.mark()
+    first()
+    changes = notes.heap.changes(mark)
+    notes.heap.undo(mark)
+    second()
+    notes.heap.merge(changes, mark)
+    assert set(notes.seen) == {0, 1, 2}
+    assert notes.names == {"before": frozenset({1}), "one": frozenset({1}), "gone": frozenset({0})}
+    assert notes.last == 1
+
+
+def test_what_both_arms_change_is_as_the_second_leaves_it_and_gone_where_both_remove_it(notes: Notes) -> None:
     notes.seen.add(0)
     mark = notes.heap.mark()
-    notes.seen.add(1)
+    notes.names["both"], notes.last = frozenset({1}), 1
     notes.seen.discard(0)
-    notes.names.update(both=frozenset({1}), before=frozenset({1}), one=frozenset({1}))
-    notes.last = 1
-    first = notes.heap.changes(mark)
+    changes = notes.heap.changes(mark)
     notes.heap.undo(mark)
-    notes.seen.add(2)
-    notes.names.update(both=frozenset({2}), other=frozenset({2}))
-    notes.heap.merge(first, mark)
-    assert set(notes.seen) == {0, 1, 2}
-    assert notes.names == {
-        "both": frozenset({1, 2}),
-        "before": frozenset({1}),
-        "one": frozenset({1}),
-        "other": frozenset({2}),
-    }
-    assert notes.last == 1
+    notes.names["both"], notes.last = frozenset({2}), 2
+    notes.seen.discard(0)
+    notes.heap.merge(changes, mark)
+    assert notes.names == {"both": frozenset({2})}
+    assert notes.last == 2
+    assert not notes.seen
 
 
 def test_what_has_to_be_agreed_on_is_unknown_where_one_arm_alone_has_it(notes: Notes) -> None:

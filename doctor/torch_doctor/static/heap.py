@@ -99,17 +99,22 @@ class Heap:
             self._put(fields, key, value)
 
     def merge(self, other: Changes, mark: int, symbol: Symbol | None = None) -> None:
-        """Join the current state with another one that also began at `mark`; `symbol` held in that one and not here."""
+        """Join the current state with another one that also began at `mark`; `symbol` held in that one and not here.
+
+        Of `PathFields`, what either of them has is there, changed where one changed it: as here where both did.
+        """
         before = self.before(mark)
         for place, (fields, key, value) in other.items():
-            if isinstance(fields, PathFields):
-                self._keep(fields, key, value, both=place in before)
-            else:
+            if not isinstance(fields, PathFields):
                 self._join(fields, key, value, symbol)
+            elif value is not MISSING and (place not in before or key not in fields):
+                self.set(fields, key, value)
             before.pop(place, None)
         for fields, key, value in before.values():
-            if not isinstance(fields, PathFields):  # what only this path changed stays
+            if not isinstance(fields, PathFields):
                 self._join(fields, key, value, symbol)
+            elif value is not MISSING and key not in fields:
+                self.set(fields, key, value)
         if self._tree["structure"] is None:
             self.restructure()
 
@@ -129,16 +134,6 @@ class Heap:
         now = fields.get(key, MISSING)
         if now is not value:
             self._put(fields, key, joined(key, value, now, symbol))
-
-    def _keep(self, fields: PathFields, key: object, value: object, *, both: bool) -> None:
-        """What another path left in a field holds, too: in place of what was there before, beside what this path left."""
-        now = fields.get(key, MISSING)
-        if now is value or value is MISSING:
-            return
-        if both and isinstance(now, frozenset) and isinstance(value, frozenset):
-            self.set(fields, key, value | now)
-        elif not both or now is MISSING:
-            self.set(fields, key, value)
 
     def _put(self, fields: Fields, key: object, value: object) -> None:
         if value is MISSING:

@@ -16,6 +16,7 @@ RELUS = ("relu", "relu_")
 """Functions of torch and methods of its tensors that are nothing else."""
 BOUNDS = ("clamp", "clamp_", "clamp_min", "clamp_min_", "clip", "clip_")
 CHOICES = ("maximum", "where", "mul", "multiply")
+"""Without `max`: who watches what is ranked has replaced it, and looks at its own caller."""
 OPERATORS = ("__mul__", "__rmul__")
 PRODUCTS = ("mul", "multiply", *OPERATORS)
 FUNCTIONAL = ("threshold", "hardtanh", "relu6")

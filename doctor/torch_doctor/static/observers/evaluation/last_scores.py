@@ -32,7 +32,7 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import Kind, LoopKind, ScopeKind, ScoreUsed
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, MutableMapping
+    from collections.abc import Hashable, Iterable, Iterator, MutableSet
 
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Symbol, Value
@@ -62,6 +62,15 @@ class _Known(Struct, frozen=True):
     alive: object = None
 
 
+class _Assigned(Struct, frozen=True):
+    """A name that a score got, and where."""
+
+    site: Site
+    name: str
+    forwards: frozenset[int]
+    roots: frozenset[Hashable]
+
+
 class LastScores(Observer):
     """Follows losses and metrics of single batches, to where they are shown, compared, kept or handed to a schedule.
 
@@ -71,7 +80,7 @@ class LastScores(Observer):
     writes = (ScoreUsed,)
 
     _known: dict[Hashable, _Known] = per_run(dict)  # by the symbol of a number, or the id of a tensor
-    _assigned: MutableMapping[frozenset[int], tuple[tuple[frozenset[Hashable], str, Site], ...]] = per_path(dict)
+    _assigned: MutableSet[_Assigned] = per_path(set)
     _collected: set[Hashable] = per_run(set)  # roots
     _told: set[tuple[p.Node, frozenset[int]]] = per_run(set)
 
@@ -162,8 +171,7 @@ class LastScores(Observer):
             return
         known = self._score(value)
         if known is not None:
-            before = self._assigned.get(known.forwards, ())
-            self._assigned[known.forwards] = (*before, (known.roots, run.text(target), site))
+            self._assigned.add(_Assigned(site, run.text(target), known.forwards, known.roots))
 
     @override
     def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
@@ -220,14 +228,14 @@ class LastScores(Observer):
             if known is None or not loop:
                 continue
             used = True
-            assigned = [each for each in self._assigned.get(known.forwards, ()) if each[0] & known.roots]
+            assigned = [each for each in self._assigned if each.forwards == known.forwards and each.roots & known.roots]
             if not assigned or known.roots & self._collected or (node, known.forwards) in self._told:
                 continue
             self._told.add((node, known.forwards))
             names = {run.text(part) for part in walk(node) if isinstance(part, (p.Name, p.Attribute, p.Index))}
-            by_name = [each for each in assigned if each[1] in names]
-            _, holder, site = (by_name or assigned)[-1]
-            run.emit(ScoreUsed, node, holder=holder, assigned=site, how=how, forwards=known.forwards, loop=loop)
+            by_name = [each for each in assigned if each.name in names]
+            last = max(by_name or assigned, key=lambda each: (each.site.row, each.site.column))
+            run.emit(ScoreUsed, node, holder=last.name, assigned=last.site, how=how, forwards=known.forwards, loop=loop)
         return used
 
     def _collect(self, run: Run, values: Iterable[Value]) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
-from .magnitude import finite, total
+from .magnitude import middle, total
 from .telling import count, fact, line, listed, number, plot
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def gradients(stage: Stage) -> Told:
     clauses = []
     for number_, track in enumerate(tracks, start=1):
         several = f", optimizer {number_} ({track.name})" if len(tracks) > 1 else ""
-        finite_steps = [step for step in track.steps if finite(step.before)]
+        finite_steps = [step for step in track.steps if math.isfinite(step.before)]
         if not finite_steps:
             continue
         told.evidence += _facts(track, finite_steps, names, GROUP + several)
@@ -73,7 +74,7 @@ def _facts(track: Track, steps: list[Step], names: dict[int, str], group: str) -
     clipped = [step.kept for step in steps if step.clipped]
     found.append(fact("steps with clipped gradients", 100 * len(clipped) / len(steps), "%", group=group))
     if clipped:
-        found.append(fact("part of the gradient norm kept by clipping, median", _middle(clipped), group=group))
+        found.append(fact("part of the gradient norm kept by clipping, median", middle(clipped), group=group))
     if len(steps) >= FEWEST:
         spikes = _spikes(track, steps)
         found.append(fact(f"steps above {SPIKE:g} × the median", len(spikes), expected="0", group=group))
@@ -85,7 +86,7 @@ def _words(track: Track, steps: list[Step], which: str) -> str:
     said = f"gradient norm{which} {number(_median(steps))} (median)"
     clipped = [step.kept for step in steps if step.clipped]
     if clipped:
-        part = number(float(f"{100 * _middle(clipped):.2g}"))
+        part = number(float(f"{100 * middle(clipped):.2g}"))
         every = len(clipped) == len(steps)
         often = "every step is" if every else f"{len(clipped)} of {count(len(steps), 'step')} are"
         said += f", {often} clipped, to {part}% of the norm"
@@ -100,18 +101,20 @@ def _spikes(track: Track, steps: list[Step]) -> list[int]:
     """The numbers of the steps whose norm is far above the median of all steps, and above that of the steps before."""
     usual, found = _median(steps), []
     for place, step in enumerate(track.steps):
-        before = [each for each in track.steps[max(0, place - BEFORE) : place] if finite(each.before)]
-        if before and finite(step.before) and step.before > SPIKE * max(usual, _median(before)) > 0:
+        before = [each for each in track.steps[max(0, place - BEFORE) : place] if math.isfinite(each.before)]
+        if before and math.isfinite(step.before) and step.before > SPIKE * max(usual, _median(before)) > 0:
             found.append(place + 1)
     return found
 
 
 def _curve(track: Track, steps: list[Step], several: str) -> dict[str, Any]:
-    before = [step.before if finite(step.before) else None for step in track.steps]
+    before = [step.before if math.isfinite(step.before) else None for step in track.steps]
     clipped = any(step.clipped for step in steps)
     series = [line("before clipping" if clipped else "gradient norm", before)]
     if clipped:
-        series.append(line("after clipping", [step.after if finite(step.after) else None for step in track.steps]))
+        series.append(
+            line("after clipping", [step.after if math.isfinite(step.after) else None for step in track.steps])
+        )
     told = f"from {number(min(step.before for step in steps))} to {number(max(step.before for step in steps))}"
     positive = all(value is None or value > 0 for each in series for value in each["y"])
     return plot(f"Gradient norm{several}", "lines", told, x_label="step", y_label="norm", y_log=positive, series=series)
@@ -125,7 +128,7 @@ def _layers(steps: list[Step], names: dict[int, str]) -> dict[str, float]:
             name = names[each]
             held.setdefault(name.rpartition(".")[0] or name, []).append(each)
     return {
-        name: _middle([total(step.layers.get(each, 0.0) for each in own) for step in steps])
+        name: middle([total(step.layers.get(each, 0.0) for each in own) for step in steps])
         for name, own in held.items()
     }
 
@@ -139,8 +142,4 @@ def _names(stage: Stage) -> dict[int, str]:
 
 
 def _median(steps: list[Step]) -> float:
-    return _middle([step.before for step in steps])
-
-
-def _middle(values: list[float]) -> float:
-    return sorted(values)[len(values) // 2]
+    return middle([step.before for step in steps])

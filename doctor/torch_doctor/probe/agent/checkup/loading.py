@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .fetching import Fetching
 from .keeping import Chance
+from .magnitude import middle
 from .telling import count, fact
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def _batch_seconds(loader: Any, seconds: float) -> float | None:
         last = now
         if len(took) >= BATCHES or now - start > seconds:
             break
-    return sorted(took)[len(took) // 2] if took else None
+    return middle(took) if took else None
 
 
 def _held(value: Any, deep: int, known: set[int]) -> tuple[int, int]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import math
 import threading
 from typing import TYPE_CHECKING, Any
 
 from ..watching.update.optimizers import parameters_of
-from .magnitude import finite, norm, total
+from .magnitude import norm, total
 
 if TYPE_CHECKING:
     from .by_hand import ByHand
@@ -84,7 +85,7 @@ class Norms:
         for rung, tracks in self.tracks.items():
             for track in tracks.values():
                 for number, step in enumerate(track.steps, start=1):
-                    if not finite(step.before):
+                    if not math.isfinite(step.before):
                         return f"step {number} of {rung}"
         return ""
 
@@ -125,7 +126,7 @@ class Norms:
         tracks = self.tracks.setdefault(self.rung, {})
         track = tracks.setdefault(frozenset(map(id, own)), Track(type(optimizer).__name__))
         track.steps.append(Step(layers, total(after.values()), asked=bool(unclipped)))
-        if not finite(track.steps[-1].before):
+        if not math.isfinite(track.steps[-1].before):
             self._spoilt = self._play
 
     def _by_hand(self, found: ByHand) -> None:
@@ -141,7 +142,7 @@ class Norms:
         tracks = self.tracks.setdefault(self.rung, {})
         step = Step(norms, total(norms.values()), asked=False)
         tracks.setdefault(frozenset(norms), Track("update by hand")).steps.append(step)
-        if not finite(step.before):
+        if not math.isfinite(step.before):
             self._spoilt = self._observer.seen
 
     def _norms(self, parameters: list[Any]) -> dict[int, float]:

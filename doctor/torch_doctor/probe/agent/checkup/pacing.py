@@ -6,6 +6,8 @@ import math
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from .magnitude import middle
+
 if TYPE_CHECKING:
     from ..caps import Caps
     from .plays import Seen
@@ -65,7 +67,7 @@ class Pacing:
     @property
     def step(self) -> float:
         """The seconds that a step usually takes."""
-        return sorted(self._took)[len(self._took) // 2] if self._took else 0.0
+        return middle(self._took)
 
     def need(self, name: str) -> float:
         """The seconds that a rung takes by its steps."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from .magnitude import middle
 from .roles import main_score, sides
 from .telling import count, fact
 
@@ -122,7 +123,7 @@ def _updates(found: Wiring, first: Seen, last: Seen) -> None:
         later = last.layers.get(name, (None, 0.0, 0.0))
         if ratio < FEW and later[1] / max(size, TINY) < FEW:
             still.append(name)
-    found.step = sorted(ratios)[len(ratios) // 2] if ratios else None
+    found.step = middle(ratios) if ratios else None
     found.faint = not found.first and 2 * len(still) > len(ratios)
     if still:
         found.wrong(f"each update of {_names(still)} is smaller than {FEW:g} of the size of its weights")

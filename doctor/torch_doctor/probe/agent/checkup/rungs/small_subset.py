@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..analysis import Rows
 from ..curves import FALLS, Curves
 from ..labelling import labelled
+from ..magnitude import middle
 from ..regularizing import Regularization, facts
 from ..roles import roles
 from ..sampling import samples, validation
@@ -264,11 +265,7 @@ def _slower(stage: Stage, subset: Subset, quarter: int) -> bool:
 
 def _ends(clock: list[float], quarter: int) -> tuple[float, float]:
     """The usual time of the first steps, and of the last ones."""
-    return _median(clock[1 : quarter + 1] or clock), _median(clock[-quarter:])
-
-
-def _median(values: list[float]) -> float:
-    return sorted(values)[len(values) // 2] if values else 0.0
+    return middle(clock[1 : quarter + 1] or clock), middle(clock[-quarter:])
 
 
 def _resident() -> int:

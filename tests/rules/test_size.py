@@ -1,25 +1,22 @@
-"""A rule stays short enough to be read at once, and what rules share lives in one folder."""
+"""A rule stays short enough to be read at once; one folder has what several need, and its package what one needs."""
 
 from __future__ import annotations
 
 import ast
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-import torch_doctor_rules
+from tests import source_code
 from torch_doctor.rule import Rule
 from torch_doctor_rules import judging, rules
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-PACKAGE = Path(torch_doctor_rules.__file__).parent
 MOST_LINES = 120  # of code: the class docstring is the documentation page and does not count
 BLANK = 2  # lines between two statements of a module
-SHARED = judging.__name__.rpartition(".")[2]
-RULE_MODULES = {PACKAGE.parent / f"{rule.__module__.replace('.', '/')}.py" for rule in rules()}
+MODULES = source_code.modules("rules")
+NEEDS = source_code.needs(MODULES)
+RULES = {rule.__module__ for rule in rules()}
+SHARED = {name for name in MODULES if name.startswith(f"{judging.__name__}.")}
+OWN = {name for name in MODULES if name.rpartition(".")[0] in RULES}  # in the package of one rule
 
 
 def lines_of_code(source: str) -> int:
@@ -34,17 +31,19 @@ def lines_of_code(source: str) -> int:
     return len(source.splitlines()) - sum((page.end_lineno or page.lineno) - page.lineno + 1 for page in pages)
 
 
-def modules() -> Iterator[Path]:
-    return (path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py")
+def rules_with(module: str) -> set[str]:
+    """The rules whose judgement goes through a module, by their modules."""
+    users, waiting = {module}, [module]
+    while waiting:
+        needed = waiting.pop()
+        more = {name for name, others in NEEDS.items() if needed in others} - users
+        users |= more
+        waiting += more - RULES
+    return users & RULES
 
 
-def name_of(path: Path) -> str:
-    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
-
-
-def users(module: str) -> list[Path]:
-    """The modules that import one."""
-    return [path for path in modules() if f"from {module} import" in path.read_text()]
+def length(module: str) -> int:
+    return lines_of_code(MODULES[module].read_text())
 
 
 def lines_besides_imports(source: str) -> int:
@@ -69,26 +68,23 @@ def test_only_pages_are_not_counted(source: str, lines: int) -> None:
 
 
 def test_no_rule_is_longer_than_can_be_read_at_once() -> None:
-    lengths = {path.relative_to(PACKAGE).as_posix(): lines_of_code(path.read_text()) for path in RULE_MODULES}
-    assert {name: lines for name, lines in lengths.items() if lines > MOST_LINES} == {}
+    assert {name: length(name) for name in RULES if length(name) > MOST_LINES} == {}
 
 
-def test_what_is_no_rule_is_in_the_shared_folder() -> None:
-    others = {path for path in modules() if path not in RULE_MODULES}
-    assert {path.relative_to(PACKAGE).as_posix() for path in others if path.parent.name != SHARED} == set()
-    assert {path.relative_to(PACKAGE).as_posix() for path in RULE_MODULES if path.parent.name == SHARED} == set()
+def test_what_is_no_rule_is_shared_or_in_the_package_of_one() -> None:
+    families = {name for name, path in MODULES.items() if path.name == "__init__.py"}
+    assert MODULES.keys() - families - RULES - SHARED - OWN == set()
+    assert not RULES & SHARED
 
 
-def test_what_a_single_rule_needs_is_in_its_module_where_there_is_room() -> None:
-    homeless = []
-    for path in (PACKAGE / SHARED).glob("*.py"):
-        needing = users(name_of(path))
-        lines = sum(map(lines_of_code, (user.read_text() for user in needing)))
-        if len(needing) == 1 and lines + BLANK + lines_besides_imports(path.read_text()) <= MOST_LINES:
-            homeless.append(path.name)
-    assert homeless == []
+def test_what_is_shared_is_needed_by_several_rules() -> None:
+    assert {name: found for name in SHARED if len(found := rules_with(name)) <= 1} == {}
 
 
-def test_what_is_shared_is_used() -> None:
-    shared = [path for path in (PACKAGE / SHARED).glob("*.py") if path.name != "__init__.py"]
-    assert [path.name for path in shared if not users(name_of(path))] == []
+def test_what_is_in_the_package_of_a_rule_is_needed_by_this_rule_alone() -> None:
+    assert {name: found for name in OWN if (found := rules_with(name)) != {name.rpartition(".")[0]}} == {}
+
+
+def test_what_a_rule_needs_is_in_its_module_where_there_is_room() -> None:
+    added = {name: BLANK + lines_besides_imports(MODULES[name].read_text()) for name in OWN}
+    assert [name for name in OWN if length(name.rpartition(".")[0]) + added[name] <= MOST_LINES] == []

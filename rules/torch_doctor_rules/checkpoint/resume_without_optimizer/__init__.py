@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import Loaded, Saved, Trace
+from torch_doctor_rules.checkpoint.resume_without_optimizer.trainers import left_out, trainer_of
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.subjects import CHECKPOINTS
-from torch_doctor_rules.judging.trainers import left_out, trainer_of
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:

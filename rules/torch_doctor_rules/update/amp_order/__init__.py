@@ -8,15 +8,15 @@ from torch_doctor.edits import Figure, Scale
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Clipped, Stepped
 from torch_doctor_rules.judging.evidence import at, count, fact
-from torch_doctor_rules.judging.scaling import BESIDE, CLIPPED, NEVER_UPDATED, Scaling
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message, owner
+from torch_doctor_rules.update.amp_order.scaling import BESIDE, CLIPPED, NEVER_UPDATED, Scaling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.trace import Trace
-    from torch_doctor_rules.judging.scaling import Broken
+    from torch_doctor_rules.update.amp_order.scaling import Broken
 
 TEXTS = {
     CLIPPED: (

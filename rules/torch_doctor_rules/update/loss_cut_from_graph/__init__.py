@@ -6,10 +6,16 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import Backward, Broken, Meant, ModuleBuilt, OptimizerBuilt, ParameterCut, Trace
-from torch_doctor_rules.judging.cut_parameters import LOST, cause_of, lost_parameters, never_reached, seen_of
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.graph_cuts import Cut, Cuts, refused
 from torch_doctor_rules.judging.wording import message, owner, sentence
+from torch_doctor_rules.update.loss_cut_from_graph.cut_parameters import (
+    LOST,
+    cause_of,
+    lost_parameters,
+    never_reached,
+    seen_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,8 @@ from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import Backward, FrozenStepped, OptimizerBuilt, Trace
 from torch_doctor_rules.judging.adapters import frozen_adapters
 from torch_doctor_rules.judging.evidence import count, fact
-from torch_doctor_rules.judging.still import WHY, at_optimizer, dead_groups, own, refused, still_ones
 from torch_doctor_rules.judging.wording import message, named
+from torch_doctor_rules.update.parameter_never_updated.still import WHY, about, dead_groups, own, refused, unmoved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,7 +116,7 @@ class ParameterNeverUpdated(Rule):
         if trace.run is not None and trace.run.foreseen and not trace.of(Backward):
             return  # what goes backward by the source may have come after the passes of the run
         for optimizer in trace.of(OptimizerBuilt):
-            still = still_ones(trace, optimizer)
+            still = unmoved(trace, optimizer)
             if still and all(seen.still == "frozen" for seen in own(trace, optimizer)):
                 since, late = still[0].frozen_at, still[0].frozen_late
                 yield self._report(optimizer, _ALL_FROZEN, HELP["frozen" if since else "data"], since, late=late)
@@ -156,7 +156,7 @@ class ParameterNeverUpdated(Rule):
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """Return whether the script came to its end, as what is still may move later, or nothing is left to train."""
         ended = trace.run is not None and trace.run.end.how in {"end", "exit"}
-        return ended or any(at_optimizer(finding, optimizer) for optimizer, _ in refused(trace))
+        return ended or any(about(finding, optimizer) for optimizer, _ in refused(trace))
 
     def same(self, finding: Finding, seen: Finding) -> bool:
         """Return whether both are about one optimizer: a run knows where it was created."""
@@ -165,19 +165,19 @@ class ParameterNeverUpdated(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether something that the optimizer has moved."""
         for optimizer in trace.of(OptimizerBuilt):
-            if at_optimizer(finding, optimizer) and (found := own(trace, optimizer)):
+            if about(finding, optimizer) and (found := own(trace, optimizer)):
                 return any(seen.moved for seen in found) or "the optimizer took too few steps"
         return False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many of its parameters moved in how many steps, or are frozen where torch refused a backward pass."""
         for optimizer, event in refused(trace):
-            if at_optimizer(finding, optimizer):
+            if about(finding, optimizer):
                 frozen = f"{count(event.elements, 'parameter')} in {count(event.tensors, 'tensor')}, all frozen"
                 yield fact(f"`backward()` raises an error: {frozen}", event.elements, "parameters", event)
                 return
         for optimizer in trace.of(OptimizerBuilt):
-            if at_optimizer(finding, optimizer):
+            if about(finding, optimizer):
                 fates = [(bool(seen.moved), seen.steps) for seen in own(trace, optimizer) if seen.moved is not None]
                 moved, steps = sum(moved for moved, _ in fates), max((steps for _, steps in fates), default=0)
                 text = f"{moved} of {count(len(fates), 'parameter tensor')} changed in {count(steps, 'step')}"

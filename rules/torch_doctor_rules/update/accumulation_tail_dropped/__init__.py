@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
-from torch_doctor_rules.judging.accumulation_tails import Tails
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import ACCUMULATION
 from torch_doctor_rules.judging.wording import message, owner
+from torch_doctor_rules.update.accumulation_tail_dropped.accumulation_tails import Tails
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.trace import Trace
-    from torch_doctor_rules.judging.accumulation_tails import Tail
+    from torch_doctor_rules.update.accumulation_tail_dropped.accumulation_tails import Tail
 
 
 class AccumulationTailDropped(Rule):

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import OptimizerBuilt, SchedulerBuilt
 from torch_doctor_rules.judging.evidence import at, count, fact
-from torch_doctor_rules.judging.rebuilding import Rebuilding
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message, owner
+from torch_doctor_rules.update.optimizer_rebuilt_in_loop.rebuilding import Rebuilding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.trace import Trace
-    from torch_doctor_rules.judging.rebuilding import Rebuilt
+    from torch_doctor_rules.update.optimizer_rebuilt_in_loop.rebuilding import Rebuilt
 
 
 class OptimizerRebuiltInLoop(Rule):

@@ -27,7 +27,7 @@ def own(trace: Trace, optimizer: OptimizerBuilt) -> list[ParameterSeen]:
     return [seen for seen in trace.of(ParameterSeen) if seen.optimizer == optimizer.optimizer]
 
 
-def still_ones(trace: Trace, optimizer: OptimizerBuilt) -> list[ParameterSeen]:
+def unmoved(trace: Trace, optimizer: OptimizerBuilt) -> list[ParameterSeen]:
     """The parameters of an optimizer that should have moved and did not."""
     found = [seen for seen in own(trace, optimizer) if seen.steps >= ENOUGH]
     if found and all(seen.moved is False for seen in found):
@@ -60,6 +60,6 @@ def refused(trace: Trace) -> Iterator[tuple[OptimizerBuilt, FrozenRefused]]:
             yield built[event.optimizer], event
 
 
-def at_optimizer(finding: Finding, optimizer: OptimizerBuilt) -> bool:
+def about(finding: Finding, optimizer: OptimizerBuilt) -> bool:
     """Return whether a finding, or its trail, has the place where the optimizer was built."""
     return any(same_place(site, optimizer.site) for site in finding.places())

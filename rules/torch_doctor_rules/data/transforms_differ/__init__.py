@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import BatchMeasured
+from torch_doctor_rules.data.transforms_differ.channels import both, told, turned
+from torch_doctor_rules.data.transforms_differ.preparation import CONVERTED, UNSEEN, Unlike, in_words, unlike
+from torch_doctor_rules.data.transforms_differ.scaling import NEAR, Pair, differs, pairs, statistics, unlike_words
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import fact
 from torch_doctor_rules.judging.loaders import Loaders
-from torch_doctor_rules.judging.picture_channels import both, told, turned
-from torch_doctor_rules.judging.picture_scaling import NEAR, Pair, differs, pairs, statistics, unlike_words
-from torch_doctor_rules.judging.preparation import CONVERTED, UNSEEN, Unlike, in_words, unlike
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
 

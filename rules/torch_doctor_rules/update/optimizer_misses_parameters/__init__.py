@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import Backward, Meant, OptimizerBuilt, Stepped, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
-from torch_doctor_rules.judging.missed_parameters import Missed, missing
 from torch_doctor_rules.judging.wording import message, owner, sentence
+from torch_doctor_rules.update.optimizer_misses_parameters.missed_parameters import Missed, missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from torch_doctor.edits import Figure, Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import LoaderBuilt
+from torch_doctor_rules.data.loader_starves_device.feeding import CROWDED, NOT_PINNED, RESTARTED, UNATTENDED, Feeding
 from torch_doctor_rules.judging.evidence import at, count, fact
-from torch_doctor_rules.judging.feeding import CROWDED, NOT_PINNED, RESTARTED, UNATTENDED, Feeding
 from torch_doctor_rules.judging.moves import on_gpu
 from torch_doctor_rules.judging.wording import message
 

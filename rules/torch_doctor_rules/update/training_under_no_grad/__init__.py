@@ -10,8 +10,8 @@ from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.forward_evidence import batches
 from torch_doctor_rules.judging.graph_cuts import last_trainable, refused
 from torch_doctor_rules.judging.sites import first_per_site
-from torch_doctor_rules.judging.unrecorded import first_unrecorded, unrecorded_parts
 from torch_doctor_rules.judging.wording import message
+from torch_doctor_rules.update.training_under_no_grad.unrecorded import first_unrecorded, unrecorded_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

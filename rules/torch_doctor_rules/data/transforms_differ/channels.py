@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import same_place
 from torch_doctor.trace import BatchMeasured
+from torch_doctor_rules.data.transforms_differ.scaling import statistics
 from torch_doctor_rules.judging.loaders import Loaders
-from torch_doctor_rules.judging.picture_scaling import statistics
 
 if TYPE_CHECKING:
     from torch_doctor.rule import Finding

@@ -11,8 +11,8 @@ from torch_doctor_rules.judging.gradients import Gradients
 from torch_doctor_rules.judging.precedence import uncalled
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.testing import in_a_test
-from torch_doctor_rules.judging.unapplied import are_read, cleared_only, is_cleared, may_be_applied
 from torch_doctor_rules.judging.wording import message, named, owner, sentence
+from torch_doctor_rules.update.missing_step.unapplied import are_read, cleared_only, is_cleared, may_be_applied
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

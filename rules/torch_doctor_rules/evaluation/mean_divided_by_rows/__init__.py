@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.edits import Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import Averaged, LossCalled, Meaned, Multiplied, Summed
-from torch_doctor_rules.judging.batch_means import batch_of, divides_by_rows, inside, loader_of
-from torch_doctor_rules.judging.causes import place
-from torch_doctor_rules.judging.divisors import (
+from torch_doctor_rules.evaluation.mean_divided_by_rows.divisors import (
     MEANS,
     are_alike,
     divisor,
@@ -21,8 +19,10 @@ from torch_doctor_rules.judging.divisors import (
     rows_of,
     says_of_both,
 )
+from torch_doctor_rules.evaluation.mean_divided_by_rows.other_lengths import OtherLengths
+from torch_doctor_rules.judging.batch_means import batch_of, divides_by_rows, inside, loader_of
+from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import at, fact
-from torch_doctor_rules.judging.other_lengths import OtherLengths
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import EVALUATION
 from torch_doctor_rules.judging.wording import message, named

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import AutocastEntered, Backward, Moved
+from torch_doctor_rules.device.fp16_without_scaler.precision import HALF, Precision
 from torch_doctor_rules.judging.evidence import at, count, fact
-from torch_doctor_rules.judging.precision import HALF, Precision
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import BatchTaken, DatasetBuilt, LoaderBuilt
+from torch_doctor_rules.data.train_data_evaluated.overlaps import Overlaps
+from torch_doctor_rules.data.train_data_evaluated.redrawn import Redraw, Redrawn
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.loaders import Loaders
-from torch_doctor_rules.judging.overlaps import Overlaps
-from torch_doctor_rules.judging.redrawn import Redraw, Redrawn
 from torch_doctor_rules.judging.subjects import EVALUATION
 from torch_doctor_rules.judging.wording import message
 

@@ -10,8 +10,8 @@ from torch_doctor_rules.judging.causes import one_loss
 from torch_doctor_rules.judging.evidence import at, count, fact, numbers
 from torch_doctor_rules.judging.loss_shapes import shown
 from torch_doctor_rules.judging.sites import first_per_site
-from torch_doctor_rules.judging.target_forms import SEVERAL, misfit
 from torch_doctor_rules.judging.wording import message
+from torch_doctor_rules.loss.target_dtype.target_forms import SEVERAL, misfit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from torch_doctor.rule import Step
 from torch_doctor.trace import Averaged, LoopEntered, LoopKind, Multiplied, Summed
+from torch_doctor_rules.evaluation.mean_divided_by_rows.divisors import COUNTED
 from torch_doctor_rules.judging.batch_means import batch_of
-from torch_doctor_rules.judging.divisors import COUNTED
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.wording import message, named
 

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from torch_doctor.static.domains.domain import Written
 from torch_doctor.static.hooks import Hooks
 from torch_doctor.static.observer import observers
 
 if TYPE_CHECKING:
+    from torch_doctor.static.domains.domain import Domain
     from torch_doctor.static.heap import Heap
     from torch_doctor.static.knowledge import Knowledge
     from torch_doctor.static.observer import Observer
+    from torch_doctor.static.values import Value
     from torch_doctor.trace import Event
 
     K = TypeVar("K", bound=Knowledge)
+
+F = TypeVar("F")
 
 
 class Knowing:
@@ -36,6 +41,11 @@ class Knowing:
         if known is None:
             known = self._known[kind] = kind(self.heap)
         return known  # type: ignore[return-value]  # the key is the class of the value
+
+    def ask(self, domain: type[Domain[F]], value: Value | None) -> F:
+        """What one domain answers for a value, on this path; that it is unknown, where there is none."""
+        asked = self.of(domain)
+        return asked.unknown() if value is None else asked.ask(value, self.of(Written).made)
 
     def exchange(self, kind: type[K], known: K) -> K:
         """Let the run know something else of one kind, and return what it knew."""

@@ -125,7 +125,7 @@ def _plain(run: Run, func: Const | Plain, call: Call) -> Value:
         known = (
             command_lines.method(run, func, call)
             or fitting.method(run, func, call)
-            or pixels.method(func, call)
+            or pixels.method(run, func, call)
             or defaults.got(run, func, call)
         )
     made = arrays.method(func, call) if isinstance(func, Plain) else None

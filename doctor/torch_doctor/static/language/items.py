@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
+from torch_doctor.static.domains import channels
 from torch_doctor.static.language import containers, defaults, operators, settings
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import models
 from torch_doctor.static.tables.functions import LOG_OF
 from torch_doctor.static.training import (
     arrays,
-    channels,
     filling,
     language_models,
     loader_roles,

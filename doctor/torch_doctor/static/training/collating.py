@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.budget import OutOfBudget
+from torch_doctor.static.domains import shifting
+from torch_doctor.static.domains.padding import Padded
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.state import per_run
-from torch_doctor.static.training import padding, shifting
 from torch_doctor.static.values import (
     Bound,
     Call,
@@ -105,7 +106,7 @@ def _kept(run: Run, value: Value) -> Value:
             if isinstance(each, Value):
                 mapping.fields[key] = _kept(run, each)
         return mapping
-    if isinstance(value, Tensor) and (padding.behind(run, value) is not None or shifting.is_stretch(value)):
+    if isinstance(value, Tensor) and (run.ask(Padded, value) is not None or shifting.is_stretch(value)):
         return value
     return value if isinstance(value, (Const, Plain)) else Unknown()
 

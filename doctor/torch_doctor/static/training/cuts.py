@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from torch_doctor.static.training import constants
+from torch_doctor.static.domains import constants
 from torch_doctor.static.values import NOWHERE, Fact, ParameterValue, Tensor
 from torch_doctor.trace import GraphCut, LeafMade, ParameterCut
 

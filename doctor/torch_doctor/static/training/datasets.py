@@ -8,24 +8,16 @@ from msgspec.structs import replace
 
 from torch_doctor.static import dispatch
 from torch_doctor.static.budget import OutOfBudget
+from torch_doctor.static.domains import shifting
+from torch_doctor.static.domains.channels import PictureOf
+from torch_doctor.static.domains.padding import Padded
 from torch_doctor.static.flow import EMPTY, NONE, UNSEEN, Flow
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.language import invocation
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import datasets
-from torch_doctor.static.training import (
-    arrays,
-    augmenting,
-    channels,
-    collating,
-    mapped_rows,
-    padding,
-    pixels,
-    places,
-    preparers,
-    shifting,
-)
+from torch_doctor.static.training import arrays, augmenting, collating, mapped_rows, pixels, places, preparers
 from torch_doctor.static.values import (
     CPU,
     NAMED,
@@ -235,7 +227,7 @@ def _copied(run: Run, value: Value) -> Value:
     if array is not None:
         kind = array.kind if array.kind is Kind.LABELS else Kind.UNKNOWN
         return Tensor(flow, kind, meta=_lasting(run, array)).at(ON_CPU)
-    if channels.of(value) is not None:
+    if run.ask(PictureOf, value) is not None:
         return Tensor(flow, meta=making("from_numpy", (value,))).at(ON_CPU)
     if isinstance(value, Const) or number_dtype(value):
         return value
@@ -244,7 +236,7 @@ def _copied(run: Run, value: Value) -> Value:
 
 def _lasting(run: Run, value: Tensor) -> Meta | Making | None:
     """How a tensor was made, where that tells of pictures, of padding, or which stretch it is; else its dtype and shape."""
-    tells = padding.behind(run, value) is not None or shifting.is_stretch(value) or channels.of(value) is not None
+    tells = run.ask(Padded, value) is not None or shifting.is_stretch(value) or run.ask(PictureOf, value) is not None
     return value.meta if tells else measured(value)
 
 

@@ -17,7 +17,6 @@ from torch_doctor.static.training import (
     keeping,
     modes,
     module_parts,
-    padding,
     pixels,
     places,
     presence,
@@ -86,7 +85,6 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node, *, s
         keeping.stored(run, value, node)
         pixels.disturbed(run, places.disturbed(run, value))
         command_lines.escaped(run, value)
-        padding.touched(run, value)
         given_gradients.changed(run, value, node)
         if isinstance(value, (Mapping, Sequence)):
             emptying.open_table(run, value, beside=beside if beside.forwards else UNSEEN)

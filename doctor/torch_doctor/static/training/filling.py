@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.domains.padding import FILLED, filled_with, is_missing
 from torch_doctor.static.measuring import making
 from torch_doctor.static.program.using import path_of
-from torch_doctor.static.training.padding import FILLED, filled_with, is_missing
 from torch_doctor.static.values import ARRAY, Const, Fact, Making, Plain, Sequence, Tensor, Value, symbol_of
 from torch_doctor.static.values.symbols import LENGTH, SLICE
 

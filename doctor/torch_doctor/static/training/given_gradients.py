@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.domains import constants, writing
+from torch_doctor.static.domains.constants import Filled
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.program import Slice
-from torch_doctor.static.state import per_path, per_run
-from torch_doctor.static.training import constants, parameters
+from torch_doctor.static.state import per_run
+from torch_doctor.static.training import parameters
 from torch_doctor.static.values import Const, Either, Grads, Making, Tensor
 from torch_doctor.trace import Backward, ZeroGrad
 
 if TYPE_CHECKING:
-    from collections.abc import MutableSet
-
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Value
 
 
-class Filled(Lasting):
-    """Tensors of zeros that lie about: those with other numbers in them since, and those that are gradients now."""
+class Zeros(Lasting):
+    """Tensors of zeros that are gradients now."""
 
-    changed: MutableSet[Making] = per_path(set)
     gradients: dict[Making, Grads] = per_run(dict)
 
 
@@ -41,7 +40,7 @@ def given(run: Run, of: Grads, new: Value, node: p.Node) -> None:
             forwards=new.flow.forwards,
         )
     elif isinstance(new, Tensor):
-        run.of(Filled).gradients.update((made, of) for made in constants.makings(new))
+        run.of(Zeros).gradients.update((made, of) for made in constants.makings(new))
 
 
 def cleared(run: Run, of: Grads, name: str, node: p.Node) -> None:
@@ -55,19 +54,22 @@ def is_nothing(run: Run, new: Value) -> bool:
         return all(is_nothing(run, option) for _, option in new.options)
     if isinstance(new, Const):
         return not new.value
-    changed = run.of(Filled).changed
-    return constants.constant(new, lambda tensor: tensor.meta in changed) == 0
+    return run.ask(Filled, new) == 0
 
 
-def changed(run: Run, value: Value, node: p.Node) -> None:
-    """Numbers of a tensor are changed in place: it is no longer all zeros, and neither is the gradient that it may be."""
-    if not isinstance(value, Tensor):
-        return
-    known = run.of(Filled)
-    for made in constants.makings(value):
-        known.changed.add(made)
-        if made in known.gradients:
-            parameters.gradients_changed(run, known.gradients[made], node, fills=True)
+def changed(run: Run, value: Value, node: p.Node, filled: tuple[Making, Making] | None = None) -> None:
+    """Numbers of a tensor are changed in place: it is no longer all zeros, and neither is the gradient that it may be.
+
+    `filled`: a row is put in as far as it goes; how the tensor was allocated, and how it is filled up by that.
+    """
+    if filled is None:
+        writing.write(run, value)
+    else:
+        writing.fill(run, *filled)
+    gradients = run.of(Zeros).gradients
+    for made in constants.makings(value) if gradients else ():
+        if made in gradients:
+            parameters.gradients_changed(run, gradients[made], node, fills=True)
             return
 
 

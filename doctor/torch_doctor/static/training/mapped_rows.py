@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.budget import OutOfBudget
+from torch_doctor.static.domains.padding import Padded
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import words
-from torch_doctor.static.training import arrays, padding
+from torch_doctor.static.training import arrays
 from torch_doctor.static.values import (
     ARRAY,
     Bound,
@@ -96,6 +97,6 @@ def _kept(run: Run, result: Value, before: Mapping | None) -> Mapping:
         if key != "rest" and isinstance(value, Value):
             column = run.resolve(value)
             tensor = column if isinstance(column, Tensor) else arrays.tensor_of(column)
-            padded = tensor is not None and padding.behind(run, tensor) is not None
+            padded = tensor is not None and run.ask(Padded, tensor) is not None
             kept.fields[key] = Tensor(meta=tensor.meta) if tensor is not None and padded else Unknown()
     return kept

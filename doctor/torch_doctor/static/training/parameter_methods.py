@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.domains import constants
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import functions, words
-from torch_doctor.static.training import constants, given_gradients, parameters, tensors
+from torch_doctor.static.training import given_gradients, parameters, tensors
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     Call,

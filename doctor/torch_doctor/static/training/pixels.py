@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.domains import channels
+from torch_doctor.static.domains.channels import PICTURE, PIXELS, UNTOLD, PictureOf
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.knowledge import Knowledge, Lasting
 from torch_doctor.static.library import library_family
@@ -14,8 +16,6 @@ from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables import pixels as table
 from torch_doctor.static.tables import torch_functions
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import channels
-from torch_doctor.static.training.channels import PICTURE, PIXELS, UNTOLD
 from torch_doctor.static.values import (
     NOWHERE,
     Call,
@@ -91,26 +91,26 @@ def of_library(run: Run, name: str, call: Call) -> Value | None:
         return tensor(run.site(call.node))
     if name in table.DRAWS and _draws_bytes(call):
         return Plain(channels.symbol(run.site(call.node)))
-    return _kept(call.args[0], name, call, call.args[:1]) if call.args and name in table.KEEPING else None
+    return _kept(run, call.args[0], name, call, call.args[:1]) if call.args and name in table.KEEPING else None
 
 
-def _kept(of: Value, name: str, call: Call, values: Args) -> Value | None:
+def _kept(run: Run, of: Value, name: str, call: Call, values: Args) -> Value | None:
     """What is made of a picture that leaves its range, or the order of its channels; None for anything else."""
-    place, picture = place_of(of), channels.of(of)
+    place, picture = place_of(of), run.ask(PictureOf, of)
     if place is None and picture is None:
         return None
     site = place or picture.site  # type: ignore[union-attr]  # one of both is there
     return plain_from(
-        values, channels.symbol(site, channels.after(of, name, call), PICTURE if place is None else PIXELS)
+        values, channels.symbol(site, channels.after(picture, name, call), PICTURE if place is None else PIXELS)
     )
 
 
-def method(func: Plain, call: Call) -> Value | None:
+def method(run: Run, func: Plain, call: Call) -> Value | None:
     """A method of an array or a picture that leaves its range; None for anything else."""
     symbol = func.symbol
     if symbol[0] != "." or call.method not in table.KEEPING_METHODS:
         return None
-    return _kept(Plain(symbol[1]), f".{call.method}", call, (func,))
+    return _kept(run, Plain(symbol[1]), f".{call.method}", call, (func,))
 
 
 def tensor(site: Site, dtype: str = "uint8") -> Tensor:
@@ -163,7 +163,7 @@ def transformed(run: Run, transform: Tool, call: Call) -> Value | None:
     given = call.argument(0)
     if given is None:
         return _augmented(run, transform, call)
-    place, picture = place_of(given), channels.of(given)
+    place, picture = place_of(given), run.ask(PictureOf, given)
     if place is None and picture is None:
         return None
     steps = _steps(run, transform)
@@ -181,7 +181,7 @@ def transformed(run: Run, transform: Tool, call: Call) -> Value | None:
 def _augmented(run: Run, transform: Tool, call: Call) -> Value | None:
     """What albumentations makes of a picture beside other things; None where that is not known."""
     given = call.keywords.get("image")
-    picture = channels.of(given)
+    picture = run.ask(PictureOf, given)
     if given is None or picture is None or not canonical(transform.name).startswith("albumentations."):
         return None
     steps = _steps(run, transform)

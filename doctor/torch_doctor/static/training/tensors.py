@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from torch_doctor.static import program as p
+from torch_doctor.static.domains import padding
 from torch_doctor.static.flow import EMPTY, Flow, blend
 from torch_doctor.static.language import containers, operators, targets
 from torch_doctor.static.measuring import making, measured
@@ -20,7 +21,6 @@ from torch_doctor.static.training import (
     fitting,
     given_gradients,
     kinds,
-    padding,
     plain_tensors,
     running_sums,
     sums,

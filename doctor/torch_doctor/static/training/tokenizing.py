@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from torch_doctor.static.domains.padding import TOKENIZED
 from torch_doctor.static.flow import EMPTY, NONE, blend
 from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.libraries import transformers
 from torch_doctor.static.library import library_family
 from torch_doctor.static.measuring import making
 from torch_doctor.static.training import preparers, splitting
-from torch_doctor.static.training.padding import TOKENIZED
 from torch_doctor.static.values import (
     ARRAY,
     Call,

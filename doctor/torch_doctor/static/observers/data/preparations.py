@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.domains.channels import PictureOf
 from torch_doctor.static.flow import blend
 from torch_doctor.static.observer import Observer, override
-from torch_doctor.static.training import channels, preparers, written_forwards
+from torch_doctor.static.training import preparers, written_forwards
 from torch_doctor.trace import CHANNELS, TOKENS, WAYS, InputPrepared
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Preparations(Observer):
         if forward is None:
             return
         for value in call.values:
-            picture = channels.of(value)
+            picture = run.ask(PictureOf, value)
             if picture is not None:
                 run.emit(
                     InputPrepared,

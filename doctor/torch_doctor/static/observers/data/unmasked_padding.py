@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from torch_doctor.static.domains import unmasked
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import shapes
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import cross_device, filling, padding, unmasked
+from torch_doctor.static.training import cross_device
 from torch_doctor.static.values import Lib, Module, Value
 from torch_doctor.trace import PaddingRead
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
+    from torch_doctor.static.domains.padding import Padding
     from torch_doctor.static.run import Run
-    from torch_doctor.static.training.padding import Padding
     from torch_doctor.static.values import Call
     from torch_doctor.trace import Site
 
@@ -30,17 +30,6 @@ class UnmaskedPadding(Observer, invoked=(Module, Lib)):
     writes = (PaddingRead,)
 
     _told: set[tuple[Site, Site]] = per_run(set)
-
-    @override
-    def item_set(self, run: Run, holder: Value, key: Value, _value: Value, node: p.Node) -> None:
-        """Some numbers are overwritten: those of the padding, perhaps."""
-        padding.overwritten(run, holder, filling.part_filled(run, holder, key, node))
-
-    @override
-    def made(self, run: Run, name: str, call: Call, _: Value) -> None:
-        """A method that changes its tensor in place may change the padding."""
-        if name.endswith("_") and call.args:
-            padding.touched(run, call.args[0])
 
     @override
     def invoked(self, run: Run, func: Value, call: Call) -> None:

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from torch_doctor.static.domains import shifting, unmasked
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.language import NEXT
-from torch_doctor.static.training import (
-    cross_device,
-    language_models,
-    shifting,
-    trainers,
-    unmasked,
-    written_forwards,
-)
+from torch_doctor.static.training import cross_device, language_models, trainers, written_forwards
 from torch_doctor.static.values import Lib, Making, Method, Module, Sequence, Tensor, Unknown, Value
 from torch_doctor.trace import TokensCompared
 
@@ -23,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import MutableSet
 
     from torch_doctor.static import program as p
+    from torch_doctor.static.domains.shifting import Line, Tokens
     from torch_doctor.static.run import Run
-    from torch_doctor.static.training.shifting import Line, Tokens
     from torch_doctor.static.values import Call
 
 _LOSSES: Final = frozenset(("torch.nn.CrossEntropyLoss", "torch.nn.functional.cross_entropy"))

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from torch_doctor.static.domains.padding import Padded
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import losses
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.language import IGNORED
-from torch_doctor.static.training import filling, language_models, padding, tokenizing, trainers
+from torch_doctor.static.training import language_models, tokenizing, trainers
 from torch_doctor.static.training.reductions import reduction_of
 from torch_doctor.static.values import Const, Lib, Method, Module, Plain, Tensor, Unknown, Value, symbol_of
 from torch_doctor.trace import PaddedTargets
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Symbol
     from torch_doctor.trace import Tri
@@ -44,17 +44,6 @@ class PaddedTargeting(Observer, invoked=(Module, Lib), called=(Method,)):
     _indices: set[Symbol] = per_run(set)
 
     @override
-    def item_set(self, run: Run, holder: Value, key: Value, _value: Value, node: p.Node) -> None:
-        """Some numbers are overwritten: those of the padding, perhaps."""
-        padding.overwritten(run, holder, filling.part_filled(run, holder, key, node))
-
-    @override
-    def made(self, run: Run, name: str, call: Call, _: Value) -> None:
-        """A method that changes its tensor in place may change the padding."""
-        if name.endswith("_") and call.args:
-            padding.touched(run, call.args[0])
-
-    @override
     def built(self, _: Run, thing: object, __: Call) -> None:
         """An embedding is told which index is padding."""
         if isinstance(thing, Module) and thing.layer == _EMBEDDING:
@@ -69,12 +58,12 @@ class PaddedTargeting(Observer, invoked=(Module, Lib), called=(Method,)):
         module = func if isinstance(func, Module) else None
         name = module.layer if module is not None else canonical(func.name) if isinstance(func, Lib) else ""
         if name == _EMBEDDING and module is not None and (given := call.argument(0, "input")) is not None:
-            found = padding.behind(run, given)
+            found = run.ask(Padded, given)
             self._is_index(None if found is None else found.fill)
         if name not in _LOSSES or (name in losses.CLASSES) is not (module is not None):
             return
         scores, target = call.argument(0, "input"), call.argument(1, "target")
-        found = None if target is None else padding.behind(run, target)
+        found = run.ask(Padded, target)
         if (
             found is None
             or not isinstance(scores, (Tensor, Unknown))
@@ -110,7 +99,7 @@ class PaddedTargeting(Observer, invoked=(Module, Lib), called=(Method,)):
 
     def _labelled(self, run: Run, call: Call, labels: Value | None, *, used: bool = True) -> PaddedTargets | None:
         """Write what a model's own loss does with the padding of its labels."""
-        found = None if labels is None else padding.behind(run, labels)
+        found = run.ask(Padded, labels)
         if found is None:
             return None
         event: PaddedTargets = run.emit(

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.static import program as p
+from torch_doctor.static.domains import constants
+from torch_doctor.static.domains.constants import Filled
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Observer, override
-from torch_doctor.static.state import per_path, per_run
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import words
-from torch_doctor.static.training import constants, module_parts
-from torch_doctor.static.values import Const, Fact, Making, Module, ParameterValue, Params, Plain, Tensor, Value
+from torch_doctor.static.training import module_parts
+from torch_doctor.static.values import Const, Fact, Module, ParameterValue, Params, Plain, Tensor, Value
 from torch_doctor.trace import ConstantWeights
 
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping
-
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Args, Call
     from torch_doctor.trace import Site
@@ -71,7 +71,6 @@ class ConstantLayers(Observer):
 
     _any: bool = per_run(bool)  # whether any weights were set to a constant
     _units: dict[int, tuple[Value, Units]] = per_run(dict)  # what tensors were computed by, by their id
-    _touched: MutableMapping[int, Making] = per_path(dict)  # of tensors whose numbers changed after they were made so
 
     # --- what weights are set to ---
 
@@ -81,7 +80,7 @@ class ConstantLayers(Observer):
         if not isinstance(result, ParameterValue) or result.born != run.site(call.node):
             return
         data = call.argument(0, "data") if result.declared else Tensor(meta=result.fact(Fact.MADE))
-        number = constants.constant(data, self._is_touched)
+        number = run.ask(Filled, data)
         if number is not None and not isinstance(data, Const):
             self._any = True
             run.heap.set(result.facts, Fact.CONSTANT, Constant(run.site(call.node), number))
@@ -106,7 +105,6 @@ class ConstantLayers(Observer):
         self, run: Run, given: Value | None, shown: p.Expr | None, how: str, value: Value | None, node: p.Node
     ) -> None:
         if isinstance(given, Tensor):
-            self._touch(given)
             of = constants.parameter_of(given)
             given = of if of is not None else given
         if not isinstance(given, (Params, ParameterValue)):
@@ -117,7 +115,7 @@ class ConstantLayers(Observer):
         of_layers = part in ("", "weight") and not (isinstance(given, Params) and given.bias)
         number = constants.FILLED.get(how)
         if how == "__set__":
-            number = constants.constant(value, self._is_touched)
+            number = run.ask(Filled, value)
         elif number is None and isinstance(value, Const):
             number = constants.as_float(value.value)
         fills = how in _CONSTANTS or (how == "__set__" and number is not None)
@@ -131,13 +129,6 @@ class ConstantLayers(Observer):
                 run.heap.set(thing.facts, Fact.CONSTANT, made)
             elif isinstance(before := thing.fact(Fact.CONSTANT), Constant):  # its bias is another from here on
                 run.heap.set(thing.facts, Fact.CONSTANT, Constant(before.site, before.value))
-
-    def _touch(self, value: Value) -> None:
-        if isinstance(value, Tensor) and isinstance(value.meta, Making):
-            self._touched[id(value.meta)] = value.meta
-
-    def _is_touched(self, value: Tensor) -> bool:
-        return id(value.meta) in self._touched
 
     # --- what is computed with them ---
 
@@ -167,8 +158,6 @@ class ConstantLayers(Observer):
     def made(self, run: Run, name: str, call: Call, result: Value) -> None:
         """A function of torch was called: it multiplies with weights, or what it gets was computed with them."""
         short = name.rpartition(".")[2]
-        if short.endswith("_") and call.args:
-            self._touch(call.args[0])
         if not self._any:
             return
         if short in _PRODUCTS:
@@ -191,7 +180,7 @@ class ConstantLayers(Observer):
         if before is None or op not in "+-*/" or (op == "/" and units[0] is None):
             return
         others = [operand for operand, found in zip(operands, units, strict=True) if found is None]
-        numbers = [self._number(operand) for operand in others]
+        numbers = [self._number(run, operand) for operand in others]
         even = len(others) < len(operands) == len(others) + 1 and None not in numbers
         zero = before.zero and (op in "*/" or all(number == 0 for number in numbers))
         zero = zero and (op in "*/" or all(found.zero for found in units if found is not None))
@@ -208,7 +197,7 @@ class ConstantLayers(Observer):
             if weight is None or not isinstance(made, Constant) or len(shape or ()) < _MATRIX:
                 continue
             self._meets(run, before, weight)
-            added = [self._number(each) for each in operands if _is_bias(each)]
+            added = [self._number(run, each) for each in operands if _is_bias(each)]
             units = Units(weight, made, alike=None not in added, zero=made.value == 0 and not any(added))
             if None in added:
                 units = units._replace(zero=False)
@@ -245,11 +234,11 @@ class ConstantLayers(Observer):
             closed=closed,
         )
 
-    def _number(self, value: Value) -> float | None:
+    def _number(self, run: Run, value: Value) -> float | None:
         """The number that all numbers of an operand are."""
         parameter = constants.parameter_of(value)
         if parameter is None:
-            return 1.0 if isinstance(value, Plain) else constants.constant(value, self._is_touched)
+            return 1.0 if isinstance(value, Plain) else run.ask(Filled, value)
         made = parameter.fact(Fact.CONSTANT)
         return made.value if isinstance(made, Constant) else None
 

@@ -6,12 +6,13 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch_doctor.static import program as p
+from torch_doctor.static.domains.constants import Filled
 from torch_doctor.static.flow import NONE
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables import frameworks, wrappers
-from torch_doctor.static.training import adapters, constants, forwards, module_parts
+from torch_doctor.static.training import adapters, forwards, module_parts
 from torch_doctor.static.values import (
     NOTHING,
     Call,
@@ -120,7 +121,7 @@ class Adapters(Observer, read=(Module,), calling=(Lib, Method)):
     def _starts_at_zero(self, run: Run, known: Known) -> bool:
         made = (run.objects.get(number) for number in known.own)
         drawn = (Tensor(meta=each.fact(Fact.MADE)) for each in made if isinstance(each, ParameterValue))
-        return bool(known.own & self._zero) or any(constants.constant(data, lambda _: False) == 0 for data in drawn)
+        return bool(known.own & self._zero) or any(run.ask(Filled, data) == 0 for data in drawn)
 
     # --- who trains it ---
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from torch_doctor.static.domains.domain import Domain
 from torch_doctor.static.tables import words
 from torch_doctor.static.values import Const, Making, ParameterValue, Tensor, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from torch_doctor.static.run import Run
 
 FILLED: Final = dict.fromkeys(words("zeros zeros_like new_zeros zero_ zeros_"), 0.0) | dict.fromkeys(
@@ -19,7 +18,7 @@ FILLED: Final = dict.fromkeys(words("zeros zeros_like new_zeros zero_ zeros_"), 
 _GIVEN: Final = {"full": 1, "full_like": 1, "new_full": 2, "fill_": 1, "constant_": 1, "constant": 1}
 """Those that fill it with an argument, and where that is."""
 _NAMES: Final = ("fill_value", "value", "val")
-_VIEWS: Final = frozenset(
+VIEWS: Final = frozenset(
     words(
         """
         T mT data t transpose permute unsqueeze squeeze view reshape expand expand_as repeat flatten contiguous clone detach
@@ -38,25 +37,34 @@ def as_float(value: object) -> float | None:
         return None
 
 
-def constant(value: Value | None, touched: Callable[[Tensor], bool]) -> float | None:
-    """The number that all numbers of a value are; `touched` tells which tensors changed after they were made."""
-    if isinstance(value, Const):
-        return as_float(value.value)
-    if value is None or not isinstance(value, Tensor) or not isinstance(value.meta, Making) or touched(value):
+class Filled(Domain[float | None]):
+    """The number that all numbers of a value are; None where they differ, or nobody knows."""
+
+    numbers = True
+
+    def unknown(self) -> float | None:
+        """None."""
         return None
-    made = value.meta
-    if made.name in FILLED:
-        return FILLED[made.name]
-    if made.name in _GIVEN:
-        place = _GIVEN[made.name]
-        named = next((made.keywords[name] for name in _NAMES if name in made.keywords), None)
-        return constant(made.args[place] if place < len(made.args) else named, touched)
-    if made.name in _VIEWS:
-        return constant(made.args[0], touched)
-    if made.name == "*":
-        factors = [constant(factor, touched) for factor in made.args]
-        return None if None in factors else factors[0] * factors[1]  # type: ignore[operator]  # just checked
-    return None
+
+    def given(self, value: Value) -> float | None:
+        """A number of the script is what it is."""
+        return as_float(value.value) if isinstance(value, Const) else None
+
+    def read(self, made: Making) -> float | None:
+        """What a function fills a tensor with, what a view is a view of, a product."""
+        if made.name in FILLED:
+            return FILLED[made.name]
+        if made.name in _GIVEN:
+            place = _GIVEN[made.name]
+            named = next((made.keywords[name] for name in _NAMES if name in made.keywords), None)
+            filling = made.args[place] if place < len(made.args) else named
+            return None if filling is None else self.of(filling)
+        if made.name in VIEWS:
+            return self.of(made.args[0])
+        if made.name == "*":
+            factors = [self.of(factor) for factor in made.args]
+            return None if None in factors else factors[0] * factors[1]  # type: ignore[operator]  # just checked
+        return None
 
 
 def makings(value: Value | None) -> tuple[Making, ...]:
@@ -66,13 +74,13 @@ def makings(value: Value | None) -> tuple[Making, ...]:
         found.append(value.meta)
         if value.meta.name in FILLED or value.meta.name in _GIVEN:
             return tuple(found)
-        value = value.meta.args[0] if value.meta.name in _VIEWS else None
+        value = value.meta.args[0] if value.meta.name in VIEWS else None
     return ()
 
 
 def parameter_of(value: Value) -> ParameterValue | None:
     """The parameter whose numbers a value has, transposed or in another shape."""
-    while isinstance(value, Tensor) and isinstance(value.meta, Making) and value.meta.name in _VIEWS:
+    while isinstance(value, Tensor) and isinstance(value.meta, Making) and value.meta.name in VIEWS:
         value = value.meta.args[0]
     return value if isinstance(value, ParameterValue) else None
 

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from torch_doctor.static.domains import padding
+from torch_doctor.static.domains.domain import Domain
 from torch_doctor.static.tables import channels as table
-from torch_doctor.static.training import padding
 from torch_doctor.static.values import (
     Call,
     Const,
-    Either,
     Lib,
     Making,
     Plain,
     Sequence,
     Symbol,
-    Tensor,
     Value,
     fresh_symbol,
     leaves,
@@ -77,24 +76,30 @@ def read(name: str, call: Call) -> Channels:
     return Channels(table.FLAGS.get(flags.name, "")) if isinstance(flags, Lib) else UNTOLD
 
 
-def of(value: Value | None, depth: int = DEEPEST) -> Picture | None:
+class PictureOf(Domain[Picture | None]):
     """The picture that a value was made of, whose channels come in a known order; None for any other."""
-    if not depth or value is None:
+
+    def unknown(self) -> Picture | None:
+        """None."""
         return None
-    if isinstance(value, Either):
-        return _alike(of(option, depth - 1) for _, option in value.options)
-    if isinstance(value, Sequence):
-        return _alike(of(item, depth - 1) for item in leaves(value))
-    if isinstance(value, Plain):
-        return _of_symbol(value.symbol)
-    made = value.meta if isinstance(value, Tensor) else None
-    if not isinstance(made, Making) or not made.args:
+
+    def join(self, left: Picture | None, right: Picture | None) -> Picture | None:
+        """The first of two pictures whose channels come alike."""
+        return _alike((left, right))
+
+    def given(self, value: Value) -> Picture | None:
+        """An array is told by its symbol, a container by what is in it."""
+        if isinstance(value, Sequence):
+            return _alike(map(self.of, leaves(value)))
+        return _of_symbol(value.symbol) if isinstance(value, Plain) else None
+
+    def read(self, made: Making) -> Picture | None:
+        """What is computed of one picture, or arranges its numbers."""
+        if made.name in table.ARITHMETIC:
+            return _only(map(self.of, made.args))
+        if made.args and (made.name in table.TENSORS or (made.name != "[]" and padding.arranges(made))):
+            return self.of(made.args[0])
         return None
-    if made.name in table.ARITHMETIC:
-        return _only(of(each, depth - 1) for each in made.args)
-    if made.name in table.TENSORS or (made.name != "[]" and padding.arranges(made)):
-        return of(made.args[0], depth - 1)
-    return None
 
 
 def _of_symbol(symbol: Symbol, depth: int = DEEPEST) -> Picture | None:
@@ -120,9 +125,8 @@ def _alike(found: Iterable[Picture | None]) -> Picture | None:
     return first if alike else None
 
 
-def after(value: Value, name: str, call: Call) -> Channels:
+def after(picture: Picture | None, name: str, call: Call) -> Channels:
     """How the channels come of what a function, or a method with a dot before its name, makes of a picture."""
-    picture = of(value)
     channels = UNTOLD if picture is None else picture.channels
     if name in table.CONVERTING:
         code = call.argument(1, "code")

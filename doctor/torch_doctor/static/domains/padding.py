@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from torch_doctor.static import program as p
-from torch_doctor.static.knowledge import Lasting
+from torch_doctor.static.domains.domain import Domain
 from torch_doctor.static.state import per_path
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.methods import MOVES
@@ -15,9 +15,8 @@ from torch_doctor.static.values import ARRAY, Const, Either, Fact, Making, Plain
 from torch_doctor.static.values.symbols import LENGTH
 
 if TYPE_CHECKING:
-    from collections.abc import MutableMapping, MutableSet
+    from collections.abc import MutableMapping
 
-    from torch_doctor.static.run import Run
     from torch_doctor.static.values import Symbol
     from torch_doctor.trace import Site
 
@@ -53,7 +52,7 @@ _ARRANGING: Final = frozenset(
 """How a tensor is made that has the numbers of another, all of them, perhaps in another order of the dimensions."""
 
 
-_TENSORS: Final = frozenset(words("tensor as_tensor asarray from_numpy LongTensor IntTensor Tensor stack array"))
+TENSORS: Final = frozenset(words("tensor as_tensor asarray from_numpy LongTensor IntTensor Tensor stack array"))
 """Functions that make a tensor of rows, or of an array."""
 
 
@@ -65,36 +64,37 @@ class Padding(Struct, frozen=True, eq=False):
     fill: Value | None
 
 
-class Touched(Lasting):
-    """The paddings of which something was changed in place since."""
-
-    made: MutableSet[Making] = per_path(set)
-    filled: MutableMapping[Making, Making] = per_path(
-        dict
-    )  # how a tensor was made in which rows were put as far as they go
-
-
-def behind(run: Run, value: Value) -> Padding | None:
-    """How a tensor was padded whose padding is still all there; None for any other.
+class Padded(Domain[Padding | None]):
+    """How a value was padded whose padding is still all there; None for any other.
 
     A part of it between bounds that the source does not give may be what lies before the padding.
     """
-    if isinstance(value, Either):
-        found = [behind(run, option) for _, option in value.options]
-        first = found[0]
-        return (
-            first if first is not None and all(each is not None and each.made is first.made for each in found) else None
-        )
-    made = _making(value)
-    filled = run.of(Touched).filled
-    while isinstance(made, Making) and made.name not in PADS and not _pads_row(made):
-        if made in filled:
-            made = filled[made]
-            break
-        made = _making(made.args[0]) if made.args and (arranges(made) or made.name in _TENSORS) else None
-    if not isinstance(made, Making) or made.site is None or made in run.of(Touched).made:
+
+    numbers = True
+
+    filled: MutableMapping[Making, Making] = per_path(dict)
+    """How a tensor was made in which rows were put as far as they go, and how it is filled up since."""
+
+    def unknown(self) -> Padding | None:
+        """None."""
         return None
-    return Padding(made, made.site, _fill(made))
+
+    def join(self, left: Padding | None, right: Padding | None) -> Padding | None:
+        """The padding that both ways made."""
+        return left if left is not None and right is not None and left.made is right.made else None
+
+    def record(self, value: Value) -> Making | None:
+        """How a tensor was made, or an array; a list of rows as one of them, where all are alike."""
+        made = _making(value)
+        return self.filled.get(made, made) if isinstance(made, Making) else None
+
+    def read(self, made: Making) -> Padding | None:
+        """What pads, and what only arranges the numbers of something padded."""
+        if made.name in PADS or _pads_row(made):
+            return None if made.site is None else Padding(made, made.site, _fill(made))
+        if made.args and (arranges(made) or made.name in TENSORS):
+            return self.of(made.args[0])
+        return None
 
 
 def _pads_row(made: Making) -> bool:
@@ -168,22 +168,6 @@ def _alike(made: list[object]) -> object:
     """How rows were made that one place in the source makes; None for others."""
     sites = {each.site if isinstance(each, Making) else None for each in made}
     return made[0] if made and (len(made) == 1 or (len(sites) == 1 and None not in sites)) else None
-
-
-def touched(run: Run, value: Value) -> None:
-    """Numbers of this value were changed in place: the padding, perhaps."""
-    padding = behind(run, value)
-    if padding is not None:
-        run.of(Touched).made.add(padding.made)
-
-
-def overwritten(run: Run, holder: Value, filled: tuple[Making, Making] | None) -> None:
-    """Some numbers are overwritten: those of the padding, perhaps; or a row is put in as far as it goes (`filled`)."""
-    known = run.of(Touched)
-    if filled is None:
-        touched(run, holder)
-    elif filled[0] not in known.filled:
-        known.filled[filled[0]] = filled[1]
 
 
 def arranges(made: Making) -> bool:

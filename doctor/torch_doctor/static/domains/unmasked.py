@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from torch_doctor.static import program as p
+from torch_doctor.static.domains import padding
+from torch_doctor.static.domains.padding import Padded
 from torch_doctor.static.tables import shapes as table
 from torch_doctor.static.tables import words
-from torch_doctor.static.training import padding
 from torch_doctor.static.values import Call, Const, Making, Module, Sequence, Tensor, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from torch_doctor.static.domains.padding import Padding
     from torch_doctor.static.run import Run
-    from torch_doctor.static.training.padding import Padding
 
 RECURRENT: Final = frozenset(f"nn.{name}" for name in table.LAYERS_RECURRENT)
 _STATES: Final = frozenset(f"{name}.state" for name in RECURRENT)
@@ -96,11 +97,11 @@ def ended(run: Run, value: Value) -> tuple[Padding, str] | None:
 
 def carried(run: Run, value: Value) -> Padding | None:
     """The padding that still has places of its own in a tensor: each place was computed by itself, or the whole from the whole."""
-    found = padding.behind(run, value)
+    found = run.ask(Padded, value)
     for made in _back(value, EACH_PLACE):
         if found is not None:
             break
-        found = padding.behind(run, Tensor(meta=made))
+        found = run.ask(Padded, Tensor(meta=made))
     by_torch = (
         found is not None and found.made.name == "pad_sequence"
     )  # other rows may all be as long, and are read as they are

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from msgspec import Struct
 
 from torch_doctor.static import program as p
+from torch_doctor.static.domains import padding, unmasked
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import words
-from torch_doctor.static.training import padding, unmasked
 from torch_doctor.static.training.language_models import SCORES
 from torch_doctor.static.values import (
     Const,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from torch_doctor.static.domains.axes import Order
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.values import Const, Making, Module, Tensor, shapes
@@ -72,9 +73,9 @@ class MixedRows(Observer):
             return
         if any(shape.count(shapes.BATCH) != 1 for shape in (before, after)):
             return
-        places = [shape.index(shapes.BATCH) for shape in (before, after)]
-        fronts = [_product(shape[:place]) for shape, place in zip((before, after), places, strict=True)]
-        if None not in fronts and fronts[0] != fronts[1]:
+        had, has = run.ask(Order, call.args[0]), run.ask(Order, result)
+        rows, now = had and had[before.index(shapes.BATCH)], has and has[after.index(shapes.BATCH)]
+        if rows and now and now.parts and now.parts != rows.parts:
             site = run.site(call.node)
             run.emit(
                 RowsMixed, site, how="view", name=run.text(call.node), loader=loader_of(call.args[0]), shape=before
@@ -118,13 +119,3 @@ def rows_first(value: Value | None) -> Shape | None:
     shape = _whole(value)
     rows = shape is not None and shape[:1] == (shapes.BATCH,) and shape.count(shapes.BATCH) == 1
     return shape if rows and loader_of(value) else None
-
-
-def _product(shape: Shape) -> int | None:
-    """How many numbers these dimensions have; None where that is not known."""
-    result = 1
-    for size in shape:
-        if not isinstance(size, int):
-            return None
-        result *= size
-    return result

@@ -57,8 +57,8 @@ thread.join()
 print("done")
 """
 PARTS = [
-    ("instruments.parameters", "Instrument", "_runs"),  # a hook of every forward
-    ("instruments.parameters", "Instrument", "on_backward"),
+    ("instruments.update.parameters", "Instrument", "_runs"),  # a hook of every forward
+    ("instruments.update.parameters", "Instrument", "on_backward"),
     ("watching.update.optimizers", "Watcher", "_about_to_step"),
     ("watching.update.gradients", "Watcher", "look"),  # before each backward pass
     ("watching.module.modules", "Watcher", "family"),  # in a replaced function

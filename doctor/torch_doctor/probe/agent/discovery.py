@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
+def names(package: ModuleType) -> list[str]:
+    """The names of the modules of a package and of the packages in it, in order; of these, only packages are imported."""
+    return sorted(each.name for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."))
+
+
 @functools.cache
 def modules(package: ModuleType) -> tuple[Any, ...]:
     """The modules of a package and of the packages in it, imported, in the order of their names."""
-    found = sorted(each.name for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."))
-    return tuple(map(importlib.import_module, found))
+    return tuple(map(importlib.import_module, names(package)))
 
 
 def in_order(parts: dict[str, Any], after: Callable[[Any], tuple[str, ...]]) -> dict[str, Any]:

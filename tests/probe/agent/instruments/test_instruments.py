@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pkgutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-import torch_doctor
+from torch_doctor.probe.agent import instruments, watching
 from torch_doctor.rule import all_rules
 
 if TYPE_CHECKING:
@@ -15,33 +15,13 @@ if TYPE_CHECKING:
 
     from torch_doctor.probe import Outcome
 
-(ROOT,) = torch_doctor.__path__
-PARTS = {
-    "fresh",
-    *(
-        "births",
-        "copies",
-        "devices",
-        "differences",
-        "drawing",
-        "instrument",
-        "last_batch",
-        "later",
-        "layers_behind",
-        "rectifiers",
-        "members",
-        "noise",
-        "own_losses",
-        "padded",
-        "parts",
-        "spectral",
-        "rates",
-        "row_norms",
-        "weightless",
-        "written_inputs",
-    ),
-}
-NEEDS = sorted({module.name for module in pkgutil.iter_modules([f"{ROOT}/probe/agent/instruments"])} - PARTS)
+INSTRUMENTS = Path(instruments.__file__).parent
+BASE = "instrument.py"
+NEEDS = sorted(
+    path.stem
+    for path in INSTRUMENTS.rglob("*.py")
+    if path.name != BASE and "\nclass Instrument(" in path.read_text(encoding="utf-8")
+)
 SCRIPT = """
 import random
 import torch
@@ -71,8 +51,18 @@ print(sum(each.double().sum().item() for each in model.state_dict().values()))
 """
 
 
-def test_rules_need_instruments_that_there_are() -> None:
-    assert {need for rule in all_rules() for need in rule.needs} <= set(NEEDS)
+def test_the_instruments_are_those_that_rules_need() -> None:
+    assert sorted({need for rule in all_rules() for need in rule.needs}) == NEEDS
+
+
+def test_a_name_means_one_part_of_one_family() -> None:
+    names = [path.stem for path in INSTRUMENTS.rglob("*.py") if path.name != "__init__.py"]
+    assert sorted(names) == sorted(set(names))
+
+
+def test_the_families_are_those_of_the_watchers() -> None:
+    watched = {path.parent.name for path in Path(watching.__file__).parent.glob("*/__init__.py")}
+    assert {path.parent.name for path in INSTRUMENTS.glob("*/__init__.py")} <= watched
 
 
 @pytest.mark.parametrize("need", NEEDS)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..instruments.births import born_in_forward
 from ..instruments.copies import copied
 from ..instruments.parts import tensors
+from ..instruments.update.births import born_in_forward
 from .batches import broken, leaves, rows
 from .sampling import samples
 from .telling import count, fact

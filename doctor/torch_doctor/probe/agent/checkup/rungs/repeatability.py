@@ -8,8 +8,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from ...instruments.copies import copied, elements, evaluating
+from ...instruments.evaluation.repeat import Instrument as Repeat
 from ...instruments.parts import tensors
-from ...instruments.repeat import Instrument as Repeat
 from ..batches import copied_batch, leaves, rows
 from ..keeping import Chance
 from ..sampling import samples, validation

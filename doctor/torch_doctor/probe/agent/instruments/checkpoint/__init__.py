@@ -1,0 +1,1 @@
+"""Instruments of checkpoints: what was saved is read back."""

@@ -1,0 +1,1 @@
+"""Instruments of data: what datasets and loaders give is read again."""

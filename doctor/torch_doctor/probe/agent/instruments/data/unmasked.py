@@ -1,0 +1,120 @@
+"""Runs copies of models on batches whose padding is another one: do the outputs for the sequences themselves change?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..copies import copied, elements
+from ..instrument import Instrument as Base
+from .padded import padded_in
+
+if TYPE_CHECKING:
+    from ...scopes import Here
+    from ...watching.watch import Watch
+
+MOST = 2  # forwards of one place that are repeated
+LARGEST = 50_000_000  # parameters of a model that is copied
+
+
+class Instrument(Base):
+    """Changes what layers that read whole sequences get at padded places, in a copy of the model."""
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._done: dict[int, int] = {}
+        self._padded = padded_in(watch)
+
+    def before_forward(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], here: Here) -> None:
+        """A model is about to get padded sequences: copies of it run with their padding as it is, and with another."""
+        if self._done.get(here.site, 0) >= MOST:
+            return
+        behind = self._behind((arguments, keywords))
+        parameters = self.watch.modules.family(module).parameters
+        if behind is None or not parameters or elements(self.watch, parameters) > LARGEST:
+            return
+        self._done[here.site] = self._done.get(here.site, 0) + 1
+        torch = self.watch.torch
+        with self.watch.unwatched(), torch.no_grad(), torch.random.fork_rng(devices=[]):
+            first, met = self._answer(module, (arguments, keywords), behind, other=False)
+            second, _ = self._answer(module, (arguments, keywords), behind, other=True)
+            if not met or len(first) != len(second) or not first:
+                return
+            apart = [self._apart(one, another, behind) for one, another in zip(first, second)]  # noqa: B905 - of one length
+        one, another = max(apart, key=lambda pair: abs(pair[1] - pair[0]))
+        recorder = self.watch.recorder
+        rows, steps = behind.shape
+        recorder.event(
+            "PaddingRead",
+            here,
+            name=recorder.caller(here.site).removesuffix(".forward"),
+            reads=abs(another - one) > 1e-5 * max(1.0, abs(one)),
+            positions=int(behind.sum()),
+            first=one,
+            second=another,
+            alone=len(first) == 1
+            and first[0].shape[0] == rows
+            and not (first[0].dim() > 1 and first[0].shape[1] == steps),
+        )
+
+    def _behind(self, given: Any) -> Any:
+        """Where the sequences among the arguments have ended, a row for each; None where none of them is padded."""
+        for tensor in self.watch.marks.tensors(given):
+            behind = self._padded.of(tensor)
+            if behind is not None and bool(behind.any()):
+                return behind
+        return None
+
+    def _answer(self, module: Any, given: Any, behind: Any, *, other: bool) -> tuple[list[Any], int]:
+        """What a copy in evaluation mode answers, and how many of its layers were met that read whole sequences."""
+        torch = self.watch.torch
+        reading = (
+            torch.nn.RNNBase,
+            torch.nn.MultiheadAttention,
+            torch.nn.TransformerEncoderLayer,
+            torch.nn.TransformerDecoderLayer,
+        )
+        twin = copied(self.watch, module).eval()
+        met: list[Any] = []
+
+        def before(layer: Any, arguments: tuple[Any, ...]) -> Any:
+            first = bool(
+                getattr(layer, "batch_first", getattr(getattr(layer, "self_attn", None), "batch_first", False))
+            )
+            changed = [self._changed(each, behind, met, batch_first=first, other=other) for each in arguments]
+            return tuple(changed)
+
+        for part in twin.modules():
+            if isinstance(part, reading):
+                part.register_forward_pre_hook(before)
+        torch.manual_seed(1)
+        arguments, keywords = copied(self.watch, given)
+        answer = twin(*arguments, **keywords)
+        found = [each.detach() for each in self.watch.marks.tensors(answer) if each.is_floating_point() and each.dim()]
+        return found, len(met)
+
+    def _changed(self, value: Any, behind: Any, met: list[Any], *, batch_first: bool, other: bool) -> Any:
+        """An argument of such a layer, with other numbers where it is padding; one that is packed or nested has no such places."""
+        torch = self.watch.torch
+        packed = isinstance(value, torch.nn.utils.rnn.PackedSequence)
+        if packed or (isinstance(value, torch.Tensor) and value.is_nested):
+            met.append(True)
+            return value
+        where = behind if batch_first else behind.T
+        whole = isinstance(value, torch.Tensor) and value.is_floating_point() and value.dim() == where.dim() + 1
+        if not whole or value.shape[:2] != where.shape:
+            return value
+        met.append(True)
+        return value + where[..., None].to(value) if other else value
+
+    def _apart(self, one: Any, another: Any, behind: Any) -> tuple[float, float]:
+        """Two answers where they are furthest apart, places of padding left out."""
+        if one.shape != another.shape or not one.numel():
+            return 0.0, 0.0
+        away = (another.double() - one.double()).abs().nan_to_num(nan=0.0)
+        for where in (behind, behind.T):
+            if one.dim() > 1 and one.shape[:2] == where.shape:
+                away = away.masked_fill(where.reshape(*where.shape, *[1] * (one.dim() - 2)).to(away.device), 0.0)
+            elif one.shape[0] == where.numel():
+                away = away.masked_fill(where.reshape(-1, *[1] * (one.dim() - 1)).to(away.device), 0.0)
+        at = int(away.argmax())
+        return float(one.flatten()[at]), float(another.flatten()[at])

@@ -1,1 +1,0 @@
-"""Where tensors would be if there were a GPU, and which operations cannot be done there."""

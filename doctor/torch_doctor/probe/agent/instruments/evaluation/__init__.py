@@ -1,0 +1,1 @@
+"""Instruments of evaluation: it is done again and compared."""

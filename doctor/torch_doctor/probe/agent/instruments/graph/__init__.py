@@ -1,0 +1,1 @@
+"""Instruments of the autograd graph: what of it stays alive."""

@@ -1,0 +1,1 @@
+"""Instruments of losses: they are computed again with other targets."""

@@ -1,0 +1,1 @@
+"""Instruments of modules: copies of them are run with other inputs."""

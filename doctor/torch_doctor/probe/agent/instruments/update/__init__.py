@@ -1,0 +1,1 @@
+"""Instruments of the update: gradients, parameters and what optimizers do with them."""

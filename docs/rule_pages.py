@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from torch_doctor import examples
 from torch_doctor.report import full
 from torch_doctor.report.links import OWN
 from torch_doctor.report.paint import Paint
@@ -17,7 +17,6 @@ from torch_doctor.report.rule_pages import LEVELS, WITNESSES, fix_words
 from torch_doctor.rule import Fix, all_rules
 from torch_doctor.scan import Options, scan
 from torch_doctor.sources.discovery import display
-from torch_doctor.testing import BLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -98,10 +97,11 @@ def page(rule: Rule, finding: str) -> str:
     ]
     for section in sections:
         heading, _, text = section.partition("\n")
-        if heading == "Example":
-            text = f"{text.rstrip()}\n\n{shown(finding)}\n"
-        elif heading == "Use instead":
-            text = f"{with_diff(text, example(rule)).rstrip()}\n\n{fix_facts(rule)}"
+        if heading == examples.EXAMPLE:
+            script = examples.example(rule.page())
+            text = f"{numbered(text, script)}\n{folded(script)}\n{shown(finding)}\n"
+        elif heading == examples.INSTEAD:
+            text = f"{text}\n{folded(examples.instead(rule.page()))}\n{fix_facts(rule)}"
         elif heading == "References":
             text = ADDRESS.sub(r"<\g<0>>", text)
         lines.append(f"## {heading}\n\n{text.strip()}\n")
@@ -119,19 +119,17 @@ def shown(finding: str) -> str:
     return f"`torch-doctor scan train.py` reports:\n\n```text\n{finding}\n```" if finding else RUNTIME_ONLY
 
 
-def with_diff(text: str, before: str) -> str:
-    """Return the text of "Use instead" with the diff from `before` to its script, and the complete script folded away."""
-    (after,) = BLOCK.findall(text)
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), "train.py", "train.py", lineterm="")
-    diff = "\n".join(["```diff", *lines, "```"])
-    complete = "".join(f"    {line}".rstrip() + "\n" for line in f"```python\n{after}```".split("\n"))
-    return text.replace(f"```python\n{after}```", f'{diff}\n\n??? note "The complete script"\n\n{complete}')
+def numbered(text: str, script: str) -> str:
+    """Return the text of "Example" with the line numbers that its block has in the complete script."""
+    block = text.partition("```python\n")[2].partition("```")[0]
+    first = script.removesuffix(block).count("\n") + 1
+    return text.replace("```python\n", f'```python title="train.py" linenums="{first}"\n')
 
 
-def example(rule: Rule) -> str:
-    """Return the script below "Example" on the page of a rule."""
-    (script,) = BLOCK.findall(rule.page().partition("## Example\n")[2].partition("\n## ")[0])
-    return str(script)
+def folded(script: str) -> str:
+    """Return a complete script, folded away."""
+    lines = f"```python\n{script}```".split("\n")
+    return '??? note "The complete script"\n\n' + "".join(f"    {line}".rstrip() + "\n" for line in lines)
 
 
 def reported(rules: Sequence[Rule]) -> dict[str, str]:
@@ -140,7 +138,7 @@ def reported(rules: Sequence[Rule]) -> dict[str, str]:
         folder = Path(name).resolve()
         for rule in rules:
             (folder / rule.code).mkdir()
-            (folder / rule.code / "train.py").write_text(example(rule), encoding="utf-8")
+            (folder / rule.code / "train.py").write_text(examples.example(rule.page()), encoding="utf-8")
         report = scan(Options(paths=(folder,), rules=tuple(rules)))
     findings = {}
     for rule in rules:

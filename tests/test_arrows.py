@@ -49,7 +49,8 @@ ARROWS = {
     "narrowing": {"cache", "environments", "rule", "scan", "selection", "sources", "trace"},
     "report": {"edits", "rule", "trace"},
     "checkup": {"edits", "environments", "probe", "probing", "report", "rule", "scan", "sources", "trace"},
-    "testing": {"rule", "scan"},
+    "examples": set(),
+    "testing": {"examples", "rule", "scan"},
     "knowledge": {"static", "trace"},
     "mending": {"edits", "fixes", "probing", "rule", "scan", "sources", "trace"},
     "server": {"edits", "fixes", "mending", "pattern", "report", "rule", "scan", "sources", "trace"},
@@ -258,6 +259,7 @@ def test_a_scan_of_a_script_imports_what_it_needs_and_no_more(folder: Path, writ
     assert {name.partition(".")[0] for name in set(names) - ours} <= LITTLE
     parts = {name.split(".")[1] for name in ours if name.startswith("torch_doctor.")}
     assert parts == ARROWS.keys() - {
+        "examples",
         "checkup",
         "fixes",
         "mending",

@@ -71,7 +71,7 @@ def test_a_rule_page_shows_badges_the_finding_and_the_fix_as_a_diff(site: Path) 
     text = shown(site / "rules/TDR201/index.html")
     assert badges == ["error", "unsafe fix", "static", "runtime"]
     assert re.search(
-        r"^error\[TDR201\] softmax-before-cross-entropy: .*\n(?:  .*\n)?   --> train.py:7:40$", text, re.MULTILINE
+        r"^error\[TDR201\] softmax-before-cross-entropy: .*\n(?:  .*\n)?   --> train.py:8:40$", text, re.MULTILINE
     )
     assert (
         "\n-model = nn.Sequential(nn.Linear(4, 3), nn.Softmax(dim=1))\n+model = nn.Sequential(nn.Linear(4, 3))\n"
@@ -84,7 +84,8 @@ def test_every_rule_page_shows_a_finding_unless_only_a_run_can(site: Path) -> No
         text = shown(site / f"rules/{rule.code}/index.html")
         assert ("torch-doctor scan train.py reports:" in text) == ("S" in rule.witness), rule.code
         assert f"[{rule.code}] {rule.name}: " in text or "S" not in rule.witness, rule.code
-        assert "\n@@ -" in text, rule.code
+        assert text.count("\nThe complete script\n") == 2, rule.code
+        assert re.search(r"^[+-]", text.partition("Use instead")[2], re.MULTILINE), rule.code
         assert ("\nFix: " in text) == (rule.fix is not Fix.NONE), rule.code
 
 

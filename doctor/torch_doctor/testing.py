@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from torch_doctor import examples
 from torch_doctor.rule import all_rules
 from torch_doctor.scan import Options, scan
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from torch_doctor.scan import Report
 
 MARK = re.compile(r"#\s*(?P<codes>[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*)\s*$")
-BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 _SUFFIXES = (".py", ".ipynb")
 _UNREADABLE = "TDR000"
 
@@ -54,9 +54,9 @@ def wrong_in(fixture: Path, rules: Iterable[type[Rule]]) -> list[str]:
 
 
 def wrong_on_page(code: str, rules: Iterable[type[Rule]]) -> list[str]:
-    """What is wrong with the examples on the page of the rule with this code.
+    """Return what is wrong with the two scripts on the page of the rule with this code, a line each.
 
-    Its *Example* has to fire exactly this rule, once at least, and its *Use instead* nothing.
+    The complete script of "Example" must have findings of this rule and of no other, that of "Use instead" no findings.
 
     Raises:
         ValueError: no rule has this code.
@@ -67,15 +67,19 @@ def wrong_on_page(code: str, rules: Iterable[type[Rule]]) -> list[str]:
         message = f"no rule has the code {code}"
         raise ValueError(message)
     wrong = []
-    for section in ("Example", "Use instead"):
-        blocks = BLOCK.findall(rule.page().partition(f"## {section}\n")[2].partition("\n## ")[0])
-        found = {finding.code for finding in _of_text(blocks[-1], asked).findings} if blocks else set()
-        if not blocks:
-            wrong.append(f"{code}: the page has no Python below `## {section}`")
-        elif section == "Example" and found != {code}:
-            wrong.append(f"{code}: the example fires {', '.join(sorted(found)) or 'nothing'}")
-        elif section != "Example" and found:
-            wrong.append(f"{code}: what to use instead fires {', '.join(sorted(found))}")
+    for heading, script, wanted in (
+        (examples.EXAMPLE, examples.example, {code}),
+        (examples.INSTEAD, examples.instead, set[str]()),
+    ):
+        try:
+            found = {finding.code for finding in _of_text(script(rule.page()), asked).findings}
+        except ValueError as error:
+            wrong.append(f"{code}: {error}")
+            continue
+        if found != wanted:
+            wrong.append(
+                f"{code}: the script of `## {heading}` has findings of {', '.join(sorted(found)) or 'no rule'}"
+            )
     return wrong
 
 

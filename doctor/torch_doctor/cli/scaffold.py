@@ -61,19 +61,14 @@ class $class_name(Rule):
 
     ## Example
     ```python
-    import torch
-
-    model = torch.nn.Linear(2, 1)
-    loss = model(torch.randn(4, 2)).mean()
+    loss = model(torch.randn(8, 4)).mean()
     loss.backward()
     ```
 
     ## Use instead
-    ```python
-    import torch
-
-    model = torch.nn.Linear(2, 1)
-    loss = model(torch.randn(4, 2)).mean()
+    ```diff
+     loss = model(torch.randn(8, 4)).mean()
+    -loss.backward()
     ```
 
     ## When it is not reported

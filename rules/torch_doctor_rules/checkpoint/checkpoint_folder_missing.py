@@ -25,11 +25,6 @@ class CheckpointFolderMissing(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(3):
         optimizer.zero_grad()
         nn.functional.mse_loss(model(torch.randn(16, 4)), torch.randn(16, 1)).backward()
@@ -38,20 +33,10 @@ class CheckpointFolderMissing(Rule):
     ```
 
     ## Use instead
-    ```python
-    import os
-
-    import torch
-    from torch import nn
-
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for _ in range(3):
-        optimizer.zero_grad()
-        nn.functional.mse_loss(model(torch.randn(16, 4)), torch.randn(16, 1)).backward()
-        optimizer.step()
-    os.makedirs(os.path.dirname("checkpoints/model.pt"), exist_ok=True)
-    torch.save(model.state_dict(), "checkpoints/model.pt")
+    ```diff
+         optimizer.step()
+    +os.makedirs(os.path.dirname("checkpoints/model.pt"), exist_ok=True)
+     torch.save(model.state_dict(), "checkpoints/model.pt")
     ```
 
     ## How the probe confirms it

@@ -22,10 +22,6 @@ class CheckpointRoundTrip(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-
     class Features(nn.Module):
         def __init__(self):
             super().__init__()
@@ -42,24 +38,15 @@ class CheckpointRoundTrip(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Features(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.register_buffer("waves", torch.randn(4, 16))
-            self.head = nn.Linear(16, 1)
-
-        def forward(self, x):
-            return self.head(torch.sin(x @ self.waves))
-
-
-    net = Features()
-    print(net(torch.randn(16, 4)).mean())
-    torch.save(net.state_dict(), "net.pt")
+    ```diff
+             super().__init__()
+    -        self.waves = [torch.randn(16) for _ in range(4)]
+    +        self.register_buffer("waves", torch.randn(4, 16))
+             self.head = nn.Linear(16, 1)
+    ...
+         def forward(self, x):
+    -        return self.head(torch.sin(x @ torch.stack(self.waves)))
+    +        return self.head(torch.sin(x @ self.waves))
     ```
 
     ## How the probe confirms it

@@ -32,16 +32,9 @@ class LoadRefusesObjects(Rule):
 
     ## Example
     ```python
-    import os
-    import tempfile
-
     import numpy as np
-    import torch
-    from torch import nn
 
     path = os.path.join(tempfile.mkdtemp(), "last.pt")
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     x, y = torch.randn(16, 4), torch.randn(16, 1)
     nn.functional.mse_loss(model(x), y).backward()
     optimizer.step()
@@ -51,23 +44,11 @@ class LoadRefusesObjects(Rule):
     ```
 
     ## Use instead
-    ```python
-    import os
-    import tempfile
-
-    import numpy as np
-    import torch
-    from torch import nn
-
-    path = os.path.join(tempfile.mkdtemp(), "last.pt")
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    x, y = torch.randn(16, 4), torch.randn(16, 1)
-    nn.functional.mse_loss(model(x), y).backward()
-    optimizer.step()
-    torch.save({"model": model.state_dict(), "curve": np.zeros(3).tolist()}, path)
-    checkpoint = torch.load(path)
-    model.load_state_dict(checkpoint["model"])
+    ```diff
+     optimizer.step()
+    -torch.save({"model": model.state_dict(), "curve": np.zeros(3)}, path)
+    +torch.save({"model": model.state_dict(), "curve": np.zeros(3).tolist()}, path)
+     checkpoint = torch.load(path)
     ```
 
     ## Fix safety

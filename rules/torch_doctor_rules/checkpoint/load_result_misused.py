@@ -26,11 +26,6 @@ class LoadResultMisused(Rule):
 
     ## Example
     ```python
-    import copy
-
-    import torch
-    from torch import nn
-
     model = nn.Linear(4, 1)
     best = copy.deepcopy(model.state_dict())
     model = model.load_state_dict(best)
@@ -38,16 +33,11 @@ class LoadResultMisused(Rule):
     ```
 
     ## Use instead
-    ```python
-    import copy
-
-    import torch
-    from torch import nn
-
-    model = nn.Linear(4, 1)
-    best = copy.deepcopy(model.state_dict())
-    model.load_state_dict(best)
-    print(model(torch.randn(2, 4)).mean().item())
+    ```diff
+     best = copy.deepcopy(model.state_dict())
+    -model = model.load_state_dict(best)
+    +model.load_state_dict(best)
+     print(model(torch.randn(2, 4)).mean().item())
     ```
 
     ## How the probe confirms it

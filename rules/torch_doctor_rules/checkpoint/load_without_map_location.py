@@ -24,22 +24,15 @@ class LoadWithoutMapLocation(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(4, 1)
     torch.save(model.state_dict(), "model.pt")
     model.load_state_dict(torch.load("model.pt", weights_only=True))
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(4, 1)
-    torch.save(model.state_dict(), "model.pt")
-    model.load_state_dict(torch.load("model.pt", map_location="cpu", weights_only=True))
+    ```diff
+     torch.save(model.state_dict(), "model.pt")
+    -model.load_state_dict(torch.load("model.pt", weights_only=True))
+    +model.load_state_dict(torch.load("model.pt", map_location="cpu", weights_only=True))
     ```
 
     ## How the probe confirms it

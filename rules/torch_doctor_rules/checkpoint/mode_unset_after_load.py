@@ -30,11 +30,6 @@ class ModeUnsetAfterLoad(Rule):
 
     ## Example
     ```python
-    import copy
-
-    import torch
-    from torch import nn
-
     weights = copy.deepcopy(nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2)).state_dict())
     model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2))
     model.load_state_dict(weights)
@@ -43,19 +38,13 @@ class ModeUnsetAfterLoad(Rule):
     ```
 
     ## Use instead
-    ```python
-    import copy
-
-    import torch
-    from torch import nn
-
-    weights = copy.deepcopy(nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2)).state_dict())
-    model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2))
-    model.load_state_dict(weights)
-    model.eval()
-    sample = torch.tensor([[0.3, 1.2, 0.7, 0.1]])
-    with torch.no_grad():
-        print(model(sample).argmax(1).item())
+    ```diff
+     model.load_state_dict(weights)
+    +model.eval()
+     sample = torch.tensor([[0.3, 1.2, 0.7, 0.1]])
+    -print(model(sample).argmax(1).item())
+    +with torch.no_grad():
+    +    print(model(sample).argmax(1).item())
     ```
 
     ## How the probe confirms it

@@ -25,10 +25,6 @@ class StateDictAlias(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
     model, best, best_loss = nn.Linear(4, 1), None, float("inf")
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for epoch in range(5):
@@ -43,24 +39,11 @@ class StateDictAlias(Rule):
     ```
 
     ## Use instead
-    ```python
-    import copy
-
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model, best, best_loss = nn.Linear(4, 1), None, float("inf")
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for epoch in range(5):
-        x = torch.randn(32, 4)
-        loss = nn.functional.mse_loss(model(x), x[:, :1])
-        if loss.item() < best_loss:
-            best, best_loss = copy.deepcopy(model.state_dict()), loss.item()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    model.load_state_dict(best)
+    ```diff
+         if loss.item() < best_loss:
+    -        best, best_loss = model.state_dict(), loss.item()
+    +        best, best_loss = copy.deepcopy(model.state_dict()), loss.item()
+         optimizer.zero_grad()
     ```
 
     ## How the probe confirms it

@@ -34,35 +34,20 @@ class UnsafeLoad(Rule):
     ## Example
     ```python
     import argparse
-    import os
-
-    import torch
-    from torch import nn
 
     parser = argparse.ArgumentParser()
     parser.add_argument("--weights", default="")
     path = parser.parse_known_args()[0].weights
 
-    model = nn.Linear(4, 1)
     if os.path.exists(path):
         model.load_state_dict(torch.load(path, weights_only=False))
     ```
 
     ## Use instead
-    ```python
-    import argparse
-    import os
-
-    import torch
-    from torch import nn
-
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--weights", default="")
-    path = parser.parse_known_args()[0].weights
-
-    model = nn.Linear(4, 1)
-    if os.path.exists(path):
-        model.load_state_dict(torch.load(path, weights_only=True))
+    ```diff
+     if os.path.exists(path):
+    -    model.load_state_dict(torch.load(path, weights_only=False))
+    +    model.load_state_dict(torch.load(path, weights_only=True))
     ```
 
     ## Fix safety

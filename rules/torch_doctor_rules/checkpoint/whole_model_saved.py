@@ -27,28 +27,17 @@ class WholeModelSaved(Rule):
 
     ## Example
     ```python
-    import tempfile
     from pathlib import Path
 
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
     torch.save(model, Path(tempfile.mkdtemp()) / "model.pt")
     ```
 
     ## Use instead
-    ```python
-    import tempfile
-    from pathlib import Path
-
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
-    torch.save(model.state_dict(), Path(tempfile.mkdtemp()) / "model.pt")
+    ```diff
+     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    -torch.save(model, Path(tempfile.mkdtemp()) / "model.pt")
+    +torch.save(model.state_dict(), Path(tempfile.mkdtemp()) / "model.pt")
     ```
 
     ## Fix safety

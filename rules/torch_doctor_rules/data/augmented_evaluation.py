@@ -27,10 +27,6 @@ class AugmentedEvaluation(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, Dataset
-
     class Jitter:
         def __call__(self, sample): return sample + torch.randn(4)
 
@@ -39,8 +35,6 @@ class AugmentedEvaluation(Rule):
         def __len__(self): return 64
         def __getitem__(self, index): return self.transform(torch.full((4,), self.first + index / 64)), index / 64
 
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for x, y in DataLoader(Samples(0.0, Jitter()), batch_size=16, shuffle=True):
         nn.functional.mse_loss(model(x).squeeze(1), y.float()).backward()
         optimizer.step(), optimizer.zero_grad()
@@ -50,27 +44,11 @@ class AugmentedEvaluation(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, Dataset
-
-    class Jitter:
-        def __call__(self, sample): return sample + torch.randn(4)
-
-    class Samples(Dataset):
-        def __init__(self, first, transform): self.first, self.transform = first, transform
-        def __len__(self): return 64
-        def __getitem__(self, index): return self.transform(torch.full((4,), self.first + index / 64)), index / 64
-
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for x, y in DataLoader(Samples(0.0, Jitter()), batch_size=16, shuffle=True):
-        nn.functional.mse_loss(model(x).squeeze(1), y.float()).backward()
-        optimizer.step(), optimizer.zero_grad()
-    with torch.no_grad():
-        for x, y in DataLoader(Samples(1.0, nn.Identity()), batch_size=16):
-            print(nn.functional.mse_loss(model(x).squeeze(1), y.float()).item())
+    ```diff
+     with torch.no_grad():
+    -    for x, y in DataLoader(Samples(1.0, Jitter()), batch_size=16):
+    +    for x, y in DataLoader(Samples(1.0, nn.Identity()), batch_size=16):
+             print(nn.functional.mse_loss(model(x).squeeze(1), y.float()).item())
     ```
 
     ## How the probe confirms it

@@ -24,12 +24,6 @@ class DatasetOnDevice(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch.utils.data import DataLoader, Dataset
-
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
     class Samples(Dataset):
         def __len__(self):
             return 8
@@ -47,27 +41,15 @@ class DatasetOnDevice(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch.utils.data import DataLoader, Dataset
-
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
-    class Samples(Dataset):
-        def __len__(self):
-            return 8
-
-        def __getitem__(self, index):
-            return torch.randn(4)
-
-
-    model = torch.nn.Linear(4, 1).to(device)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for batch in DataLoader(Samples(), batch_size=4, shuffle=True, num_workers=2):
-        model(batch.to(device)).square().mean().backward()
-        optimizer.step()
-        optimizer.zero_grad()
+    ```diff
+         def __getitem__(self, index):
+    -        return torch.randn(4).to(device)
+    +        return torch.randn(4)
+    ...
+     for batch in DataLoader(Samples(), batch_size=4, shuffle=True, num_workers=2):
+    -    model(batch).square().mean().backward()
+    +    model(batch.to(device)).square().mean().backward()
+         optimizer.step()
     ```
 
     ## How the probe confirms it

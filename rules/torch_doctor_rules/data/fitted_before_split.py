@@ -25,15 +25,9 @@ class FittedBeforeSplit(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset, random_split
-
-    torch.manual_seed(0)
     features = 5 + 2 * torch.arange(96.0).view(24, 4).sin()
     normalized = (features - features.mean(dim=0)) / features.std(dim=0)
     train_set, test_set = random_split(TensorDataset(normalized, features.sum(dim=1)), [18, 6])
-    model = nn.Linear(4, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for x, y in DataLoader(train_set, batch_size=6, shuffle=True):
         optimizer.zero_grad()
@@ -42,22 +36,19 @@ class FittedBeforeSplit(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset, random_split
-
-    torch.manual_seed(0)
-    features = 5 + 2 * torch.arange(96.0).view(24, 4).sin()
-    train_set, test_set = random_split(TensorDataset(features, features.sum(dim=1)), [18, 6])
-    seen = features[train_set.indices]
-    mean, std = seen.mean(dim=0), seen.std(dim=0)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for x, y in DataLoader(train_set, batch_size=6, shuffle=True):
-        optimizer.zero_grad()
-        nn.functional.mse_loss(model((x - mean) / std).squeeze(1), y).backward()
-        optimizer.step()
+    ```diff
+     features = 5 + 2 * torch.arange(96.0).view(24, 4).sin()
+    -normalized = (features - features.mean(dim=0)) / features.std(dim=0)
+    -train_set, test_set = random_split(TensorDataset(normalized, features.sum(dim=1)), [18, 6])
+    +train_set, test_set = random_split(TensorDataset(features, features.sum(dim=1)), [18, 6])
+    +seen = features[train_set.indices]
+    +mean, std = seen.mean(dim=0), seen.std(dim=0)
+     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    ...
+         optimizer.zero_grad()
+    -    nn.functional.mse_loss(model(x).squeeze(1), y).backward()
+    +    nn.functional.mse_loss(model((x - mean) / std).squeeze(1), y).backward()
+         optimizer.step()
     ```
 
     ## How the probe confirms it

@@ -27,11 +27,8 @@ class PaddingUnmasked(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
     from torch.nn.utils.rnn import pad_sequence
 
-    torch.manual_seed(0)
     tracks = [torch.randn(3 + number % 5, 6) for number in range(8)]
     labels = torch.arange(8) % 2
     lstm = nn.LSTM(6, 8, batch_first=True, bidirectional=True)
@@ -45,22 +42,14 @@ class PaddingUnmasked(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.nn.utils.rnn import pack_sequence
-
-    torch.manual_seed(0)
-    tracks = [torch.randn(3 + number % 5, 6) for number in range(8)]
-    labels = torch.arange(8) % 2
-    lstm = nn.LSTM(6, 8, batch_first=True, bidirectional=True)
-    head = nn.Linear(8, 2)
-    optimizer = torch.optim.Adam([*lstm.parameters(), *head.parameters()])
-    for step in range(3):
-        optimizer.zero_grad()
-        _, (hidden, _) = lstm(pack_sequence(tracks, enforce_sorted=False))
-        nn.functional.cross_entropy(head(hidden[-1]), labels).backward()
-        optimizer.step()
+    ```diff
+    -from torch.nn.utils.rnn import pad_sequence
+    +from torch.nn.utils.rnn import pack_sequence
+    ...
+         optimizer.zero_grad()
+    -    _, (hidden, _) = lstm(pad_sequence(tracks, batch_first=True))
+    +    _, (hidden, _) = lstm(pack_sequence(tracks, enforce_sorted=False))
+         nn.functional.cross_entropy(head(hidden[-1]), labels).backward()
     ```
 
     ## How the probe confirms it

@@ -29,10 +29,6 @@ class RawPixels(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
     images = torch.randint(0, 256, (16, 3, 8, 8), dtype=torch.uint8)
     labels = torch.arange(16) % 4
     model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 4))
@@ -45,20 +41,11 @@ class RawPixels(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    images = torch.randint(0, 256, (16, 3, 8, 8), dtype=torch.uint8)
-    labels = torch.arange(16) % 4
-    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 4))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
-    inputs = images.float() / 255
-    for step in range(3):
-        optimizer.zero_grad()
-        nn.functional.cross_entropy(model(inputs), labels).backward()
-        optimizer.step()
+    ```diff
+     optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
+    -inputs = images.float()
+    +inputs = images.float() / 255
+     for step in range(3):
     ```
 
     ## How the probe confirms it

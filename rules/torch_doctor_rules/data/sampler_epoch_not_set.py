@@ -27,16 +27,9 @@ class SamplerEpochNotSet(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
-
-    torch.manual_seed(0)
     data = TensorDataset(torch.randn(64, 4), torch.randn(64, 1))
     sampler = DistributedSampler(data, num_replicas=2, rank=0)
     loader = DataLoader(data, batch_size=8, sampler=sampler)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for epoch in range(10):
         for x, y in loader:
             optimizer.zero_grad()
@@ -45,23 +38,10 @@ class SamplerEpochNotSet(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
-
-    torch.manual_seed(0)
-    data = TensorDataset(torch.randn(64, 4), torch.randn(64, 1))
-    sampler = DistributedSampler(data, num_replicas=2, rank=0)
-    loader = DataLoader(data, batch_size=8, sampler=sampler)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for epoch in range(10):
-        sampler.set_epoch(epoch)
-        for x, y in loader:
-            optimizer.zero_grad()
-            nn.functional.mse_loss(model(x), y).backward()
-            optimizer.step()
+    ```diff
+     for epoch in range(10):
+    +    sampler.set_epoch(epoch)
+         for x, y in loader:
     ```
 
     ## Fix safety

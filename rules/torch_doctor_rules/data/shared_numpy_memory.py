@@ -29,16 +29,12 @@ class SharedNumpyMemory(Rule):
     ## Example
     ```python
     import numpy as np
-    import torch
-    from torch import nn
 
-    torch.manual_seed(0)
     buffer, frames = np.zeros(4, dtype=np.float32), []
     for number in range(6):
         buffer[:] = number
         frames.append(torch.from_numpy(buffer))
     inputs, targets = torch.stack(frames), torch.arange(6.0).unsqueeze(1)
-    model = nn.Linear(4, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for step in range(2):
         optimizer.zero_grad()
@@ -47,23 +43,11 @@ class SharedNumpyMemory(Rule):
     ```
 
     ## Use instead
-    ```python
-    import numpy as np
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    buffer, frames = np.zeros(4, dtype=np.float32), []
-    for number in range(6):
-        buffer[:] = number
-        frames.append(torch.from_numpy(buffer.copy()))
-    inputs, targets = torch.stack(frames), torch.arange(6.0).unsqueeze(1)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for step in range(2):
-        optimizer.zero_grad()
-        nn.functional.mse_loss(model(inputs), targets).backward()
-        optimizer.step()
+    ```diff
+         buffer[:] = number
+    -    frames.append(torch.from_numpy(buffer))
+    +    frames.append(torch.from_numpy(buffer.copy()))
+     inputs, targets = torch.stack(frames), torch.arange(6.0).unsqueeze(1)
     ```
 
     ## How the probe confirms it

@@ -28,11 +28,6 @@ class TrainLoaderNotShuffled(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
     inputs = torch.arange(96.0).view(96, 1) / 96
     loader = DataLoader(TensorDataset(inputs, inputs.sin()), batch_size=16)
     model = nn.Linear(1, 1)
@@ -45,21 +40,11 @@ class TrainLoaderNotShuffled(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    inputs = torch.arange(96.0).view(96, 1) / 96
-    loader = DataLoader(TensorDataset(inputs, inputs.sin()), batch_size=16, shuffle=True)
-    model = nn.Linear(1, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for epoch in range(2):
-        for x, y in loader:
-            optimizer.zero_grad()
-            nn.functional.mse_loss(model(x), y).backward()
-            optimizer.step()
+    ```diff
+     inputs = torch.arange(96.0).view(96, 1) / 96
+    -loader = DataLoader(TensorDataset(inputs, inputs.sin()), batch_size=16)
+    +loader = DataLoader(TensorDataset(inputs, inputs.sin()), batch_size=16, shuffle=True)
+     model = nn.Linear(1, 1)
     ```
 
     ## How the probe confirms it

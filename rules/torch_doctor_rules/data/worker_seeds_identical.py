@@ -42,9 +42,6 @@ class WorkerSeedsIdentical(Rule):
     ## Example
     ```python
     import numpy as np
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, Dataset
 
     class Noisy(Dataset):
         def __init__(self): self.rng = np.random.default_rng(0)
@@ -61,22 +58,14 @@ class WorkerSeedsIdentical(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, Dataset
-
-    class Noisy(Dataset):
-        def __len__(self): return 32
-        def __getitem__(self, index): return torch.normal(float(index), 1.0, (4,)), float(index)
-
-    if __name__ == "__main__":
-        model = nn.Linear(4, 1)
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.0001)
-        for x, y in DataLoader(Noisy(), batch_size=8, shuffle=True, num_workers=2):
-            optimizer.zero_grad()
-            nn.functional.mse_loss(model(x).squeeze(1), y.float()).backward()
-            optimizer.step()
+    ```diff
+    -import numpy as np
+    -
+     class Noisy(Dataset):
+    -    def __init__(self): self.rng = np.random.default_rng(0)
+         def __len__(self): return 32
+    -    def __getitem__(self, index): return torch.tensor(self.rng.normal(index, 1.0, 4)).float(), float(index)
+    +    def __getitem__(self, index): return torch.normal(float(index), 1.0, (4,)), float(index)
     ```
 
     ## How the probe confirms it

@@ -31,12 +31,6 @@ class BackwardInAutocast(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
     for step in range(10):
         x = torch.randn(16, 4)
         optimizer.zero_grad()
@@ -47,20 +41,11 @@ class BackwardInAutocast(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-    for step in range(10):
-        x = torch.randn(16, 4)
-        optimizer.zero_grad()
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            loss = model(x).square().mean()
-        loss.backward()
-        optimizer.step()
+    ```diff
+             loss = model(x).square().mean()
+    -        loss.backward()
+    +    loss.backward()
+         optimizer.step()
     ```
 
     ## How the probe confirms it

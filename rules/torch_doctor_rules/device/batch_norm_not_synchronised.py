@@ -32,43 +32,26 @@ class BatchNormNotSynchronised(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
-
-    torch.distributed.init_process_group("nccl")
+    torch.distributed.init_process_group("gloo")
     data = TensorDataset(torch.randn(64, 3, 8, 8))
     sampler = DistributedSampler(data)
-    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(144, 1)).cuda()
-    net = nn.parallel.DistributedDataParallel(net)
+    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(144, 1)).to(device)
+    net = DistributedDataParallel(net)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     for epoch in range(2):
         sampler.set_epoch(epoch)
         for (x,) in DataLoader(data, batch_size=4, sampler=sampler):
             optimizer.zero_grad()
-            net(x.cuda()).square().mean().backward()
+            net(x.to(device)).square().mean().backward()
             optimizer.step()
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
-    data = TensorDataset(torch.randn(64, 3, 8, 8))
-    net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(144, 1))
-    if torch.cuda.is_available():  # SyncBatchNorm supports GPUs only
-        net = nn.SyncBatchNorm.convert_sync_batchnorm(net)
-    net = nn.parallel.DistributedDataParallel(net)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    for epoch in range(2):
-        for (x,) in DataLoader(data, batch_size=4, shuffle=True):
-            optimizer.zero_grad()
-            net(x).square().mean().backward()
-            optimizer.step()
-    torch.distributed.destroy_process_group()
+    ```diff
+     net = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(144, 1)).to(device)
+    +if device.type == "cuda":  # SyncBatchNorm supports GPUs only
+    +    net = nn.SyncBatchNorm.convert_sync_batchnorm(net)
+     net = DistributedDataParallel(net)
     ```
 
     ## Fix safety

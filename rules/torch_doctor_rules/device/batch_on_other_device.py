@@ -23,10 +23,6 @@ class BatchOnOtherDevice(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     net = nn.Linear(4, 1).to(device)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     x, y = torch.randn(8, 4), torch.randn(8, 1)
@@ -35,16 +31,11 @@ class BatchOnOtherDevice(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    net = nn.Linear(4, 1).to(device)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    x, y = torch.randn(8, 4), torch.randn(8, 1)
-    nn.functional.mse_loss(net(x.to(device)), y.to(device)).backward()
-    optimizer.step()
+    ```diff
+     x, y = torch.randn(8, 4), torch.randn(8, 1)
+    -nn.functional.mse_loss(net(x.to(device)), y).backward()
+    +nn.functional.mse_loss(net(x.to(device)), y.to(device)).backward()
+     optimizer.step()
     ```
 
     ## How the probe confirms it

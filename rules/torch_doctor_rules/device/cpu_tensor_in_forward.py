@@ -23,10 +23,6 @@ class CpuTensorInForward(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
@@ -43,24 +39,10 @@ class CpuTensorInForward(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer = nn.Linear(4, 1)
-
-        def forward(self, x):
-            return self.layer(x + torch.randn(x.shape, device=x.device))
-
-
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    net = Net().to(device)
-    nn.functional.mse_loss(net(torch.randn(8, 4, device=device)), torch.zeros(8, 1, device=device)).backward()
-    torch.optim.SGD(net.parameters(), lr=0.1).step()
+    ```diff
+         def forward(self, x):
+    -        return self.layer(x + torch.randn(x.shape))
+    +        return self.layer(x + torch.randn(x.shape, device=x.device))
     ```
 
     ## How the probe confirms it

@@ -29,10 +29,6 @@ class CudaTensorToNumpy(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = nn.Linear(4, 2).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     x, y = torch.randn(8, 4).to(device), torch.randint(0, 2, (8,)).to(device)
@@ -43,18 +39,10 @@ class CudaTensorToNumpy(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    model = nn.Linear(4, 2).to(device)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    x, y = torch.randn(8, 4).to(device), torch.randint(0, 2, (8,)).to(device)
-    nn.functional.cross_entropy(model(x), y).backward()
-    optimizer.step()
-    with torch.no_grad():
-        print(model(x).argmax(1).cpu().numpy())
+    ```diff
+     with torch.no_grad():
+    -    print(model(x).argmax(1).numpy())
+    +    print(model(x).argmax(1).cpu().numpy())
     ```
 
     ## Fix safety

@@ -31,40 +31,24 @@ class DdpWrapperBypassed(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.nn.parallel import DistributedDataParallel
-
-    torch.distributed.init_process_group("nccl")
-    model = nn.Linear(4, 1).cuda()
+    torch.distributed.init_process_group("gloo")
+    model = nn.Linear(4, 1).to(device)
     ddp = DistributedDataParallel(model)
     optimizer = torch.optim.SGD(ddp.parameters(), lr=0.1)
 
     for step in range(10):
-        loss = model(torch.randn(16, 4).cuda()).square().mean()
+        loss = model(torch.randn(16, 4).to(device)).square().mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.nn.parallel import DistributedDataParallel
-
-    store = torch.distributed.HashStore()
-    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
-    model = nn.Linear(4, 1)
-    ddp = DistributedDataParallel(model)
-    optimizer = torch.optim.SGD(ddp.parameters(), lr=0.1)
-
-    for step in range(10):
-        loss = ddp(torch.randn(16, 4)).square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    torch.distributed.destroy_process_group()
+    ```diff
+     for step in range(10):
+    -    loss = model(torch.randn(16, 4).to(device)).square().mean()
+    +    loss = ddp(torch.randn(16, 4).to(device)).square().mean()
+         optimizer.zero_grad()
     ```
 
     ## Fix safety

@@ -24,10 +24,6 @@ class DeviceParity(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
@@ -46,24 +42,12 @@ class DeviceParity(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer = nn.Linear(4, 1)
-
-        def forward(self, x):
-            return self.layer(x * 2)
-
-
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    net = Net().to(device)
-    net(torch.randn(8, 4, device=device)).square().mean().backward()
-    torch.optim.SGD(net.parameters(), lr=0.1).step()
+    ```diff
+         def forward(self, x):
+    -        if x.is_cuda:
+    -            x = x * 2
+    -        return self.layer(x)
+    +        return self.layer(x * 2)
     ```
 
     ## How the probe confirms it

@@ -36,16 +36,12 @@ class EveryRankWrites(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.nn.parallel import DistributedDataParallel
-
-    torch.distributed.init_process_group("nccl")
-    model = DistributedDataParallel(nn.Linear(4, 1).cuda())
+    torch.distributed.init_process_group("gloo")
+    model = DistributedDataParallel(nn.Linear(4, 1).to(device))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
-    for epoch in range(10):
-        loss = model(torch.randn(16, 4).cuda()).square().mean()
+    for step in range(10):
+        loss = model(torch.randn(16, 4).to(device)).square().mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -53,24 +49,11 @@ class EveryRankWrites(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.nn.parallel import DistributedDataParallel
-
-    store = torch.distributed.HashStore()
-    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
-    model = DistributedDataParallel(nn.Linear(4, 1))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-    for epoch in range(10):
-        loss = model(torch.randn(16, 4)).square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    if torch.distributed.get_rank() == 0:
-        torch.save(model.module.state_dict(), "model.pt")
-    torch.distributed.destroy_process_group()
+    ```diff
+         optimizer.step()
+    -torch.save(model.module.state_dict(), "model.pt")
+    +if torch.distributed.get_rank() == 0:
+    +    torch.save(model.module.state_dict(), "model.pt")
     ```
 
     ## Fix safety

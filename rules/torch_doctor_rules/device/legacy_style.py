@@ -25,8 +25,6 @@ class LegacyStyle(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
     from torch.autograd import Variable
 
     model = nn.Linear(4, 2)
@@ -37,15 +35,16 @@ class LegacyStyle(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(4, 2)
-    for parameter in model.parameters():
-        parameter.requires_grad_(False)
-    x = torch.randn(3, 4)
-    print(model(x), model(torch.zeros(1, 4)))
+    ```diff
+    -from torch.autograd import Variable
+    -
+     model = nn.Linear(4, 2)
+    ...
+         parameter.requires_grad_(False)
+    -x = Variable(torch.randn(3, 4))
+    -print(model(x), model(Variable(torch.zeros(1, 4))))
+    +x = torch.randn(3, 4)
+    +print(model(x), model(torch.zeros(1, 4)))
     ```
 
     ## How the probe confirms it

@@ -28,10 +28,6 @@ class MoveResultDiscarded(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     net = nn.Linear(4, 1).to(device)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     x, y = torch.randn(8, 4), torch.randn(8, 1, device=device)
@@ -41,17 +37,11 @@ class MoveResultDiscarded(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    net = nn.Linear(4, 1).to(device)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    x, y = torch.randn(8, 4), torch.randn(8, 1, device=device)
-    x = x.to(device)
-    nn.functional.mse_loss(net(x), y).backward()
-    optimizer.step()
+    ```diff
+     x, y = torch.randn(8, 4), torch.randn(8, 1, device=device)
+    -x.to(device)
+    +x = x.to(device)
+     nn.functional.mse_loss(net(x), y).backward()
     ```
 
     ## How the probe confirms it

@@ -32,10 +32,6 @@ class MovedAfterWrap(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.nn.parallel import DistributedDataParallel
-
     torch.distributed.init_process_group("nccl")
     model = DistributedDataParallel(nn.Linear(4, 1))
     model.cuda()
@@ -49,23 +45,12 @@ class MovedAfterWrap(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.nn.parallel import DistributedDataParallel
-
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    store = torch.distributed.HashStore()
-    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
-    model = DistributedDataParallel(nn.Linear(4, 1).to(device))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-    for step in range(10):
-        loss = model(torch.randn(16, 4).to(device)).square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    torch.distributed.destroy_process_group()
+    ```diff
+     torch.distributed.init_process_group("nccl")
+    -model = DistributedDataParallel(nn.Linear(4, 1))
+    -model.cuda()
+    +model = DistributedDataParallel(nn.Linear(4, 1).cuda())
+     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     ```
 
     ## Fix safety

@@ -31,9 +31,6 @@ class OptimizerBeforeMove(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
     model = nn.Linear(4, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     model.to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
@@ -46,19 +43,11 @@ class OptimizerBeforeMove(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(4, 1)
-    model.to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-    for step in range(10):
-        x = torch.randn(16, 4).to(next(model.parameters()).device)
-        optimizer.zero_grad()
-        model(x).square().mean().backward()
-        optimizer.step()
+    ```diff
+     model = nn.Linear(4, 1)
+    +model.to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    -model.to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
     ```
 
     ## Fix safety

@@ -28,11 +28,8 @@ class OutdatedApi(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
     from torch.cuda.amp import autocast
 
-    model = nn.Linear(4, 1)
     for parameter in model.parameters():
         parameter.requires_grad_(False)
     with autocast(enabled=False):
@@ -40,15 +37,14 @@ class OutdatedApi(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(4, 1)
-    for parameter in model.parameters():
-        parameter.requires_grad_(False)
-    with torch.autocast("cuda", enabled=False):
-        print(model(torch.randn(2, 4)))
+    ```diff
+    -from torch.cuda.amp import autocast
+    -
+     for parameter in model.parameters():
+         parameter.requires_grad_(False)
+    -with autocast(enabled=False):
+    +with torch.autocast("cuda", enabled=False):
+         print(model(torch.randn(2, 4)))
     ```
 
     ## How the probe confirms it

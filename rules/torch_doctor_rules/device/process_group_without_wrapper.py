@@ -31,12 +31,7 @@ class ProcessGroupWithoutWrapper(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
-
     torch.distributed.init_process_group("gloo")
-    torch.manual_seed(0)
     dataset = TensorDataset(torch.randn(64, 4), torch.randn(64, 1))
     sampler = DistributedSampler(dataset)
     model = nn.Linear(4, 1)
@@ -52,27 +47,11 @@ class ProcessGroupWithoutWrapper(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
-
-    store = torch.distributed.HashStore()
-    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
-    torch.manual_seed(0)
-    dataset = TensorDataset(torch.randn(64, 4), torch.randn(64, 1))
-    sampler = DistributedSampler(dataset)
-    model = nn.parallel.DistributedDataParallel(nn.Linear(4, 1))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-    for epoch in range(3):
-        sampler.set_epoch(epoch)
-        for x, y in DataLoader(dataset, batch_size=8, sampler=sampler):
-            loss = nn.functional.mse_loss(model(x), y)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-    torch.distributed.destroy_process_group()
+    ```diff
+     sampler = DistributedSampler(dataset)
+    -model = nn.Linear(4, 1)
+    +model = DistributedDataParallel(nn.Linear(4, 1))
+     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     ```
 
     ## How the probe confirms it

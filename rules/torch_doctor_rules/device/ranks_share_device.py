@@ -33,13 +33,7 @@ class RanksShareDevice(Rule):
 
     ## Example
     ```python
-    import os
-
-    import torch
-    from torch import nn
-    from torch.nn.parallel import DistributedDataParallel
-
-    torch.distributed.init_process_group("nccl")
+    torch.distributed.init_process_group()
     local_rank = int(os.environ["LOCAL_RANK"])
     model = DistributedDataParallel(nn.Linear(4, 1).cuda())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -52,25 +46,17 @@ class RanksShareDevice(Rule):
     ```
 
     ## Use instead
-    ```python
-    import os
-
-    import torch
-    from torch import nn
-    from torch.nn.parallel import DistributedDataParallel
-
-    store = torch.distributed.HashStore()
-    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
-    device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if torch.cuda.is_available() else torch.device("cpu")
-    model = DistributedDataParallel(nn.Linear(4, 1).to(device))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-    for step in range(10):
-        loss = model(torch.randn(16, 4).to(device)).square().mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    torch.distributed.destroy_process_group()
+    ```diff
+     local_rank = int(os.environ["LOCAL_RANK"])
+    -model = DistributedDataParallel(nn.Linear(4, 1).cuda())
+    +device = torch.device("cuda", local_rank) if torch.cuda.is_available() else torch.device("cpu")
+    +model = DistributedDataParallel(nn.Linear(4, 1).to(device))
+     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    ...
+     for step in range(10):
+    -    loss = model(torch.randn(16, 4).cuda()).square().mean()
+    +    loss = model(torch.randn(16, 4).to(device)).square().mean()
+         optimizer.zero_grad()
     ```
 
     ## Fix safety

@@ -30,11 +30,8 @@ class TimingWithoutSynchronize(Rule):
     ```python
     import time
 
-    import torch
-    from torch import nn
-
-    model = nn.Linear(4, 1).cuda().eval()
-    x = torch.randn(16, 4, device="cuda")
+    model = nn.Linear(4, 1).to(device).eval()
+    x = torch.randn(16, 4, device=device)
     with torch.no_grad():
         start = time.perf_counter()
         model(x)
@@ -42,21 +39,11 @@ class TimingWithoutSynchronize(Rule):
     ```
 
     ## Use instead
-    ```python
-    import time
-
-    import torch
-    from torch import nn
-
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = nn.Linear(4, 1).to(device).eval()
-    x = torch.randn(16, 4, device=device)
-    with torch.no_grad():
-        start = time.perf_counter()
-        model(x)
-        if device == "cuda":
-            torch.cuda.synchronize()
-        print(time.perf_counter() - start)
+    ```diff
+         model(x)
+    +    if device.type == "cuda":
+    +        torch.cuda.synchronize()
+         print(time.perf_counter() - start)
     ```
 
     ## Fix safety

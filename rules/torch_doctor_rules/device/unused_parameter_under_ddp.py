@@ -30,21 +30,18 @@ class UnusedParameterUnderDdp(Rule):
 
     ## Example
     ```python
-    import torch
-
-
-    class Net(torch.nn.Module):
+    class Net(nn.Module):
         def __init__(self):
             super().__init__()
-            self.layer = torch.nn.Linear(4, 1)
-            self.auxiliary = torch.nn.Linear(4, 1)
+            self.layer = nn.Linear(4, 1)
+            self.auxiliary = nn.Linear(4, 1)
 
         def forward(self, x):
             return self.layer(x)
 
 
     torch.distributed.init_process_group("gloo")
-    net = torch.nn.parallel.DistributedDataParallel(Net())
+    net = DistributedDataParallel(Net())
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     for _ in range(4):
         optimizer.zero_grad()
@@ -53,27 +50,9 @@ class UnusedParameterUnderDdp(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-
-
-    class Net(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer = torch.nn.Linear(4, 1)
-
-        def forward(self, x):
-            return self.layer(x)
-
-
-    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
-    net = torch.nn.parallel.DistributedDataParallel(Net())
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    for _ in range(4):
-        optimizer.zero_grad()
-        net(torch.randn(16, 4)).square().mean().backward()
-        optimizer.step()
-    torch.distributed.destroy_process_group()
+    ```diff
+             self.layer = nn.Linear(4, 1)
+    -        self.auxiliary = nn.Linear(4, 1)
     ```
 
     ## How the probe confirms it

@@ -39,10 +39,6 @@ class EvaluationNotRepeatable(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
@@ -62,27 +58,10 @@ class EvaluationNotRepeatable(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.hidden, self.head = nn.Linear(4, 32), nn.Linear(32, 1)
-
-        def forward(self, x, rate=0.5):
-            h = torch.relu(self.hidden(x))
-            return self.head(nn.functional.dropout(h, rate, training=self.training) if rate else h)
-
-
-    net = Net()
-    nn.functional.mse_loss(net(torch.randn(16, 4)), torch.randn(16, 1)).backward()
-    torch.optim.SGD(net.parameters(), lr=0.1).step()
-    net.eval()
-    with torch.no_grad():
-        print(net(torch.randn(16, 4)).mean().item())
+    ```diff
+             h = torch.relu(self.hidden(x))
+    -        return self.head(nn.functional.dropout(h, rate) if rate else h)
+    +        return self.head(nn.functional.dropout(h, rate, training=self.training) if rate else h)
     ```
 
     ## How the probe confirms it

@@ -32,13 +32,6 @@ class MeanOfBatchMeans(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for x in torch.randn(8, 16, 4):
         optimizer.zero_grad()
         nn.functional.mse_loss(model(x), x[:, :1]).backward()
@@ -53,25 +46,12 @@ class MeanOfBatchMeans(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for x in torch.randn(8, 16, 4):
-        optimizer.zero_grad()
-        nn.functional.mse_loss(model(x), x[:, :1]).backward()
-        optimizer.step()
-
-    test_loader = DataLoader(TensorDataset(torch.randn(50, 4), torch.randn(50, 1)), batch_size=16)
-    total = 0.0
-    with torch.no_grad():
-        for x, y in test_loader:
-            total += nn.functional.mse_loss(model(x), y).item() * len(x)
-    print(total / len(test_loader.dataset))
+    ```diff
+         for x, y in test_loader:
+    -        total += nn.functional.mse_loss(model(x), y).item()
+    -print(total / len(test_loader))
+    +        total += nn.functional.mse_loss(model(x), y).item() * len(x)
+    +print(total / len(test_loader.dataset))
     ```
 
     ## How the probe confirms it

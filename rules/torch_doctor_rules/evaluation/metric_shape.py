@@ -34,14 +34,7 @@ class MetricShape(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 2, (64, 1)).float()), batch_size=16, shuffle=True)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for epoch in range(2):
         correct = 0
         for x, y in loader:
@@ -54,24 +47,11 @@ class MetricShape(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 2, (64, 1)).float()), batch_size=16, shuffle=True)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for epoch in range(2):
-        correct = 0
-        for x, y in loader:
-            optimizer.zero_grad()
-            scores = model(x)
-            nn.functional.binary_cross_entropy_with_logits(scores, y).backward()
-            optimizer.step()
-            correct += (scores.squeeze(1).sigmoid().round() == y.squeeze(1)).sum().item()
-        print(correct / 64)
+    ```diff
+             optimizer.step()
+    -        correct += (scores.squeeze(1).sigmoid().round() == y).sum().item()
+    +        correct += (scores.squeeze(1).sigmoid().round() == y.squeeze(1)).sum().item()
+         print(correct / 64)
     ```
 
     ## Fix safety

@@ -33,13 +33,6 @@ class MissingEvalMode(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    data = TensorDataset(torch.randn(96, 4), torch.randn(96, 1))
-    train_set, test_set = torch.utils.data.random_split(data, [64, 32])
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for x, y in DataLoader(train_set, batch_size=16, shuffle=True):
@@ -53,25 +46,9 @@ class MissingEvalMode(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    data = TensorDataset(torch.randn(96, 4), torch.randn(96, 1))
-    train_set, test_set = torch.utils.data.random_split(data, [64, 32])
-    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 1))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for x, y in DataLoader(train_set, batch_size=16, shuffle=True):
-        optimizer.zero_grad()
-        nn.functional.mse_loss(model(x), y).backward()
-        optimizer.step()
-
-    model.eval()
-    with torch.no_grad():
-        for x, y in DataLoader(test_set, batch_size=16):
-            print(nn.functional.mse_loss(model(x), y).item())
+    ```diff
+    +model.eval()
+     with torch.no_grad():
     ```
 
     ## Fix safety

@@ -39,10 +39,6 @@ class NoGradForServing(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
     model = nn.Linear(4, 2)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for x in torch.randn(8, 16, 4):
@@ -57,22 +53,11 @@ class NoGradForServing(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Linear(4, 2)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for x in torch.randn(8, 16, 4):
-        optimizer.zero_grad()
-        model(x).pow(2).mean().backward()
-        optimizer.step()
-
-    model.eval()
-    with torch.inference_mode():
-        for x in torch.randn(3, 16, 4):
-            print(model(x).argmax(dim=1))
+    ```diff
+     model.eval()
+    -with torch.no_grad():
+    +with torch.inference_mode():
+         for x in torch.randn(3, 16, 4):
     ```
 
     ## How the probe confirms it

@@ -29,13 +29,6 @@ class ScoreOfLastBatch(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for x in torch.randn(8, 16, 4):
         optimizer.zero_grad()
         nn.functional.mse_loss(model(x), x[:, :1]).backward()
@@ -50,26 +43,15 @@ class ScoreOfLastBatch(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for x in torch.randn(8, 16, 4):
-        optimizer.zero_grad()
-        nn.functional.mse_loss(model(x), x[:, :1]).backward()
-        optimizer.step()
-
-    x = torch.randn(48, 4)
-    test_loader = DataLoader(TensorDataset(x, x[:, :1]), batch_size=16)
-    test_loss = 0.0
-    with torch.no_grad():
-        for x, y in test_loader:
-            test_loss += nn.functional.mse_loss(model(x), y).item() * len(x)
-    print(f"test loss: {test_loss / len(test_loader.dataset):.4f}")
+    ```diff
+     test_loader = DataLoader(TensorDataset(x, x[:, :1]), batch_size=16)
+    +test_loss = 0.0
+     with torch.no_grad():
+         for x, y in test_loader:
+    -        test_loss = nn.functional.mse_loss(model(x), y)
+    -print(f"test loss: {test_loss.item():.4f}")
+    +        test_loss += nn.functional.mse_loss(model(x), y).item() * len(x)
+    +print(f"test loss: {test_loss / len(test_loader.dataset):.4f}")
     ```
 
     ## How the probe confirms it

@@ -30,13 +30,6 @@ class TrainModeNotRestored(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    data = TensorDataset(torch.randn(96, 4), torch.randn(96, 1))
-    train_set, test_set = torch.utils.data.random_split(data, [64, 32])
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for epoch in range(3):
@@ -51,26 +44,10 @@ class TrainModeNotRestored(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    data = TensorDataset(torch.randn(96, 4), torch.randn(96, 1))
-    train_set, test_set = torch.utils.data.random_split(data, [64, 32])
-    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 1))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for epoch in range(3):
-        model.train()
-        for x, y in DataLoader(train_set, batch_size=16, shuffle=True):
-            optimizer.zero_grad()
-            nn.functional.mse_loss(model(x), y).backward()
-            optimizer.step()
-        model.eval()
-        with torch.no_grad():
-            for x, y in DataLoader(test_set, batch_size=32):
-                print(nn.functional.mse_loss(model(x), y).item())
+    ```diff
+     for epoch in range(3):
+    +    model.train()
+         for x, y in DataLoader(train_set, batch_size=16, shuffle=True):
     ```
 
     ## Fix safety

@@ -23,15 +23,6 @@ class GraphKeptInContainer(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
     losses = []
     for epoch in range(2):
         for x, y in loader:
@@ -44,25 +35,11 @@ class GraphKeptInContainer(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-    losses = []
-    for epoch in range(2):
-        for x, y in loader:
-            optimizer.zero_grad()
-            loss = nn.functional.mse_loss(model(x), y)
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.item())
-    print(f"{losses[-1]:.4f}")
+    ```diff
+             optimizer.step()
+    -        losses.append(loss)
+    +        losses.append(loss.item())
+     print(f"{losses[-1]:.4f}")
     ```
 
     ## How the probe confirms it

@@ -32,9 +32,6 @@ class HiddenStateNotDetached(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
     rnn, head = nn.GRU(4, 8, batch_first=True), nn.Linear(8, 1)
     optimizer = torch.optim.SGD([*rnn.parameters(), *head.parameters()], lr=0.1)
     state = torch.zeros(1, 16, 8)
@@ -48,20 +45,11 @@ class HiddenStateNotDetached(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    rnn, head = nn.GRU(4, 8, batch_first=True), nn.Linear(8, 1)
-    optimizer = torch.optim.SGD([*rnn.parameters(), *head.parameters()], lr=0.1)
-    state = torch.zeros(1, 16, 8)
-    for step in range(10):
-        x = torch.randn(16, 5, 4)
-        out, state = rnn(x, state.detach())
-        loss = nn.functional.mse_loss(head(out[:, -1]), x[:, -1, :1])
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+    ```diff
+         x = torch.randn(16, 5, 4)
+    -    out, state = rnn(x, state)
+    +    out, state = rnn(x, state.detach())
+         loss = nn.functional.mse_loss(head(out[:, -1]), x[:, -1, :1])
     ```
 
     ## Fix safety

@@ -24,15 +24,6 @@ class LossAccumulatedWithGraph(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
     for epoch in range(2):
         total = 0.0
         for x, y in loader:
@@ -45,25 +36,11 @@ class LossAccumulatedWithGraph(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-    for epoch in range(2):
-        total = 0.0
-        for x, y in loader:
-            optimizer.zero_grad()
-            loss = nn.functional.mse_loss(model(x), y)
-            loss.backward()
-            optimizer.step()
-            total += loss.item()
-        print(f"{total / len(loader):.4f}")
+    ```diff
+             optimizer.step()
+    -        total += loss
+    +        total += loss.item()
+         print(f"{total / len(loader):.4f}")
     ```
 
     ## How the probe confirms it

@@ -25,9 +25,6 @@ class MemoryGrowsPerStep(Rule):
     ```python
     import heapq
 
-    import torch
-    from torch import nn
-
     net, hardest = nn.Linear(4, 1), []
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     for step in range(100):
@@ -40,21 +37,10 @@ class MemoryGrowsPerStep(Rule):
     ```
 
     ## Use instead
-    ```python
-    import heapq
-
-    import torch
-    from torch import nn
-
-    net, hardest = nn.Linear(4, 1), []
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    for step in range(100):
-        prediction = net(torch.randn(16, 4))
-        loss = prediction.pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        heapq.heappush(hardest, (-loss.item(), step, prediction.detach()))
+    ```diff
+         optimizer.step()
+    -    heapq.heappush(hardest, (-loss.item(), step, prediction))
+    +    heapq.heappush(hardest, (-loss.item(), step, prediction.detach()))
     ```
 
     ## How the probe confirms it

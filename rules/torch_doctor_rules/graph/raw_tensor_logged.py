@@ -29,15 +29,7 @@ class RawTensorLogged(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
     from tqdm import tqdm
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
     for epoch in range(2):
         bar = tqdm(loader)
@@ -50,25 +42,10 @@ class RawTensorLogged(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-    from tqdm import tqdm
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-    for epoch in range(2):
-        bar = tqdm(loader)
-        for x, y in bar:
-            optimizer.zero_grad()
-            loss = nn.functional.mse_loss(model(x), y)
-            loss.backward()
-            optimizer.step()
-            bar.set_postfix(loss=loss.item())
+    ```diff
+             optimizer.step()
+    -        bar.set_postfix(loss=loss)
+    +        bar.set_postfix(loss=loss.item())
     ```
 
     ## How the probe confirms it

@@ -24,9 +24,6 @@ class RetainGraphInLoop(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
     net = nn.Linear(4, 1)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     for step in range(10):
@@ -38,18 +35,11 @@ class RetainGraphInLoop(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    net = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    for step in range(10):
-        x = torch.randn(16, 4)
-        loss = nn.functional.mse_loss(net(x), x[:, :1])
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+    ```diff
+         optimizer.zero_grad()
+    -    loss.backward(retain_graph=True)
+    +    loss.backward()
+         optimizer.step()
     ```
 
     ## How the probe confirms it

@@ -26,11 +26,6 @@ class LossArgumentsSwapped(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.rand(64, 1)), batch_size=16, shuffle=True)
     model = nn.Sequential(nn.Linear(4, 1), nn.Sigmoid())
     criterion = nn.BCELoss()
@@ -44,22 +39,11 @@ class LossArgumentsSwapped(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.rand(64, 1)), batch_size=16, shuffle=True)
-    model = nn.Sequential(nn.Linear(4, 1), nn.Sigmoid())
-    criterion = nn.BCELoss()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-    for epoch in range(2):
-        for x, y in loader:
-            optimizer.zero_grad()
-            criterion(model(x), y).backward()
-            optimizer.step()
+    ```diff
+             optimizer.zero_grad()
+    -        criterion(y, model(x)).backward()
+    +        criterion(model(x), y).backward()
+             optimizer.step()
     ```
 
     ## How the probe confirms it

@@ -27,10 +27,6 @@ class LossModuleGivenTensors(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
     model = nn.Linear(4, 3)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
@@ -43,21 +39,14 @@ class LossModuleGivenTensors(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Linear(4, 3)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    criterion = nn.CrossEntropyLoss()
-
-    for _ in range(10):
-        inputs, labels = torch.randn(16, 4), torch.randint(0, 3, (16,))
-        loss = criterion(model(inputs), labels)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+    ```diff
+     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    +criterion = nn.CrossEntropyLoss()
+    ...
+         inputs, labels = torch.randn(16, 4), torch.randint(0, 3, (16,))
+    -    loss = nn.CrossEntropyLoss(model(inputs), labels)
+    +    loss = criterion(model(inputs), labels)
+         optimizer.zero_grad()
     ```
 
     ## How the probe confirms it

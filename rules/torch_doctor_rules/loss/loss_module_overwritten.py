@@ -29,11 +29,6 @@ class LossModuleOverwritten(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     loss = nn.MSELoss()
 
     for _ in range(10):
@@ -45,20 +40,14 @@ class LossModuleOverwritten(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    criterion = nn.MSELoss()
-
-    for _ in range(10):
-        inputs, targets = torch.randn(16, 4), torch.randn(16, 1)
-        loss = criterion(model(inputs), targets)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+    ```diff
+    -loss = nn.MSELoss()
+    +criterion = nn.MSELoss()
+    ...
+         inputs, targets = torch.randn(16, 4), torch.randn(16, 1)
+    -    loss = loss(model(inputs), targets)
+    +    loss = criterion(model(inputs), targets)
+         optimizer.zero_grad()
     ```
 
     ## How the probe confirms it

@@ -33,11 +33,6 @@ class MseOnClassLabels(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
     criterion = nn.MSELoss()
@@ -51,22 +46,16 @@ class MseOnClassLabels(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
-    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
-    criterion = nn.CrossEntropyLoss()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-    for epoch in range(2):
-        for x, y in loader:
-            optimizer.zero_grad()
-            criterion(model(x), y).backward()
-            optimizer.step()
+    ```diff
+     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+    -criterion = nn.MSELoss()
+    +criterion = nn.CrossEntropyLoss()
+     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    ...
+             optimizer.zero_grad()
+    -        criterion(model(x), y.float().unsqueeze(1)).backward()
+    +        criterion(model(x), y).backward()
+             optimizer.step()
     ```
 
     ## How the probe confirms it

@@ -42,11 +42,6 @@ class NllWithoutLogSoftmax(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
     model = nn.Sequential(nn.Linear(4, 3), nn.Softmax(dim=1))
     criterion = nn.NLLLoss()
@@ -61,23 +56,11 @@ class NllWithoutLogSoftmax(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
-    model = nn.Sequential(nn.Linear(4, 3), nn.LogSoftmax(dim=1))
-    criterion = nn.NLLLoss()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-    for epoch in range(2):
-        for x, y in loader:
-            optimizer.zero_grad()
-            loss = criterion(model(x), y)
-            loss.backward()
-            optimizer.step()
+    ```diff
+     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
+    -model = nn.Sequential(nn.Linear(4, 3), nn.Softmax(dim=1))
+    +model = nn.Sequential(nn.Linear(4, 3), nn.LogSoftmax(dim=1))
+     criterion = nn.NLLLoss()
     ```
 
     ## Fix safety

@@ -36,11 +36,6 @@ class SigmoidBeforeBceWithLogits(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.ones(64, 1)), batch_size=16, shuffle=True)
     model = nn.Sequential(nn.Linear(4, 1), nn.Sigmoid())
     criterion = nn.BCEWithLogitsLoss()
@@ -55,23 +50,11 @@ class SigmoidBeforeBceWithLogits(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.ones(64, 1)), batch_size=16, shuffle=True)
-    model = nn.Sequential(nn.Linear(4, 1))
-    criterion = nn.BCEWithLogitsLoss()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-    for epoch in range(2):
-        for x, y in loader:
-            optimizer.zero_grad()
-            loss = criterion(model(x), y)
-            loss.backward()
-            optimizer.step()
+    ```diff
+     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.ones(64, 1)), batch_size=16, shuffle=True)
+    -model = nn.Sequential(nn.Linear(4, 1), nn.Sigmoid())
+    +model = nn.Sequential(nn.Linear(4, 1))
+     criterion = nn.BCEWithLogitsLoss()
     ```
 
     ## Fix safety

@@ -29,11 +29,6 @@ class SoftmaxOverOneOutput(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.zeros(64).long()), batch_size=16)
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
     criterion = nn.CrossEntropyLoss()
@@ -47,22 +42,18 @@ class SoftmaxOverOneOutput(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.zeros(64)), batch_size=16)
-    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
-    criterion = nn.BCEWithLogitsLoss()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-    for epoch in range(2):
-        for x, y in loader:
-            optimizer.zero_grad()
-            criterion(model(x).squeeze(1), y).backward()
-            optimizer.step()
+    ```diff
+    -loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.zeros(64).long()), batch_size=16)
+    +loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.zeros(64)), batch_size=16)
+     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    -criterion = nn.CrossEntropyLoss()
+    +criterion = nn.BCEWithLogitsLoss()
+     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    ...
+             optimizer.zero_grad()
+    -        criterion(model(x), y).backward()
+    +        criterion(model(x).squeeze(1), y).backward()
+             optimizer.step()
     ```
 
     ## How the probe confirms it

@@ -24,10 +24,6 @@ class ConstantOutput(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
@@ -46,26 +42,10 @@ class ConstantOutput(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.hidden, self.head = nn.Linear(4, 8), nn.Linear(8, 1)
-
-        def forward(self, x):
-            return self.head(torch.tanh(self.hidden(x)))
-
-
-    net = Net()
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    for _ in range(6):
-        optimizer.zero_grad()
-        nn.functional.mse_loss(net(torch.randn(16, 4)), torch.randn(16, 1)).backward()
-        optimizer.step()
+    ```diff
+         def forward(self, x):
+    -        return self.head(torch.tanh(self.hidden(x)).mean(dim=0).expand(len(x), -1))
+    +        return self.head(torch.tanh(self.hidden(x)))
     ```
 
     ## How the probe confirms it

@@ -27,10 +27,6 @@ class DeadUnits(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 1))
     nn.init.constant_(model[0].bias, -100.0)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
@@ -41,18 +37,11 @@ class DeadUnits(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 1))
-    nn.init.zeros_(model[0].bias)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for _ in range(5):
-        optimizer.zero_grad()
-        nn.functional.mse_loss(model(torch.randn(32, 4)), torch.randn(32, 1)).backward()
-        optimizer.step()
+    ```diff
+     model = nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 1))
+    -nn.init.constant_(model[0].bias, -100.0)
+    +nn.init.zeros_(model[0].bias)
+     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     ```
 
     ## How the probe confirms it

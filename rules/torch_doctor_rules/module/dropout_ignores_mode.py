@@ -28,9 +28,7 @@ class DropoutIgnoresMode(Rule):
 
     ## Example
     ```python
-    import torch
     import torch.nn.functional as F
-    from torch import nn
 
 
     class Net(nn.Module):
@@ -47,23 +45,10 @@ class DropoutIgnoresMode(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    import torch.nn.functional as F
-    from torch import nn
-
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer = nn.Linear(4, 2)
-
-        def forward(self, x):
-            return self.layer(F.dropout(x, p=0.5, training=self.training))
-
-
-    net = Net().eval()
-    print(net(torch.ones(1, 4)), net(torch.ones(1, 4)))
+    ```diff
+         def forward(self, x):
+    -        return self.layer(F.dropout(x, p=0.5))
+    +        return self.layer(F.dropout(x, p=0.5, training=self.training))
     ```
 
     ## How the probe confirms it

@@ -30,12 +30,7 @@ class ForwardCalledDirectly(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(4, 1)
     model.register_forward_pre_hook(lambda module, given: (given[0].clamp(-1, 1),))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     x, y = torch.randn(8, 4), torch.randn(8, 1)
     for _ in range(3):
         optimizer.zero_grad()
@@ -45,19 +40,11 @@ class ForwardCalledDirectly(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(4, 1)
-    model.register_forward_pre_hook(lambda module, given: (given[0].clamp(-1, 1),))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    x, y = torch.randn(8, 4), torch.randn(8, 1)
-    for _ in range(3):
-        optimizer.zero_grad()
-        loss = nn.functional.mse_loss(model(x), y)
-        loss.backward()
-        optimizer.step()
+    ```diff
+         optimizer.zero_grad()
+    -    loss = nn.functional.mse_loss(model.forward(x), y)
+    +    loss = nn.functional.mse_loss(model(x), y)
+         loss.backward()
     ```
 
     ## How the probe confirms it

@@ -29,10 +29,6 @@ class InputIgnored(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
@@ -51,26 +47,10 @@ class InputIgnored(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.left, self.right = nn.Linear(4, 1), nn.Linear(4, 1)
-
-        def forward(self, a, b):
-            return self.left(a) + self.right(b)
-
-    net = Net()
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 4), torch.randn(64, 1)), batch_size=16)
-    optimizer = torch.optim.Adam(net.parameters())
-    for a, b, y in loader:
-        optimizer.zero_grad()
-        nn.functional.mse_loss(net(a, b), y).backward()
-        optimizer.step()
+    ```diff
+         def forward(self, a, b):
+    -        return self.left(a) + self.right(a)
+    +        return self.left(a) + self.right(b)
     ```
 
     ## How the probe confirms it

@@ -26,10 +26,6 @@ class LayerBuiltInForward(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-
     class Block(nn.Module):
         def __init__(self):
             super().__init__()
@@ -43,22 +39,13 @@ class LayerBuiltInForward(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
+    ```diff
+             self.hidden = nn.Linear(4, 8)
+    +        self.out = nn.Linear(8, 1)
 
-
-    class Block(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.hidden = nn.Linear(4, 8)
-            self.out = nn.Linear(8, 1)
-
-        def forward(self, x):
-            return self.out(torch.relu(self.hidden(x)))
-
-
-    print(Block()(torch.randn(2, 4)).shape)
+         def forward(self, x):
+    -        return nn.Linear(8, 1)(torch.relu(self.hidden(x)))
+    +        return self.out(torch.relu(self.hidden(x)))
     ```
 
     ## How the probe confirms it

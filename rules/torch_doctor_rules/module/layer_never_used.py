@@ -24,10 +24,6 @@ class LayerNeverUsed(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
@@ -43,23 +39,10 @@ class LayerNeverUsed(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.fc1 = nn.Linear(4, 8)
-            self.norm = nn.LayerNorm(8)
-            self.fc2 = nn.Linear(8, 2)
-
-        def forward(self, x):
-            return self.fc2(torch.relu(self.norm(self.fc1(x))))
-
-
-    print(Net()(torch.randn(2, 4)).shape)
+    ```diff
+         def forward(self, x):
+    -        return self.fc2(torch.relu(self.fc1(x)))
+    +        return self.fc2(torch.relu(self.norm(self.fc1(x))))
     ```
 
     ## How the probe confirms it

@@ -29,10 +29,6 @@ class MissingSuperInit(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-
     class Net(nn.Module):
         def __init__(self, width):
             self.hidden = nn.Linear(4, width)
@@ -46,22 +42,10 @@ class MissingSuperInit(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Net(nn.Module):
-        def __init__(self, width):
-            super().__init__()
-            self.hidden = nn.Linear(4, width)
-            self.head = nn.Linear(width, 1)
-
-        def forward(self, x):
-            return self.head(torch.relu(self.hidden(x)))
-
-
-    print(Net(8)(torch.randn(2, 4)).shape)
+    ```diff
+         def __init__(self, width):
+    +        super().__init__()
+             self.hidden = nn.Linear(4, width)
     ```
 
     ## How the probe confirms it

@@ -26,10 +26,6 @@ class ModulesInPlainContainer(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
@@ -46,24 +42,11 @@ class ModulesInPlainContainer(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])
-            self.head = nn.Linear(4, 1)
-
-        def forward(self, x):
-            for layer in self.layers:
-                x = torch.relu(layer(x))
-            return self.head(x)
-
-
-    print(Net()(torch.randn(2, 4)).shape)
+    ```diff
+             super().__init__()
+    -        self.layers = [nn.Linear(4, 4) for _ in range(3)]
+    +        self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])
+             self.head = nn.Linear(4, 1)
     ```
 
     ## How the probe confirms it

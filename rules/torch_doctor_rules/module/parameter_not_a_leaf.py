@@ -25,9 +25,6 @@ class ParameterNotALeaf(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
     device = "cuda" if torch.cuda.is_available() else "cpu"
 
 
@@ -44,23 +41,13 @@ class ParameterNotALeaf(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-
-
-    class Scale(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.weight = nn.Parameter(torch.ones(4))
-
-        def forward(self, x):
-            return x * self.weight
-
-
-    print(Scale().to(device)(torch.randn(2, 4, device=device)).shape)
+    ```diff
+             super().__init__()
+    -        self.weight = nn.Parameter(torch.ones(4)).to(device)
+    +        self.weight = nn.Parameter(torch.ones(4))
+    ...
+    -print(Scale()(torch.randn(2, 4, device=device)).shape)
+    +print(Scale().to(device)(torch.randn(2, 4, device=device)).shape)
     ```
 
     ## Fix safety

@@ -25,10 +25,6 @@ class ParametersInPlainContainer(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-
     class Mixture(nn.Module):
         def __init__(self):
             super().__init__()
@@ -45,24 +41,11 @@ class ParametersInPlainContainer(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Mixture(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.scales = nn.ParameterList([nn.Parameter(torch.ones(4)) for _ in range(2)])
-            self.head = nn.Linear(4, 1)
-
-        def forward(self, x):
-            for scale in self.scales:
-                x = torch.tanh(x * scale)
-            return self.head(x)
-
-
-    print(Mixture()(torch.randn(2, 4)).shape)
+    ```diff
+             super().__init__()
+    -        self.scales = [nn.Parameter(torch.ones(4)) for _ in range(2)]
+    +        self.scales = nn.ParameterList([nn.Parameter(torch.ones(4)) for _ in range(2)])
+             self.head = nn.Linear(4, 1)
     ```
 
     ## How the probe confirms it

@@ -33,10 +33,6 @@ class RowsMixed(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
@@ -55,26 +51,10 @@ class RowsMixed(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.lstm, self.head = nn.LSTM(4, 8, batch_first=True), nn.Linear(8, 1)
-
-        def forward(self, x):
-            return self.head(self.lstm(x)[0][:, -1])
-
-    net = Net()
-    loader = DataLoader(TensorDataset(torch.randn(64, 10, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
-    optimizer = torch.optim.Adam(net.parameters())
-    for x, y in loader:
-        optimizer.zero_grad()
-        nn.functional.mse_loss(net(x), y).backward()
-        optimizer.step()
+    ```diff
+             super().__init__()
+    -        self.lstm, self.head = nn.LSTM(4, 8), nn.Linear(8, 1)
+    +        self.lstm, self.head = nn.LSTM(4, 8, batch_first=True), nn.Linear(8, 1)
     ```
 
     ## Fix safety

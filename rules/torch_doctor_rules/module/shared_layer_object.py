@@ -29,10 +29,6 @@ class SharedLayerObject(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-
     class Net(nn.Module):
         def __init__(self, depth=4):
             super().__init__()
@@ -48,23 +44,10 @@ class SharedLayerObject(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Net(nn.Module):
-        def __init__(self, depth=4):
-            super().__init__()
-            self.layers = nn.ModuleList([nn.Linear(8, 8) for _ in range(depth)])
-
-        def forward(self, x):
-            for layer in self.layers:
-                x = torch.relu(layer(x))
-            return x
-
-
-    print(Net()(torch.randn(2, 8)).shape)
+    ```diff
+             super().__init__()
+    -        self.layers = nn.ModuleList([nn.Linear(8, 8)] * depth)
+    +        self.layers = nn.ModuleList([nn.Linear(8, 8) for _ in range(depth)])
     ```
 
     ## Fix safety

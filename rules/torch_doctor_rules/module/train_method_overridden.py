@@ -25,10 +25,6 @@ class TrainMethodOverridden(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-
     class Regressor(nn.Module):
         def __init__(self):
             super().__init__()
@@ -48,27 +44,14 @@ class TrainMethodOverridden(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Regressor(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.net = nn.Sequential(nn.Linear(4, 8), nn.Dropout(), nn.Linear(8, 1))
-
-        def forward(self, x):
-            return self.net(x)
-
-        def fit(self, x, optimizer):
-            optimizer.zero_grad()
-            self(x).pow(2).mean().backward()
-            optimizer.step()
-
-
-    model = Regressor()
-    model.fit(torch.randn(8, 4), torch.optim.SGD(model.parameters(), lr=0.1))
+    ```diff
+    -    def train(self, x, optimizer):
+    +    def fit(self, x, optimizer):
+             optimizer.zero_grad()
+    ...
+     model = Regressor()
+    -model.train(torch.randn(8, 4), torch.optim.SGD(model.parameters(), lr=0.1))
+    +model.fit(torch.randn(8, 4), torch.optim.SGD(model.parameters(), lr=0.1))
     ```
 
     ## How the probe confirms it

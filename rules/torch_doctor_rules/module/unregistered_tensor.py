@@ -29,10 +29,6 @@ class UnregisteredTensor(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-
     class Normalised(nn.Module):
         def __init__(self):
             super().__init__()
@@ -47,22 +43,11 @@ class UnregisteredTensor(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Normalised(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.register_buffer("mean", torch.tensor([0.5, 0.4, 0.3]))
-            self.layer = nn.Linear(3, 1)
-
-        def forward(self, x):
-            return self.layer(x - self.mean)
-
-
-    print(Normalised()(torch.randn(2, 3)).shape)
+    ```diff
+             super().__init__()
+    -        self.mean = torch.tensor([0.5, 0.4, 0.3])
+    +        self.register_buffer("mean", torch.tensor([0.5, 0.4, 0.3]))
+             self.layer = nn.Linear(3, 1)
     ```
 
     ## Fix safety

@@ -29,9 +29,6 @@ class ZeroInitialisedWeights(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
     model = nn.Sequential(nn.Linear(4, 16, bias=False), nn.Tanh(), nn.Linear(16, 3))
     for layer in model:
         if isinstance(layer, nn.Linear):
@@ -46,21 +43,10 @@ class ZeroInitialisedWeights(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    model = nn.Sequential(nn.Linear(4, 16, bias=False), nn.Tanh(), nn.Linear(16, 3))
-    for layer in model:
-        if isinstance(layer, nn.Linear):
-            nn.init.xavier_uniform_(layer.weight)
-
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for _ in range(5):
-        optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(torch.randn(8, 4)), torch.randint(0, 3, (8,)))
-        loss.backward()
-        optimizer.step()
+    ```diff
+         if isinstance(layer, nn.Linear):
+    -        nn.init.constant_(layer.weight, 0.1)
+    +        nn.init.xavier_uniform_(layer.weight)
     ```
 
     ## How the probe confirms it

@@ -29,10 +29,6 @@ class CudnnFlagsClash(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
     torch.backends.cudnn.deterministic = True
     torch.backends.cudnn.benchmark = True
     model = nn.Conv2d(3, 8, 3)
@@ -40,15 +36,11 @@ class CudnnFlagsClash(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    torch.backends.cudnn.deterministic = True
-    torch.backends.cudnn.benchmark = False
-    model = nn.Conv2d(3, 8, 3)
-    print(model(torch.randn(2, 3, 32, 32)).shape)
+    ```diff
+     torch.backends.cudnn.deterministic = True
+    -torch.backends.cudnn.benchmark = True
+    +torch.backends.cudnn.benchmark = False
+     model = nn.Conv2d(3, 8, 3)
     ```
 
     ## How the probe confirms it

@@ -38,14 +38,6 @@ class NoFiniteCheck(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for epoch in range(100):
         for x, y in loader:
             optimizer.zero_grad()
@@ -54,23 +46,14 @@ class NoFiniteCheck(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for epoch in range(100):
-        for x, y in loader:
-            optimizer.zero_grad()
-            loss = nn.functional.mse_loss(model(x), y)
-            if not torch.isfinite(loss):
-                raise RuntimeError(f"the loss is {loss.item()} in epoch {epoch}")
-            loss.backward()
-            optimizer.step()
+    ```diff
+             optimizer.zero_grad()
+    -        nn.functional.mse_loss(model(x), y).backward()
+    +        loss = nn.functional.mse_loss(model(x), y)
+    +        if not torch.isfinite(loss):
+    +            raise RuntimeError(f"the loss is {loss.item()} in epoch {epoch}")
+    +        loss.backward()
+             optimizer.step()
     ```
 
     ## How the probe confirms it

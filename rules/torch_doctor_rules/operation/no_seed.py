@@ -42,18 +42,9 @@ class NoSeed(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x, y = torch.randn(64, 4), torch.randn(64, 1)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for step in range(100):
-        optimizer.zero_grad()
-        nn.functional.mse_loss(model(x), y).backward()
-        optimizer.step()
+    ```diff
+    +torch.manual_seed(0)
+     x, y = torch.randn(64, 4), torch.randn(64, 1)
     ```
 
     ## Fix safety

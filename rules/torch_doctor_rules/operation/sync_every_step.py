@@ -27,12 +27,6 @@ class SyncEveryStep(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
     model = nn.Linear(4, 1).cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     total = 0.0
@@ -46,24 +40,17 @@ class SyncEveryStep(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = nn.Linear(4, 1).to(device)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    total = torch.zeros((), device=device)
-    for x, y in loader:
-        loss = nn.functional.mse_loss(model(x.to(device)), y.to(device))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        total += loss.detach()
-    print(total.item() / len(loader))
+    ```diff
+     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    -total = 0.0
+    +total = torch.zeros((), device="cuda")
+     for x, y in loader:
+    ...
+         optimizer.step()
+    -    total += loss.item()
+    -print(total / len(loader))
+    +    total += loss.detach()
+    +print(total.item() / len(loader))
     ```
 
     ## How the probe confirms it

@@ -31,13 +31,11 @@ class UnreadableSource(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Linear(4, 1)
-    print(model(torch.randn(2, 4)))
+    ```diff
+     torch.manual_seed(0)
+    -model = nn.Linear(4, 1
+    +model = nn.Linear(4, 1)
+     print(model(torch.randn(2, 4)))
     ```
 
     ## How the probe confirms it

@@ -22,12 +22,6 @@ class UnusedSuppression(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(3):
         loss = model(torch.randn(8, 4)).pow(2).mean()
         optimizer.zero_grad()
@@ -36,18 +30,11 @@ class UnusedSuppression(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for _ in range(3):
-        loss = model(torch.randn(8, 4)).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+    ```diff
+         optimizer.zero_grad()
+    -    loss.backward()  # noqa: TDR101
+    +    loss.backward()
+         optimizer.step()
     ```
 
     ## Fix safety

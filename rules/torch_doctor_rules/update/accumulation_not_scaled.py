@@ -31,14 +31,7 @@ class AccumulationNotScaled(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=8, shuffle=True)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
     for i, (x, y) in enumerate(loader):
         loss = nn.functional.mse_loss(model(x), y)
@@ -49,22 +42,11 @@ class AccumulationNotScaled(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=8, shuffle=True)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-    for i, (x, y) in enumerate(loader):
-        loss = nn.functional.mse_loss(model(x), y) / 4
-        loss.backward()
-        if (i + 1) % 4 == 0:
-            optimizer.step()
-            optimizer.zero_grad()
+    ```diff
+     for i, (x, y) in enumerate(loader):
+    -    loss = nn.functional.mse_loss(model(x), y)
+    +    loss = nn.functional.mse_loss(model(x), y) / 4
+         loss.backward()
     ```
 
     ## Fix safety

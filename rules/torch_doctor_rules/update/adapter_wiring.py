@@ -39,9 +39,6 @@ class AdapterWiring(Rule):
 
     ## Example
     ```python
-    import torch
-
-
     class LoRALinear(torch.nn.Module):
         def __init__(self, base):
             super().__init__()
@@ -62,27 +59,10 @@ class AdapterWiring(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-
-
-    class LoRALinear(torch.nn.Module):
-        def __init__(self, base):
-            super().__init__()
-            self.base, self.down, self.up = base, torch.nn.Linear(16, 4), torch.nn.Linear(4, 8)
-            torch.nn.init.zeros_(self.up.weight)
-
-        def forward(self, x):
-            return self.base(x) + self.up(self.down(x))
-
-
-    pretrained = torch.nn.Linear(16, 8).requires_grad_(False)
-    model = LoRALinear(pretrained)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    for _ in range(4):
-        optimizer.zero_grad()
-        torch.nn.functional.mse_loss(model(torch.randn(32, 16)), torch.randn(32, 8)).backward()
-        optimizer.step()
+    ```diff
+    -pretrained = torch.nn.Linear(16, 8)
+    +pretrained = torch.nn.Linear(16, 8).requires_grad_(False)
+     model = LoRALinear(pretrained)
     ```
 
     ## How the probe confirms it

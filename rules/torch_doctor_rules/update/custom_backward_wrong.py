@@ -26,10 +26,6 @@ class CustomBackwardWrong(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-
     class Square(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -47,25 +43,10 @@ class CustomBackwardWrong(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Square(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx, grad_output):
-            (x,) = ctx.saved_tensors
-            return grad_output * 2 * x
-
-
-    layer = nn.Linear(4, 1)
-    Square.apply(layer(torch.randn(8, 4))).mean().backward()
+    ```diff
+             (x,) = ctx.saved_tensors
+    -        return grad_output * x
+    +        return grad_output * 2 * x
     ```
 
     ## How the probe confirms it

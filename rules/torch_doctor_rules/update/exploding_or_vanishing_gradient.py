@@ -39,10 +39,6 @@ class ExplodingOrVanishingGradient(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
     x = 10 * torch.randn(64, 8)
     y = x.sum(1, keepdim=True)
     model = nn.Linear(8, 1)
@@ -54,19 +50,14 @@ class ExplodingOrVanishingGradient(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x = torch.randn(64, 8)
-    y = x.sum(1, keepdim=True)
-    model = nn.Linear(8, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for _ in range(5):
-        optimizer.zero_grad()
-        nn.functional.mse_loss(model(x), y).backward()
-        optimizer.step()
+    ```diff
+    -x = 10 * torch.randn(64, 8)
+    +x = torch.randn(64, 8)
+     y = x.sum(1, keepdim=True)
+     model = nn.Linear(8, 1)
+    -optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    +optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+     for _ in range(5):
     ```
 
     ## How the probe confirms it

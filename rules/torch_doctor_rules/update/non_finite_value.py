@@ -33,10 +33,6 @@ class NonFiniteValue(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
@@ -56,27 +52,10 @@ class NonFiniteValue(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.linear = nn.Linear(4, 3)
-
-        def forward(self, x):
-            positive = torch.relu(self.linear(x))
-            return torch.log(positive + 1e-6)
-
-
-    net = Net()
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    for _ in range(4):
-        optimizer.zero_grad()
-        net(torch.randn(16, 4)).mean().backward()
-        optimizer.step()
+    ```diff
+             positive = torch.relu(self.linear(x))
+    -        return torch.log(positive - positive)
+    +        return torch.log(positive + 1e-6)
     ```
 
     ## How the probe confirms it

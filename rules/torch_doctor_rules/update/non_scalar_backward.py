@@ -29,12 +29,6 @@ class NonScalarBackward(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     weights = torch.rand(16, 1)
     for _ in range(4):
         optimizer.zero_grad()
@@ -45,20 +39,11 @@ class NonScalarBackward(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    weights = torch.rand(16, 1)
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = nn.functional.mse_loss(model(torch.randn(16, 4)), torch.randn(16, 1), reduction="none")
-        loss = (loss * weights).mean()
-        loss.backward()
-        optimizer.step()
+    ```diff
+         loss = nn.functional.mse_loss(model(torch.randn(16, 4)), torch.randn(16, 1), reduction="none")
+    -    loss = loss * weights
+    +    loss = (loss * weights).mean()
+         loss.backward()
     ```
 
     ## How the probe confirms it

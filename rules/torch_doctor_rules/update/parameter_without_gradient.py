@@ -30,10 +30,6 @@ class ParameterWithoutGradient(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
@@ -52,26 +48,10 @@ class ParameterWithoutGradient(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-
-    class Net(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.encoder, self.head = nn.Linear(4, 8), nn.Linear(8, 1)
-
-        def forward(self, x):
-            return self.head(torch.relu(self.encoder(x)))
-
-
-    net = Net()
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    for _ in range(4):
-        optimizer.zero_grad()
-        nn.functional.mse_loss(net(torch.randn(16, 4)), torch.randn(16, 1)).backward()
-        optimizer.step()
+    ```diff
+         def forward(self, x):
+    -        return self.head(torch.relu(self.encoder(x)).detach())
+    +        return self.head(torch.relu(self.encoder(x)))
     ```
 
     ## How the probe confirms it

@@ -31,10 +31,6 @@ class RequiresGradTypo(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
     encoder, head = nn.Linear(4, 8), nn.Linear(8, 1)
     for param in encoder.parameters():
         param.require_grad = False
@@ -46,19 +42,13 @@ class RequiresGradTypo(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    encoder, head = nn.Linear(4, 8), nn.Linear(8, 1)
-    for param in encoder.parameters():
-        param.requires_grad = False
-    optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
-    for _ in range(4):
-        optimizer.zero_grad()
-        nn.functional.mse_loss(head(encoder(torch.randn(16, 4))), torch.randn(16, 1)).backward()
-        optimizer.step()
+    ```diff
+     for param in encoder.parameters():
+    -    param.require_grad = False
+    -optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+    +    param.requires_grad = False
+    +optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
+     for _ in range(4):
     ```
 
     ## How the probe confirms it

@@ -30,13 +30,7 @@ class SchedulerBeforeOptimizer(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
     x, y = torch.randn(64, 4), torch.randn(64, 1)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2)
 
     for epoch in range(6):
@@ -48,22 +42,13 @@ class SchedulerBeforeOptimizer(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x, y = torch.randn(64, 4), torch.randn(64, 1)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2)
-
-    for epoch in range(6):
-        loss = nn.functional.mse_loss(model(x), y)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        scheduler.step()
+    ```diff
+     for epoch in range(6):
+    -    scheduler.step()
+         loss = nn.functional.mse_loss(model(x), y)
+    ...
+         optimizer.step()
+    +    scheduler.step()
     ```
 
     ## How the probe confirms it

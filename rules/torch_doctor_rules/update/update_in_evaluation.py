@@ -25,11 +25,6 @@ class UpdateInEvaluation(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(), nn.Linear(8, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     rows = {name: TensorDataset(torch.randn(24, 4), torch.randn(24, 1)) for name in ("train", "val")}
@@ -44,25 +39,16 @@ class UpdateInEvaluation(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(), nn.Linear(8, 1))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    rows = {name: TensorDataset(torch.randn(24, 4), torch.randn(24, 1)) for name in ("train", "val")}
-    batches = {name: DataLoader(data, batch_size=8, shuffle=name == "train") for name, data in rows.items()}
-    for phase in ["train", "val"]:
-        model.train() if phase == "train" else model.eval()
-        for x, y in batches[phase]:
-            optimizer.zero_grad()
-            with torch.set_grad_enabled(phase == "train"):
-                loss = nn.functional.mse_loss(model(x), y)
-            if phase == "train":
-                loss.backward()
-                optimizer.step()
+    ```diff
+             optimizer.zero_grad()
+    -        loss = nn.functional.mse_loss(model(x), y)
+    -        loss.backward()
+    -        optimizer.step()
+    +        with torch.set_grad_enabled(phase == "train"):
+    +            loss = nn.functional.mse_loss(model(x), y)
+    +        if phase == "train":
+    +            loss.backward()
+    +            optimizer.step()
     ```
 
     ## How the probe confirms it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -59,10 +60,13 @@ def use(address: str) -> None:
 
 
 def ran(address: str, script: Path) -> None:
-    """Has the farm at an address run a script by itself, as `python SCRIPT` does, only that torch is there already.
+    """Have the farm at an address run a script as `torchrun --nproc-per-node 1` does, only that torch is loaded already.
 
     Raises:
         CalledProcessError: it fails.
     """
     command = [sys.executable, str(HERE / "client.py"), str(script)]
-    subprocess.run(command, env=os.environ | {VARIABLE: address}, check=True, timeout=120)
+    with socket.create_server(("localhost", 0)) as free:
+        group = {"MASTER_ADDR": "localhost", "MASTER_PORT": str(free.getsockname()[1])}
+    group |= {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
+    subprocess.run(command, env=os.environ | group | {VARIABLE: address}, check=True, timeout=120)

@@ -16,18 +16,13 @@ class SgdWithoutMomentum(Rule):
 
     ## Example
     ```python
-    import torch
-
-    model = torch.nn.Linear(4, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     ```
 
     ## Use instead
-    ```python
-    import torch
-
-    model = torch.nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    ```diff
+    -optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    +optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     ```
 
     ## How the probe confirms it

@@ -31,13 +31,6 @@ class ResumeWithoutOptimizer(Rule):
 
     ## Example
     ```python
-    import tempfile
-
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Linear(4, 1)
     optimizer = torch.optim.Adam(model.parameters())
     folder = tempfile.mkdtemp()
     for epoch in range(3):
@@ -50,24 +43,11 @@ class ResumeWithoutOptimizer(Rule):
     ```
 
     ## Use instead
-    ```python
-    import tempfile
-
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.Adam(model.parameters())
-    folder = tempfile.mkdtemp()
-    for epoch in range(3):
-        x = torch.randn(32, 4)
-        loss = nn.functional.mse_loss(model(x), x[:, :1])
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        state = {"epoch": epoch, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
-        torch.save(state, f"{folder}/last.pt")
+    ```diff
+         optimizer.step()
+    -    torch.save({"epoch": epoch, "model": model.state_dict()}, f"{folder}/last.pt")
+    +    state = {"epoch": epoch, "model": model.state_dict(), "optimizer": optimizer.state_dict()}
+    +    torch.save(state, f"{folder}/last.pt")
     ```
 
     ## How the probe confirms it

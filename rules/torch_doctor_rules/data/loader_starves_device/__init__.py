@@ -43,16 +43,13 @@ class LoaderStarvesDevice(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, Dataset
-
     class Roots(Dataset):
         def __len__(self):
             return 64
 
         def __getitem__(self, index):
             return torch.full((4,), index / 64), torch.tensor([index**0.5])
+
 
     loader = DataLoader(Roots(), batch_size=16, shuffle=True)
     model = nn.Linear(4, 1).cuda()
@@ -64,27 +61,10 @@ class LoaderStarvesDevice(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, Dataset
-
-    class Roots(Dataset):
-        def __len__(self):
-            return 64
-
-        def __getitem__(self, index):
-            return torch.full((4,), index / 64), torch.tensor([index**0.5])
-
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    settings = {"num_workers": 2, "pin_memory": True} if device == "cuda" else {}
-    loader = DataLoader(Roots(), batch_size=16, shuffle=True, **settings)
-    model = nn.Linear(4, 1).to(device)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for x, y in loader:
-        optimizer.zero_grad()
-        nn.functional.mse_loss(model(x.to(device)), y.to(device)).backward()
-        optimizer.step()
+    ```diff
+    -loader = DataLoader(Roots(), batch_size=16, shuffle=True)
+    +loader = DataLoader(Roots(), batch_size=16, shuffle=True, num_workers=2, pin_memory=True)
+     model = nn.Linear(4, 1).cuda()
     ```
 
     ## Fix safety

@@ -36,16 +36,8 @@ class TrainDataEvaluated(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset, random_split
-
-    torch.manual_seed(0)
-    data = TensorDataset(torch.randn(96, 4), torch.randn(96, 1))
     train_set, val_set = random_split(data, [64, 32])
     train_loader = DataLoader(data, batch_size=16, shuffle=True)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for x, y in train_loader:
         optimizer.zero_grad()
         nn.functional.mse_loss(model(x), y).backward()
@@ -56,24 +48,11 @@ class TrainDataEvaluated(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset, random_split
-
-    torch.manual_seed(0)
-    data = TensorDataset(torch.randn(96, 4), torch.randn(96, 1))
-    train_set, val_set = random_split(data, [64, 32])
-    train_loader = DataLoader(train_set, batch_size=16, shuffle=True)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for x, y in train_loader:
-        optimizer.zero_grad()
-        nn.functional.mse_loss(model(x), y).backward()
-        optimizer.step()
-    with torch.no_grad():
-        for x, y in DataLoader(val_set, batch_size=16):
-            print(nn.functional.mse_loss(model(x), y).item())
+    ```diff
+     train_set, val_set = random_split(data, [64, 32])
+    -train_loader = DataLoader(data, batch_size=16, shuffle=True)
+    +train_loader = DataLoader(train_set, batch_size=16, shuffle=True)
+     for x, y in train_loader:
     ```
 
     ## How the probe confirms it

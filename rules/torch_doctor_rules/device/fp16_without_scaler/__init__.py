@@ -27,39 +27,29 @@ class Fp16WithoutScaler(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    model = nn.Linear(4, 1).cuda()
+    model = nn.Linear(4, 1).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
     for step in range(10):
-        x = torch.randn(16, 4, device="cuda")
+        x = torch.randn(16, 4, device=device)
         optimizer.zero_grad()
-        with torch.autocast("cuda"):
+        with torch.autocast(device.type, dtype=torch.float16):
             loss = model(x).square().mean()
         loss.backward()
         optimizer.step()
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = nn.Linear(4, 1).to(device)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    scaler = torch.amp.GradScaler(device, enabled=device == "cuda")
-
-    for step in range(10):
-        x = torch.randn(16, 4, device=device)
-        optimizer.zero_grad()
-        with torch.autocast(device):
-            loss = model(x).square().mean()
-        scaler.scale(loss).backward()
-        scaler.step(optimizer)
-        scaler.update()
+    ```diff
+     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    +scaler = torch.amp.GradScaler(device.type)
+    ...
+             loss = model(x).square().mean()
+    -    loss.backward()
+    -    optimizer.step()
+    +    scaler.scale(loss).backward()
+    +    scaler.step(optimizer)
+    +    scaler.update()
     ```
 
     ## How the probe confirms it

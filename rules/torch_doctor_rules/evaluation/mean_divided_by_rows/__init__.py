@@ -44,14 +44,6 @@ class MeanDividedByRows(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for epoch in range(3):
         total = 0.0
         for x, y in loader:
@@ -64,24 +56,11 @@ class MeanDividedByRows(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for epoch in range(3):
-        total = 0.0
-        for x, y in loader:
-            optimizer.zero_grad()
-            loss = nn.functional.mse_loss(model(x), y)
-            loss.backward()
-            optimizer.step()
-            total += loss.item() * len(x)
-        print(epoch, total / len(loader.dataset))
+    ```diff
+             optimizer.step()
+    -        total += loss.item()
+    +        total += loss.item() * len(x)
+         print(epoch, total / len(loader.dataset))
     ```
 
     ## Fix safety

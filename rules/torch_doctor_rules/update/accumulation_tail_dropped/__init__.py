@@ -28,14 +28,7 @@ class AccumulationTailDropped(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(80, 4), torch.randn(80, 1)), batch_size=8, shuffle=True)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
     for i, (x, y) in enumerate(loader):
         loss = nn.functional.mse_loss(model(x), y) / 4
@@ -46,22 +39,11 @@ class AccumulationTailDropped(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(80, 4), torch.randn(80, 1)), batch_size=8, shuffle=True)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-
-    for i, (x, y) in enumerate(loader):
-        loss = nn.functional.mse_loss(model(x), y) / 4
-        loss.backward()
-        if (i + 1) % 4 == 0 or i + 1 == len(loader):
-            optimizer.step()
-            optimizer.zero_grad()
+    ```diff
+         loss.backward()
+    -    if (i + 1) % 4 == 0:
+    +    if (i + 1) % 4 == 0 or i + 1 == len(loader):
+             optimizer.step()
     ```
 
     ## How the probe confirms it

@@ -52,13 +52,7 @@ class AmpOrder(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
     x, y = torch.randn(64, 4), torch.randn(64, 1)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     scaler = torch.amp.GradScaler("cpu")
 
     for step in range(4):
@@ -71,24 +65,10 @@ class AmpOrder(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    x, y = torch.randn(64, 4), torch.randn(64, 1)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    scaler = torch.amp.GradScaler("cpu")
-
-    for step in range(4):
-        optimizer.zero_grad()
-        loss = nn.functional.mse_loss(model(x), y)
-        scaler.scale(loss).backward()
-        scaler.unscale_(optimizer)
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        scaler.step(optimizer)
-        scaler.update()
+    ```diff
+         scaler.scale(loss).backward()
+    +    scaler.unscale_(optimizer)
+         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     ```
 
     ## Fix safety

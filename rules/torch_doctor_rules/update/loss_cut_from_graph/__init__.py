@@ -35,10 +35,6 @@ class LossCutFromGraph(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
     model = nn.Linear(4, 3)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(4):
@@ -51,19 +47,10 @@ class LossCutFromGraph(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Linear(4, 3)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for _ in range(4):
-        x, y = torch.randn(16, 4), torch.randint(0, 3, (16,))
-        optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
+    ```diff
+         loss = nn.functional.cross_entropy(model(x), y)
+    -    loss = torch.tensor(loss.item(), requires_grad=True)
+         loss.backward()
     ```
 
     ## How the probe confirms it

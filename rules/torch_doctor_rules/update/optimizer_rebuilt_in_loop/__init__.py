@@ -29,14 +29,6 @@ class OptimizerRebuiltInLoop(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
-    model = nn.Linear(4, 1)
-
     for epoch in range(10):
         optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
         for x, y in loader:
@@ -47,22 +39,12 @@ class OptimizerRebuiltInLoop(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-
-    for epoch in range(10):
-        for x, y in loader:
-            optimizer.zero_grad()
-            loss = nn.functional.mse_loss(model(x), y)
-            loss.backward()
-            optimizer.step()
+    ```diff
+    +optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    +
+     for epoch in range(10):
+    -    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+         for x, y in loader:
     ```
 
     ## How the probe confirms it

@@ -29,12 +29,6 @@ class TrainingUnderNoGrad(Rule):
 
     ## Example
     ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(4):
         x, y = torch.randn(16, 4), torch.randn(16, 1)
         optimizer.zero_grad()
@@ -46,20 +40,12 @@ class TrainingUnderNoGrad(Rule):
     ```
 
     ## Use instead
-    ```python
-    import torch
-    from torch import nn
-
-    torch.manual_seed(0)
-    model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    for _ in range(4):
-        x, y = torch.randn(16, 4), torch.randn(16, 1)
-        optimizer.zero_grad()
-        prediction = model(x)
-        loss = nn.functional.mse_loss(prediction, y)
-        loss.backward()
-        optimizer.step()
+    ```diff
+         optimizer.zero_grad()
+    -    with torch.no_grad():
+    -        prediction = model(x)
+    +    prediction = model(x)
+         loss = nn.functional.mse_loss(prediction, y)
     ```
 
     ## How the probe confirms it

@@ -101,3 +101,20 @@ def fields(*classes: ast.stmt) -> set[str]:
         for target in (target.elts if isinstance(target, ast.Tuple) else [target])
         if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"
     }
+
+
+def undocumented(paths: Mapping[str, Path]) -> list[str]:
+    """Return the public fields of public classes in these modules that have no docstring below them."""
+    return [
+        f"{module}.{cls.name}.{field.target.id}"
+        for module, path in paths.items()
+        for cls in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(cls, ast.ClassDef) and not cls.name.startswith("_")
+        for field, below in zip(cls.body, [*cls.body[1:], None], strict=True)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if not field.target.id.startswith("_") and not _is_text(below)
+    ]
+
+
+def _is_text(node: ast.stmt | None) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests import source_code
 from torch_doctor.rule import Evidence, Fix, Level, Step, Verdict, all_rules
 from torch_doctor.trace import Site
 
@@ -42,6 +43,11 @@ class Ours(Rule):
 def rules():
     return [Ours]
 """
+
+
+def test_every_field_of_rules_and_findings_has_a_docstring() -> None:
+    modules = source_code.modules("doctor")
+    assert source_code.undocumented({name: modules[f"torch_doctor.{name}"] for name in ("finding", "rule")}) == []
 
 
 def test_a_finding_carries_what_its_rule_is(rules: tuple[Rule, ...]) -> None:

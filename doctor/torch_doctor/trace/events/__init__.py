@@ -1,10 +1,9 @@
-"""What can happen in a training script: one class per event, each field with its meaning, in the families of the rules.
+"""What can happen in a training script: one class for each event, in the families of the rules.
 
-References (`module`, `optimizer`, ...) are numbers that stand for one object during one run; names (`name`) are the user's
-own spelling of it. An event that names another event does so by the other's `index` in the trace. Fields of type `Tri`
-are None where the witness does not know.
+Fields such as `module` and `optimizer` are numbers that identify an object during one run; `name` is an expression of the script.
+An event refers to another one by its `index` in the trace. A field of type `Tri` is None if the witness does not know the answer.
 
-The classes are the only list of events there is: whoever adds one writes it into the module of its family.
+There is no list of events: a class in the module of its family is enough.
 """
 
 from torch_doctor.trace.events.checkpoint import *
@@ -21,7 +20,6 @@ from torch_doctor.trace.events.limits import *
 from torch_doctor.trace.events.loss import *
 from torch_doctor.trace.events.module import *
 from torch_doctor.trace.events.operation import *
-from torch_doctor.trace.events.scaling import *
 from torch_doctor.trace.events.stretch import Stretch as Stretch
 from torch_doctor.trace.events.update import *
 

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class StateTaken(Event, frozen=True, kw_only=True):
-    """`module.state_dict()`, whose tensors are the module's own, or with `alias` another name for the module itself.
-
-    `name` is the module's name, `alias` the variable or attribute that keeps the best model by assigning the module.
-    """
+    """`module.state_dict()` is called, whose tensors are those of the module, or another name is assigned to the module."""
 
     module: int
+    """The module."""
     name: str
+    """The name of the module in the script."""
     alias: str = ""
+    """The variable or attribute that is to keep the best model and gets the module itself; "" for `state_dict()`."""
 
     def words(self, _: Names, /) -> str:
         if self.alias:
@@ -30,31 +30,34 @@ class StateTaken(Event, frozen=True, kw_only=True):
 
 
 class Saved(Event, frozen=True, kw_only=True):
-    """Something was written by `torch.save`. `modules` are whole module objects inside it, `what` the argument's text.
-
-    `names` says under which key of a dict each module lies ("" for the object itself); `buffer` is the number of the
-    buffer in memory (`io.BytesIO`) it was written into (0: a file). `states` are the `StateTaken` events whose tensors
-    may be in it. `keys` are the strings of a dict that is saved; `optimizer`, `scheduler` and `scaler` tell whether the
-    state of one is in it.
-    `objects` are the things in it that are no tensors, numbers, texts or plain containers of these: the key of each in a dict
-    ("" for the thing itself), and what it is. `numbers` are the keys of what NumPy or a library on top of it computed.
-    `shared`: the path is the same in every process of a distributed run. `file` is the path where a run shows it, in the
-    source text that is equal where the path is ("": not known).
-    """
+    """Something is written by `torch.save`."""
 
     what: str
+    """The source text of the argument."""
     modules: tuple[int, ...] = ()
+    """The module objects (not their states) that it contains."""
     names: tuple[str, ...] = ()
+    """The dict key of each of `modules`; "" for the saved object itself."""
     buffer: int = 0
+    """The buffer in memory (`io.BytesIO`) that it is written to; 0 for a file."""
     states: frozenset[int] = NO_EVENTS
+    """The `StateTaken` events whose tensors it may contain."""
     keys: tuple[str, ...] = ()
+    """The string keys of a saved dict."""
     optimizer: Tri = None
+    """Whether it contains the state of an optimizer."""
     scheduler: Tri = None
+    """Whether it contains the state of a scheduler."""
     scaler: Tri = None
+    """Whether it contains the state of a gradient scaler."""
     objects: tuple[tuple[str, str], ...] = ()
+    """The dict key and the class of each object that is not a tensor, number, string or plain container."""
     numbers: tuple[str, ...] = ()
+    """The keys of values that NumPy, or a library based on it, computed."""
     shared: Tri = None
+    """Whether all processes of a distributed run write to the same path."""
     file: str = ""
+    """The source text that determines the path, equal where the path is equal; "" if unknown."""
 
     def words(self, names: Names, /) -> str:
         whole = f": the {names.things(self.modules)} object, not its state_dict" if self.modules else ""
@@ -62,40 +65,46 @@ class Saved(Event, frozen=True, kw_only=True):
 
 
 class Loaded(Event, frozen=True, kw_only=True):
-    """Weights were loaded into `module` (0: only read from the file, or from the `buffer` in memory).
-
-    For a file that is read: `weights_only` is what `torch.load` was told and None where it cannot be known, `by_default`
-    that it was told nothing; `mapped` whether it was told where the tensors go; `file` is as in `Saved`, `told` whether the
-    user says the whole path: an option, a setting, an argument. `outside`: its name comes from somewhere else than the script
-    alone, or something is downloaded there. `path` is equal where two scripts of a project read one file, or what one option
-    says ("": that is not known). `own`: each key that is taken of it is one of something that the project saves.
-    `resumes`: an optimizer gets its state from it, which the same code takes of it (None: only
-    the first). `states` are the `StateTaken` events whose tensors may be what is loaded; `only` tells that it is nothing else.
-    `whole`: what the file holds is used as a module or an optimizer; `state`: it is loaded into one.
-    `allowed`: the project says which classes may be read, or lifts the limits for all files. `refused` is what torch said, where
-    it refused to read what the file holds, or what it refuses by default since 2.6; None where the source alone was read.
-    `pretrained`: a library that builds the module loads the weights, which others have trained.
-    """
+    """Weights are loaded into a module, or only read from a file or buffer."""
 
     module: int
+    """The module; 0 if the weights are only read."""
     name: str
+    """The name of the module, or the source text of the file."""
     buffer: int = 0
+    """The buffer in memory that they are read from; 0 for a file."""
     weights_only: Tri = None
+    """The argument `weights_only` of `torch.load`; None if unknown."""
     by_default: bool = False
+    """Whether `torch.load` is called without `weights_only`."""
     mapped: Tri = None
+    """Whether `torch.load` is called with `map_location`."""
     file: str = ""
+    """The source text that determines the path, as in `Saved`."""
     told: bool = False
+    """Whether the user passes the complete path as an option, a setting or an argument."""
     outside: bool = True
+    """Whether the path depends on more than the script, or the file is downloaded."""
     path: str = ""
+    """A text that is equal for scripts of a project that read the same file or option; "" if unknown."""
     own: bool = False
+    """Whether the project saves all keys that are read from it."""
     resumes: Tri = False
+    """Whether the same code also loads the state of an optimizer from it; None if only the first is loaded."""
     states: frozenset[int] = NO_EVENTS
+    """The `StateTaken` events whose tensors may be loaded."""
     only: bool = False
+    """Whether nothing but `states` can be loaded."""
     whole: bool = False
+    """Whether the content of the file is used as a module or an optimizer."""
     state: bool = False
+    """Whether the content of the file is loaded into a module or an optimizer."""
     allowed: bool = False
+    """Whether the project allows classes for loading, or disables the check for all files."""
     refused: str | None = None
+    """The error of torch if it rejects the content, or would by default since 2.6; None for the static witness."""
     pretrained: bool = False
+    """Whether a library that creates the module loads pretrained weights."""
 
     def words(self, names: Names, /) -> str:
         if self.pretrained:
@@ -104,21 +113,22 @@ class Loaded(Event, frozen=True, kw_only=True):
 
 
 class LoadMisused(Event, frozen=True, kw_only=True):
-    """What `load_state_dict` was given, or gave back, is not what it is taken for; `name` is whose weights were to be loaded.
-
-    `result`: the class of what came back ("" where the source alone was read). `path`: a string came in the place of the
-    state, spelled like this. `overwritten`: the name itself got the result, which only tells the missing and unexpected
-    keys. `fails_at`: where that result is used as if it were the module (None: not seen). `keys`: so many were given, none is
-    a key of the module, and `strict=False` let that pass; `example` is one.
-    """
+    """The argument or the result of `load_state_dict` is not what the script takes it for."""
 
     name: str
+    """The module whose weights are loaded."""
     result: str = ""
+    """The class of the result; "" for the static witness."""
     path: str = ""
+    """The source text of a string that is passed instead of a state; "" if none is."""
     overwritten: bool = False
+    """Whether the result, which lists missing and unexpected keys, is assigned to the name of the module."""
     fails_at: Site | None = None
+    """Where the script uses the result as a module; None if it does not."""
     keys: int = 0
+    """The number of keys of a state that has no key of the module, which `strict=False` accepts."""
     example: str = ""
+    """One of these keys."""
 
     def words(self, _: Names, /) -> str:
         if self.path:
@@ -130,17 +140,18 @@ class LoadMisused(Event, frozen=True, kw_only=True):
 
 
 class RoundTripped(Event, frozen=True, kw_only=True):
-    """What `Saved` event `saved` wrote was read back into a fresh copy of the module: did it answer as the original?
-
-    `difference` is the largest between two numbers of the outputs; `lost` names parameters and buffers that are other in
-    the copy. Only the probe writes it.
-    """
+    """The file of a `Saved` event was loaded into a new copy of the module. Only the probe writes it."""
 
     saved: int
+    """The `Saved` event."""
     module: int
+    """The module."""
     name: str
+    """The name of the module in the script."""
     difference: float
+    """The largest difference between a number of the original output and of the copy's output."""
     lost: tuple[str, ...] = ()
+    """The parameters and buffers whose values differ in the copy."""
 
     def words(self, _: Names, /) -> str:
         answer = f"outputs differ by up to {self.difference:.4g}" if self.difference else "same output"
@@ -148,15 +159,14 @@ class RoundTripped(Event, frozen=True, kw_only=True):
 
 
 class FolderMissing(Event, frozen=True, kw_only=True):
-    """The script writes below `folder`, which neither exists nor was created by the script: without the probe, this call fails.
-
-    `file` is the source text of the path that is written ("": not known); `what` is "file" or "folder". Only the probe
-    writes it.
-    """
+    """The script writes into a directory that does not exist and that it did not create. Only the probe writes it."""
 
     folder: str
+    """The directory."""
     file: str = ""
+    """The source text of the path; "" if unknown."""
     what: str = "file"
+    """What is written: "file" or "folder"."""
 
     def words(self, _: Names, /) -> str:
         return f"write to the directory {quoted(self.folder)}, which does not exist"

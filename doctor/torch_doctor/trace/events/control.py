@@ -15,17 +15,18 @@ if TYPE_CHECKING:
 
 
 class LoopEntered(Event, frozen=True, kw_only=True):
-    """A loop begins; `over` is what it goes through, in the user's words.
-
-    `length` is how many items that has, by the script's own defaults: None where nobody knows, infinite where it has no end.
-    `whole` is the loader that it has exactly one pass for each batch of; 0 where there is none, or nobody knows.
-    """
+    """A loop starts."""
 
     loop: int
+    """The loop."""
     loop_kind: LoopKind
+    """What the loop iterates over, such as epochs or batches."""
     over: str
+    """The expression that it iterates over."""
     length: float | None = None
+    """The number of iterations, with the defaults of the script; None if unknown, infinite if it never ends."""
     whole: int = 0
+    """The loader for whose batches it has exactly one iteration each; 0 if there is none or it is unknown."""
 
     def words(self, _: Names, /) -> str:
         batches = ", batch by batch" if self.loop_kind is LoopKind.BATCHES else ""
@@ -33,52 +34,62 @@ class LoopEntered(Event, frozen=True, kw_only=True):
 
 
 class LoopIterated(Event, frozen=True, kw_only=True):
-    """A pass of the loop begins; `number` counts from 1. The static witness makes two passes where it cannot count them."""
+    """An iteration of a loop starts. The static witness executes two iterations if it does not know how many there are."""
 
     loop: int
+    """The loop."""
     number: int
+    """The number of the iteration, from 1."""
 
     def words(self, _: Names, /) -> str:
         return f"iteration {self.number}"
 
 
 class LoopExited(Event, frozen=True, kw_only=True):
-    """The loop is over."""
+    """A loop ends."""
 
     loop: int
+    """The loop."""
 
 
 class CallEntered(Event, frozen=True, kw_only=True):
-    """A project function is entered; `function_site` is its `def`."""
+    """A function of the project is called."""
 
     function: str
+    """The qualified name of the function."""
     function_site: Site
+    """The `def` of the function."""
 
     def words(self, _: Names, /) -> str:
         return f"call {self.function}"
 
 
 class CallExited(Event, frozen=True, kw_only=True):
-    """The function returned."""
+    """A function of the project returns."""
 
     function: str
+    """The qualified name of the function."""
 
 
 class GradModeEntered(Event, frozen=True, kw_only=True):
-    """`no_grad`, `inference_mode`, `enable_grad`, `set_grad_enabled(...)` begins; `context` is its torch name."""
+    """A context that switches autograd is entered: `no_grad`, `inference_mode`, `enable_grad` or `set_grad_enabled`."""
 
     context: str
+    """The torch name of the context."""
     enabled: Tri
+    """Whether autograd records from here on."""
 
     def words(self, _: Names, /) -> str:
         return f"{short(self.context)}: {autograd(self.enabled)}"
 
 
 class GradModeExited(Event, frozen=True, kw_only=True):
-    """The context is left; `enabled` is what holds from here on."""
+    """A context that switches autograd is exited."""
 
     context: str
+    """The torch name of the context."""
     enabled: Tri
+    """Whether autograd records from here on."""
 
     def words(self, _: Names, /) -> str:
         return f"{autograd(self.enabled)} again"

@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 
 
 class ModeSet(Event, frozen=True, kw_only=True):
-    """`module.train()` (`training` True) or `eval()` (False); None when the argument is not known.
-
-    `whole` is False when the call went to a part of a bigger module (`model.backbone.eval()`).
-    """
+    """`module.train()` or `module.eval()` is called."""
 
     module: int
+    """The module."""
     name: str
+    """The name of the module in the script."""
     training: Tri
+    """True for training mode; None if the argument is unknown."""
     whole: bool = True
+    """False if the module is a part of another one, such as `model.backbone.eval()`."""
 
     def introduce(self, names: Names) -> None:
         names.spelled(self.module, self.name, self.scope)
@@ -34,122 +35,126 @@ class ModeSet(Event, frozen=True, kw_only=True):
 
 
 class Stored(Event, frozen=True, kw_only=True):
-    """A tensor without a graph, with the data of these forwards in it, was put where it may be found again.
-
-    An attribute, an item of something that is no list or dict, or written into a tensor that is there already.
-    """
+    """A tensor without a graph is stored in an attribute, an item or another tensor, where it may be read again."""
 
     forwards: frozenset[int]
+    """The `Forward` events whose data it contains."""
 
     def words(self, _: Names, /) -> str:
         return "store a result without a graph"
 
 
 class Summed(Event, frozen=True, kw_only=True):
-    """`holder += something`, in a loop, or `sum(holder)`, with `at_once`.
-
-    `started` is where the holder was set to zero, None where that is not known. `carries` are the `Summed` events whose
-    values the holder surely had inside. `means` are the events that computed what was added, where that is the mean over a
-    batch. `counts`: it was one that was added, `rows`: the number of rows of a loader's batch. `listed` is the list that was
-    summed up at once; 0 where it was no list. `forwards` are those whose results are in what was added.
-    """
+    """`holder += value` in a loop, or `sum(holder)`."""
 
     holder: str
+    """The expression for the sum."""
     started: Site | None = None
+    """Where the sum is set to zero; None if unknown."""
     carries: frozenset[int] = NO_EVENTS
+    """The `Summed` events whose values the sum certainly contains."""
     means: frozenset[int] = NO_EVENTS
+    """The events that computed the added value, if it is a mean over a batch."""
     counts: bool = False
+    """Whether the added value is 1."""
     rows: bool = False
+    """Whether the added value is the number of samples in a batch."""
     at_once: bool = False
+    """Whether it is `sum(holder)`."""
     listed: int = 0
+    """The list that is summed; 0 if there is none."""
     forwards: frozenset[int] = NO_EVENTS
+    """The `Forward` events whose results the added value contains."""
 
     def words(self, _: Names, /) -> str:
         return f"add to {quoted(self.holder)}"
 
 
 class Meaned(Event, frozen=True, kw_only=True):
-    """The mean of all that is in a tensor was taken, in a loop; `value` is the tensor."""
+    """The mean of all elements of a tensor is computed in a loop."""
 
     value: TensorFact
+    """The tensor."""
 
     def words(self, _: Names, /) -> str:
         return f"mean of {self.value.words()}"
 
 
 class Steered(Event, frozen=True, kw_only=True):
-    """A number decides what happens: it is compared, or a scheduler is given it; `sums` are the events surely in it."""
+    """A number determines what happens: it is compared, or passed to a scheduler."""
 
     sums: frozenset[int]
+    """The `Summed` and `Averaged` events that it certainly contains."""
 
     def words(self, _: Names, /) -> str:
         return "control flow depends on a sum or an average"
 
 
 class Averaged(Event, frozen=True, kw_only=True):
-    """A sum was divided: `name` is the expression, `sums` the `Summed` events that are surely in the dividend.
-
-    `length` is the object whose length it was divided by, a loader or what it reads for one; 0 where it is none. `by` are
-    the `Summed` events in the divisor. `means` are the events that computed what was averaged, where that is means over
-    batches, each with the same weight: in a list, or each divided by the length before they are added up. `by_site` is the
-    divisor's place.
-    """
+    """A sum is divided."""
 
     name: str
+    """The expression."""
     sums: frozenset[int]
+    """The `Summed` events that the dividend certainly contains."""
     length: int = 0
+    """The loader or dataset whose length is the divisor; 0 if there is none."""
     by: frozenset[int] = NO_EVENTS
+    """The `Summed` events in the divisor."""
     means: frozenset[int] = NO_EVENTS
+    """The events that computed the averaged values, if these are equally weighted means over batches."""
     by_site: Site | None = None
+    """The place of the divisor."""
 
     def words(self, _: Names, /) -> str:
         return f"divide a sum: {quoted(self.name)}"
 
 
 class Multiplied(Event, frozen=True, kw_only=True):
-    """A number with these `Summed` and `Averaged` events in it was multiplied by one that the source does not give."""
+    """A sum or an average is multiplied by a number that the source does not give."""
 
     sums: frozenset[int]
+    """The `Summed` and `Averaged` events in it."""
 
     def words(self, _: Names, /) -> str:
         return "multiply a sum or an average"
 
 
 class ScoreUsed(Event, frozen=True, kw_only=True):
-    """A loss or metric of a single batch was used when the loop over the batches, `loop`, was over.
-
-    It is `how`: "shown", "compared", "kept", "logged" or "given to a scheduler". `forwards` are those that it scores, all of
-    one batch. In the loop it is assigned to `holder`, at `assigned`.
-    """
+    """After a loop over batches, a loss or metric of a single batch is used."""
 
     holder: str
+    """The name that it is assigned to."""
     assigned: Site
+    """Where it is assigned in the loop."""
     how: str
+    """How it is used: "shown", "compared", "kept", "logged" or "given to a scheduler"."""
     forwards: frozenset[int]
+    """The `Forward` events that it measures, all of one batch."""
     loop: int
+    """The loop."""
 
     def words(self, _: Names, /) -> str:
         return f"the last batch's {quoted(self.holder)} is {self.how}"
 
 
 class Reevaluated(Event, frozen=True, kw_only=True):
-    """One batch of the `Forward` event `forward` was evaluated a second time, on a copy of the module.
-
-    `first` and `second` are the number of the output in which both answers are furthest apart, `difference` is how far
-    that is. `because` says what differed: "mode" (parts were in training mode), "dropout"
-    (a functional one that ignores the mode), "state" (the same random numbers gave another answer), "disturbance"
-    (the script adds noise of a strength that nothing learns), "noise" (it draws random numbers for something else),
-    "estimate" (norms that weights are divided by were random numbers still, and training forwards give another answer); ""
-    where nothing did. Only the probe writes it.
-    """
+    """A copy of a module evaluated the same batch twice. Only the probe writes it."""
 
     forward: int
+    """The `Forward` event of the first evaluation."""
     module: int
+    """The module."""
     name: str
+    """The name of the module in the script."""
     first: float
+    """The element with the largest difference, in the first output."""
     second: float
+    """The same element of the second output."""
     difference: float
+    """The difference between them."""
     because: str
+    """The reason: "mode", "dropout", "state", "disturbance", "noise", "estimate", or "" without a difference."""
 
     def words(self, _: Names, /) -> str:
         same = f"{self.first:.4g} and {self.second:.4g} ({self.because})" if self.difference else "the same"

@@ -14,19 +14,18 @@ if TYPE_CHECKING:
 
 
 class Retained(Event, frozen=True, kw_only=True):
-    """A value was put where it outlives the statement: a running sum, a container, an attribute.
-
-    `holder` is the user's name for it; `carries` are the `Retained` events whose values the holder already had inside, or the
-    `Forward` events of what had just been left there: when one of an earlier iteration is among them, a value outlived its
-    iteration. `bounded`: the holder drops old values by
-    itself (`deque(maxlen=...)`).
-    """
+    """A value is stored where it outlives the statement: in a running sum, a container or an attribute."""
 
     value: TensorFact
+    """The value."""
     how: Retention
+    """How it is stored."""
     holder: str
+    """The expression for the sum, container or attribute."""
     carries: frozenset[int] = NO_EVENTS
+    """Earlier `Retained` or `Forward` events whose values the holder contains; one of an earlier iteration outlived it."""
     bounded: bool = False
+    """Whether the holder drops old values automatically, such as `deque(maxlen=...)`."""
 
     def words(self, _: Names, /) -> str:
         bounded = ", which drops old values automatically" if self.bounded else ""
@@ -34,43 +33,49 @@ class Retained(Event, frozen=True, kw_only=True):
 
 
 class StateKept(Event, frozen=True, kw_only=True):
-    """A module keeps what it computed, perhaps with its graph, in an attribute: its next call may go on from there."""
+    """A module stores what it computed, possibly with its graph, in an attribute that its next call may read."""
 
     module: int
+    """The module."""
     name: str
+    """The attribute."""
 
     def words(self, names: Names, /) -> str:
         return f"{names.thing(self.module)} stores a computed value as {quoted(self.name)}"
 
 
 class Logged(Event, frozen=True, kw_only=True):
-    """A value went to a sink: something that formats, plots or collects what it is given.
-
-    `sink` is its canonical name, `name` the user's expression for it. `keeps`: it adds up or collects the very value it gets.
-    `needs_number`: it is made for numbers, and of a tensor it makes a text or an error.
-    """
+    """A value is passed to something that formats, plots or collects values."""
 
     value: TensorFact
+    """The value."""
     sink: str
+    """The canonical name of the function or class that gets it."""
     name: str = ""
+    """The expression for it."""
     keeps: bool = False
+    """Whether it sums or collects the value itself."""
     needs_number: bool = False
+    """Whether it expects numbers, so that a tensor becomes text or an error."""
 
     def words(self, _: Names, /) -> str:
         return f"log {self.value.words()} to {self.sink}"
 
 
 class MemoryGrew(Event, frozen=True, kw_only=True):
-    """Graphs stayed alive from pass to pass: `alive` of them after `passes` passes, `size` bytes behind each.
+    """Graphs stay alive from iteration to iteration.
 
-    `site` is the line that keeps them where that is known, else the one that made them; `holder` is what holds them.
-    Only the probe writes it.
+    `site` is the line that keeps them, or if unknown creates them. Only the probe writes it.
     """
 
     holder: str
+    """The expression for what keeps them."""
     alive: int
+    """The number of graphs that are alive."""
     passes: int
+    """The number of iterations."""
     size: int
+    """The memory of each graph, in bytes."""
 
     def words(self, _: Names, /) -> str:
         return f"{self.alive} graphs alive after {self.passes} iterations, held by {self.holder or 'something'}"

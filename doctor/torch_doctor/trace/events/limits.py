@@ -12,38 +12,42 @@ if TYPE_CHECKING:
 
 
 class GaveUp(Event, frozen=True, kw_only=True):
-    """The witness stopped looking here (`reason`: a budget, recursion, source that it could not read)."""
+    """The static witness stops here."""
 
     reason: str
+    """Why it stops: a budget, a recursion, or source that it cannot read."""
 
     def words(self, _: Names, /) -> str:
         return f"not analyzed further: {self.reason}"
 
 
 class Escaped(Event, frozen=True, kw_only=True):
-    """Something escaped: into a call that could not be followed, or to a caller that nobody can see.
-
-    Whoever got it may have done anything a training loop does: `optimizers` may have been stepped or cleared, `modules`
-    may have changed mode, the values in `forwards` and `retained` may have gone backward, gradient `scalers` may have been
-    updated. `returned`: it left by being returned from the function that the witness began with. With nothing in it, it
-    tells of a `step()` of something unresolved. `loaders` are the data loaders among it. `outputs` are the forwards of which
-    something is in it that may have a graph, whether it looks like a loss or not. `states` are the events that took states of
-    modules which are in it. `builds`: an optimizer or a scheduler is made of it there; that computes no gradients, and neither
-    applies nor clears any. `stays`: a thread got it, which goes on while the script does.
-    """
+    """Something is passed to an unresolved call or caller, which may do anything that a training loop does with it."""
 
     to: str
+    """The expression for what gets it."""
     optimizers: frozenset[int] = NO_EVENTS
+    """The optimizers, which may be stepped or cleared."""
     modules: frozenset[int] = NO_EVENTS
+    """The modules, whose mode may change."""
     forwards: frozenset[int] = NO_EVENTS
+    """The `Forward` events in values that may go backward."""
     retained: frozenset[int] = NO_EVENTS
+    """The `Retained` events in values that may go backward."""
     scalers: frozenset[int] = NO_EVENTS
+    """The gradient scalers, which may be updated."""
     returned: bool = False
+    """Whether the function that the static witness started with returns it."""
     loaders: frozenset[int] = NO_EVENTS
+    """The data loaders."""
     outputs: frozenset[int] = NO_EVENTS
+    """The `Forward` events in all values that may have a graph, whether or not they look like a loss."""
     states: frozenset[int] = NO_EVENTS
+    """The `StateTaken` events."""
     builds: bool = False
+    """Whether it is used to construct an optimizer or scheduler, which computes, applies and clears no gradients."""
     stays: bool = False
+    """Whether a thread gets it, which runs in parallel to the script."""
 
     def words(self, names: Names, /) -> str:
         things = names.things(self.modules | self.optimizers, nothing="values")
@@ -51,10 +55,12 @@ class Escaped(Event, frozen=True, kw_only=True):
 
 
 class Owned(Event, frozen=True, kw_only=True):
-    """`framework` owns the loop from here: what it does by itself is written as if the script had done it."""
+    """A framework runs the loop from here on. Its own actions are reported as if the script performed them."""
 
     framework: str
+    """The name of the framework."""
     details: tuple[str, ...] = ()
+    """What is known of its settings."""
 
     def words(self, _: Names, /) -> str:
         return f"{self.framework} runs the loop{in_brackets(self.details)}"

@@ -16,19 +16,20 @@ if TYPE_CHECKING:
 
 
 class LossBuilt(Event, frozen=True, kw_only=True):
-    """A loss module of torch (`loss`, its torch name) was constructed, spelled `name`.
-
-    `given` are the tensors that went where its constructor takes settings, which is every place but those of weights.
-    `doubtful` counts the arguments there of which is not known what they are; `used_at` is where the object was used as if
-    it were the loss's value (`.backward()`, `.item()`). `reduction` is as in `LossCalled`.
-    """
+    """A loss module of torch is constructed."""
 
     loss: str
+    """The torch name of its class."""
     name: str
+    """The expression."""
     given: tuple[TensorFact, ...] = ()
+    """The tensors that are passed as settings, except for weights."""
     doubtful: int = 0
+    """The number of arguments for settings of which nothing is known."""
     used_at: Site | None = None
+    """Where the object is used as the value of a loss, such as `.backward()` or `.item()`."""
     reduction: str = ""
+    """As in `LossCalled`."""
 
     def words(self, _: Names, /) -> str:
         given = [f"gets {fact.words()}" for fact in self.given]
@@ -36,21 +37,26 @@ class LossBuilt(Event, frozen=True, kw_only=True):
 
 
 class LossCalled(Event, frozen=True, kw_only=True):
-    """A loss was computed. `loss` is its torch name, `expects` what its input must be (`Kind.LOGITS` for cross-entropy).
-
-    `raised` is what torch said, where it refused. `reduction` is how the losses of single elements were summed up: "mean",
-    "sum", "batchmean" or "none" ("": not known). `handed_in`: callers out of sight gave the loss.
-    """
+    """A loss is computed."""
 
     loss: str
+    """The torch name of the loss."""
     name: str
+    """The expression."""
     expects: Kind
+    """The kind that its input must have, such as `Kind.LOGITS` for cross-entropy."""
     input: TensorFact
+    """The input."""
     target: TensorFact
+    """The target."""
     output: TensorFact
+    """The value of the loss."""
     raised: str = ""
+    """The error of torch if it rejects the arguments; "" otherwise."""
     reduction: str = ""
+    """How the losses of elements are combined: "mean", "sum", "batchmean", "none", or "" if unknown."""
     handed_in: bool = False
+    """Whether an unresolved caller passes the loss."""
 
     def words(self, _: Names, /) -> str:
         expects = f"expects {self.expects.value}" if self.expects is not Kind.UNKNOWN else ""
@@ -62,47 +68,52 @@ class LossCalled(Event, frozen=True, kw_only=True):
 
 
 class Normalised(Event, frozen=True, kw_only=True):
-    """A softmax, log-softmax or softmin (`function`, its torch name) over a dimension of this `size` (0: not known).
-
-    `site` is where its result got its kind: the call, or the construction of the layer in a container. `dim` is the
-    dimension as the script gives it (None: not known). `dim_given` is False where the script leaves the choice to torch.
-    `in_model` tells that a method of a module computes it.
-    """
+    """A softmax, log-softmax or softmin is computed. `site` is the call, or the construction of a layer in a container."""
 
     function: str
+    """The torch name of the function."""
     input: TensorFact
+    """The input."""
     size: int
+    """The size of the dimension; 0 if unknown."""
     dim: int | None = None
+    """The dimension that the script passes; None if unknown."""
     dim_given: Tri = None
+    """Whether the script passes a dimension."""
     in_model: bool = False
+    """Whether a method of a module computes it."""
 
     def words(self, _: Names, /) -> str:
         return f"{short(self.function)} over {self.size or f'dimension {self.dim}'} of {self.input.words()}"
 
 
 class Ranked(Event, frozen=True, kw_only=True):
-    """An argmax, a top-k or a maximum (`function`, its torch name) was taken along the dimension `dim` of `input`."""
+    """An argmax, a top-k or a maximum is computed along a dimension."""
 
     function: str
+    """The torch name of the function."""
     input: TensorFact
+    """The input."""
     dim: int
+    """The dimension."""
 
     def words(self, _: Names, /) -> str:
         return f"{short(self.function)} along dimension {self.dim} of {self.input.words()}"
 
 
 class ScoresRead(Event, frozen=True, kw_only=True):
-    """Scores, probabilities or their logarithms, `input`, were read: compared, computed with, shown, or handed out of sight.
-
-    `by` is the function, the method or the operator. `order`: only the order of the numbers counts, along `dim` where that is
-    known. `share`: they are taken for probabilities, as by a comparison with 0.5.
-    """
+    """Scores, probabilities or their logarithms are compared, used in a computation, shown or passed to unresolved code."""
 
     input: TensorFact
+    """The scores."""
     by: str
+    """The function, method or operator that reads them."""
     order: bool = False
+    """Whether only the order of the numbers counts."""
     share: bool = False
+    """Whether they are taken for probabilities, as by a comparison with 0.5."""
     dim: int | None = None
+    """The dimension along which the order counts; None if unknown."""
 
     def words(self, _: Names, /) -> str:
         what = "the order of " if self.order else ""
@@ -110,67 +121,73 @@ class ScoresRead(Event, frozen=True, kw_only=True):
 
 
 class Compared(Event, frozen=True, kw_only=True):
-    """What a `Ranked` event (its number, `chosen`) chose was compared with `target`, whether they are equal."""
+    """The result of a `Ranked` event is tested for equality with a target."""
 
     chosen: int
+    """The `Ranked` event."""
     target: TensorFact
+    """The target."""
 
     def words(self, _: Names, /) -> str:
         return f"compare the predicted classes with {self.target.words()}"
 
 
 class Matched(Event, frozen=True, kw_only=True):
-    """What a model answered and what a loader gave were compared, element by element, whether they are equal.
+    """The output of a model and a tensor from a loader are tested for equality, element by element.
 
-    `left` and `right` are both sides, at the places `left_at` and `right_at`, where these are known. The static witness writes
-    those of which one has more dimensions than the other, the probe the first of each place.
+    The static witness reports only tensors with different numbers of dimensions, the probe the first test at each place.
     """
 
     left: TensorFact
+    """The left operand."""
     right: TensorFact
+    """The right operand."""
     left_at: Site | None = None
+    """Where the left operand comes from; None if unknown."""
     right_at: Site | None = None
+    """Where the right operand comes from; None if unknown."""
 
     def words(self, _: Names, /) -> str:
         return f"compare {self.left.words()} with {self.right.words()}, element by element"
 
 
 class LogTaken(Event, frozen=True, kw_only=True):
-    """A logarithm (`function`, its torch name) was taken of values of a known kind."""
+    """The logarithm of values of a known kind is computed."""
 
     function: str
+    """The torch name of the function."""
     input: TensorFact
+    """The values."""
 
     def words(self, _: Names, /) -> str:
         return f"take the logarithm of {self.input.words()}"
 
 
 class Broadcast(Event, frozen=True, kw_only=True):
-    """A difference of two tensors of different shapes, which were stretched to match; a loss made of it went backward.
-
-    `name` is the user's expression.
-    """
+    """The difference of two tensors of different shapes is computed, and a loss derived from it goes backward."""
 
     name: str
+    """The expression."""
     left: TensorFact
+    """The left operand."""
     right: TensorFact
+    """The right operand."""
 
     def words(self, _: Names, /) -> str:
         return f"the difference {quoted(self.name)} broadcasts {self.left.size()} and {self.right.size()}"
 
 
 class Overwritten(Event, frozen=True, kw_only=True):
-    """A variable or attribute, `name`, that was just called got the call's result: `criterion = criterion(out, y)`.
-
-    `site` is the assignment. `loss` is the torch name of the loss that was in it ("" for any other callable), `result` what
-    is in it now. `fails_at` is where that makes the script fail: the call of the result, or the assignment itself where a
-    registered module cannot be replaced or where the name is not yet bound; None where none was seen.
-    """
+    """The result of a call is assigned to the name that was called: `criterion = criterion(out, y)`."""
 
     name: str
+    """The variable or attribute."""
     loss: str
+    """The torch name of the loss that it contained; "" for any other callable."""
     result: TensorFact
+    """The result."""
     fails_at: Site | None = None
+    """Where the script fails because of it: a call of the result, or the assignment itself; None if nowhere."""
 
     def words(self, _: Names, /) -> str:
         fails = f", which fails on line {self.fails_at.row}" if self.fails_at is not None else ""
@@ -178,27 +195,34 @@ class Overwritten(Event, frozen=True, kw_only=True):
 
 
 class PaddedTargets(Event, frozen=True, kw_only=True):
-    """A loss over classes, spelled `name`, got targets, spelled `target`, that were padded at `padded_at` with `fill`.
-
-    `counted`: the padding counts among the targets, as the settings of the loss say, which it gets at `settings_at` (None: not
-    known). A run tells it from the loss itself: it was `before`, and is `after` where the `positions` that are padding, of
-    so many targets in all, are left out. `within`: it is the loss of a model, which computes it by itself and ignores -100.
-    `trains`: gradients may come of it. `used`: they do, or it is looked at where there are none.
-    """
+    """A loss over classes gets padded targets."""
 
     name: str
+    """The expression for the loss."""
     target: str
+    """The expression for the targets."""
     counted: Tri
+    """Whether the padding contributes to the loss."""
     within: bool = False
+    """Whether a model computes its own loss, which ignores -100."""
     trains: bool = True
+    """Whether gradients may be computed from the loss."""
     used: bool = True
+    """Whether gradients are computed from the loss, or its value is read if there are none."""
     padded_at: Site | None = None
+    """Where the targets are padded."""
     fill: str = ""
+    """The expression for the value of the padding."""
     settings_at: Site | None = None
+    """Where the settings of the loss are given; None if unknown."""
     positions: int = 0
+    """The number of padded targets."""
     of: int = 0
+    """The number of all targets."""
     before: float = 0.0
+    """The loss with the padding. Only the probe knows it."""
     after: float = 0.0
+    """The loss without the padding. Only the probe knows it."""
 
     def words(self, _: Names, /) -> str:
         counts = {True: "includes padding", False: "ignores padding", None: "gets padded targets"}[self.counted]
@@ -206,25 +230,30 @@ class PaddedTargets(Event, frozen=True, kw_only=True):
 
 
 class TokensCompared(Event, frozen=True, kw_only=True):
-    """A loss, spelled `name`, compares scores with tokens that are `ahead` of those that the model was given in their places.
-
-    0: with these themselves; 1: with the next ones. `target` is how the targets are spelled, `model` what was given the
-    tokens, `given_at` where. `itself`: the model moves labels by itself, and these had been moved before; `used`: its loss of
-    them goes backward, or is looked at where nothing does. In a run `same` of the `of` targets that count are such tokens,
-    and the loss, `loss`, is `shifted` for the next ones.
-    """
+    """A loss compares the scores of a model with tokens of its input."""
 
     name: str
+    """The expression for the loss."""
     target: str
+    """The expression for the targets."""
     ahead: int
+    """How many positions the targets are ahead of the input: 0 for the same tokens, 1 for the next ones."""
     model: str = ""
+    """The expression for the model."""
     given_at: Site | None = None
+    """Where the model gets the tokens."""
     itself: bool = False
+    """Whether the model shifts labels itself, and gets labels that are already shifted."""
     used: bool = True
+    """Whether the loss goes backward, or its value is read if nothing does."""
     same: int = 0
+    """The number of targets that equal such a token. Only the probe counts them."""
     of: int = 0
+    """The number of targets that count. Only the probe counts them."""
     loss: float = 0.0
+    """The value of the loss. Only the probe knows it."""
     shifted: float | None = None
+    """The value of the loss for the next tokens; None if unknown. Only the probe knows it."""
 
     def words(self, _: Names, /) -> str:
         return f"loss {quoted(self.name)} compares with tokens {self.ahead} positions ahead{_unused(self.used)}"

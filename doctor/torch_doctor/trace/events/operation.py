@@ -14,15 +14,14 @@ if TYPE_CHECKING:
 
 
 class SettingSet(Event, frozen=True, kw_only=True):
-    """A switch of the whole process was set; leaving the context that set it sets it again.
-
-    `setting` is its dotted torch name, or the name of the environment variable; `name` the user's text. `value` is None
-    where it is not known.
-    """
+    """A setting of the process is changed, by an assignment, a call, or a context that is entered or exited."""
 
     setting: str
+    """The torch name of the setting, or the name of the environment variable."""
     name: str
+    """The expression."""
     value: Tri = None
+    """Whether it is switched on; None if unknown."""
 
     def words(self, _: Names, /) -> str:
         value = {True: "on", False: "off", None: "to an unknown value"}[self.value]
@@ -30,72 +29,73 @@ class SettingSet(Event, frozen=True, kw_only=True):
 
 
 class Seeded(Event, frozen=True, kw_only=True):
-    """A source of random numbers was given a seed, or may have been where that is not sure: `function` is what was called."""
+    """A random number generator is seeded."""
 
     function: str
+    """The function that is called."""
     surely: bool = True
+    """Whether it is certain."""
 
     def words(self, _: Names, /) -> str:
         return f"{'' if self.surely else 'maybe '}seed random numbers with {quoted(self.function)}"
 
 
 class FiniteChecked(Event, frozen=True, kw_only=True):
-    """Something was tested for NaN or Inf, or may have been: `function` is what was called."""
+    """A value is, or may be, tested for NaN or infinity."""
 
     function: str
+    """The function that is called."""
 
     def words(self, _: Names, /) -> str:
         return f"check for NaN or Inf with {quoted(self.function)}"
 
 
 class RunAsScript(Event, frozen=True, kw_only=True):
-    """`if __name__ == "__main__":`, where the file is run and not imported."""
+    """`if __name__ == "__main__":` is reached in a file that is run and not imported."""
 
     def words(self, _: Names, /) -> str:
         return "the file is run as a script"
 
 
 class ValueRead(Event, frozen=True, kw_only=True):
-    """The numbers of a tensor became Python's, in a loop: whoever reads those of a tensor on a GPU waits until they are there.
-
-    `how` is what reads them: the method (`item`, `tolist`, `cpu`), the function (`float`, `print`, ...), or `format`.
-    `name` is the user's expression. `on_gpu` is where the tensor is, as a run with a GPU shows it; None where that is not known.
-    """
+    """The elements of a tensor become Python numbers in a loop. For a tensor on a GPU, this waits for the computation."""
 
     name: str
+    """The expression for the tensor."""
     how: str
+    """The method or function that reads them (`item`, `cpu`, `float`, `print`), or `format`."""
     value: TensorFact
+    """The tensor."""
     on_gpu: Tri = None
+    """Whether the tensor is on a GPU; None if unknown."""
 
     def words(self, _: Names, /) -> str:
         return f"read the values of {quoted(self.name)}"
 
 
 class Unreadable(Event, frozen=True, kw_only=True):
-    """The source, or one cell of it, is not valid Python; `reason` is the parser's own word.
-
-    `older`: it is valid for an older Python, and the rest of it was checked.
-    """
+    """A file, or a cell of a notebook, is not valid Python."""
 
     reason: str
+    """The message of the parser."""
     older: bool = False
+    """Whether it is valid for an older Python, and the rest of the file is checked."""
 
     def words(self, _: Names, /) -> str:
         return f"not valid Python: {self.reason}"
 
 
 class SuppressionUnused(Event, frozen=True, kw_only=True):
-    """A comment at `site` names rules and suppresses nothing of them.
-
-    `names` are those that nothing was found of where the comment counts, `whole_file` that it counts in the whole file.
-    `unknown` are what no rule is called, each with the name that is nearest ("": none is near). `instead` is what stays of
-    the comment at `site` without all that has no nearest name (None: there is nothing of the kind).
-    """
+    """A comment suppresses rules that report nothing there."""
 
     names: tuple[str, ...] = ()
+    """The codes and names in the comment that suppress nothing."""
     unknown: tuple[tuple[str, str], ...] = ()
+    """The words in the comment that are not rules, each with the most similar name; "" if there is none."""
     whole_file: bool = False
+    """Whether the comment applies to the complete file."""
     instead: str | None = None
+    """The comment without the words that have no similar name; None if nothing remains."""
 
     def words(self, _: Names, /) -> str:
         names = [*self.names, *(name for name, _ in self.unknown)]

@@ -6,11 +6,14 @@ from msgspec import Struct
 
 
 class Stretch(Struct, frozen=True):
-    """Rows from `start` on and before `stop`, as in a slice, of something that has a name of its own in the trace."""
+    """Samples from `start` up to, but not including, `stop`, as in a slice."""
 
     of: str = ""
+    """A text that identifies what is sliced."""
     start: int | None = None
+    """The first index; None for the start."""
     stop: int | None = None
+    """The index after the last one; None for the end."""
 
     def meets(self, other: Stretch) -> bool:
         """Whether both surely have rows in common; neither is empty."""

@@ -14,20 +14,24 @@ if TYPE_CHECKING:
 
 
 class ForwardByName(Event, frozen=True, kw_only=True):
-    """`name.forward(...)`: a module's `forward` was called past its `__call__`, by somebody else than the module itself.
+    """The `forward` of a module is called directly, by code outside the module.
 
-    It says so beside the `Forward` of a whole module. `within` is the module whose `forward` or construction the call lies
-    in, 0 outside of any, and where the function that calls it has built it for itself. `skips` is what its `__call__` would
-    have run besides, such as hooks ("": nothing that is known), `put_at` where that was put there. Not said of modules that are
-    not meant to be called: whose class defines `__call__` anew, whose `forward` was replaced, which are compiled.
+    It accompanies the `Forward` of a complete module. It is not reported for modules that are compiled, define `__call__`,
+    or have a replaced `forward`.
     """
 
     module: int
+    """The module."""
     name: str
+    """The name of the module in the script."""
     class_name: str
+    """The class of the module."""
     within: int = 0
+    """The module whose forward or constructor contains the call; 0 if there is none, or if the calling function created it."""
     skips: str = ""
+    """What `__call__` would also run, such as hooks; "" if nothing is known."""
     put_at: Site | None = None
+    """Where that was registered."""
 
     def words(self, _: Names, /) -> str:
         around = " within another module" if self.within else ""
@@ -36,43 +40,48 @@ class ForwardByName(Event, frozen=True, kw_only=True):
 
 
 class BuiltInForward(Event, frozen=True, kw_only=True):
-    """A layer with something to train, or a parameter, was made while the module `owner` was called, and used there.
-
-    `site` is the construction, `used_at` the use. `registered`: it became part of a module, and another one comes with the next
-    call. `elements` counts its trainable numbers, `times` how often it was made (0: not known).
-    """
+    """A parameter, or a layer with parameters, is created while a module is called, and used there."""
 
     owner: int
+    """The module that is called."""
     owner_class: str
+    """The class of that module."""
     class_name: str
+    """The class of the layer or parameter."""
     used_at: Site
+    """Where it is used."""
     registered: bool = False
+    """Whether it becomes part of a module, so that the next call replaces it."""
     elements: int = 0
+    """The number of its trainable elements."""
     times: int = 0
+    """How often it is created; 0 if unknown."""
 
     def words(self, _: Names, /) -> str:
         return f"create {short(self.class_name)} in the forward of {short(self.owner_class)}"
 
 
 class FunctionalDropout(Event, frozen=True, kw_only=True):
-    """A forward of the module `owner` called the dropout `function` without telling it the mode: it is always on.
-
-    An attention that is given the rate of a dropout counts as one; `rate_site` is then where the rate is written, and `rate` what
-    it was in a run.
-
-    `training` is the module's mode then (None: not known). `dropped` counts the numbers that it made zero, of `elements`
-    (0: not counted). `off`: its rate was 0, or code out of sight says it.
-    """
+    """The forward of a module calls a dropout function without passing the mode, so that it is always active."""
 
     function: str
+    """The torch name of the function, which may be an attention with a dropout rate."""
     owner: int
+    """The module."""
     owner_class: str
+    """The class of the module."""
     training: Tri
+    """Whether the module is in training mode; None if unknown."""
     dropped: int = 0
+    """The number of elements that became zero."""
     elements: int = 0
+    """The number of elements; 0 if not counted."""
     off: bool = False
+    """Whether the rate is 0, or unresolved code sets it."""
     rate: float = 0.0
+    """The dropout rate of an attention. Only the probe knows it."""
     rate_site: Site | None = None
+    """Where the dropout rate of an attention is written."""
 
     def words(self, _: Names, /) -> str:
         return (
@@ -81,21 +90,24 @@ class FunctionalDropout(Event, frozen=True, kw_only=True):
 
 
 class ModeMethod(Event, frozen=True, kw_only=True):
-    """A module's class, `class_name`, defines `train` or `eval` itself; `site` is the `def`.
-
-    torch calls `train(mode)` and `eval()`. `needs` are the arguments that such a call leaves out and that have no default;
-    `takes_mode` tells that one of them is the mode by its name. `calls_base`: it calls the method of its base; `switches`:
-    it sets the mode of something, `trains`: it updates parameters, all with the methods of its own that it calls.
-    """
+    """A module class overrides `train` or `eval`. `site` is the `def`."""
 
     class_name: str
+    """The class."""
     method: str
+    """The method."""
     needs: tuple[str, ...]
+    """The required arguments that the call by torch, `train(mode)` or `eval()`, does not pass."""
     takes_mode: bool
+    """Whether one of `needs` is named like the mode."""
     calls_base: bool
+    """Whether it, or a method that it calls, calls the method of the base class."""
     switches: bool
+    """Whether it, or a method that it calls, sets the mode of a module."""
     trains: bool
+    """Whether it, or a method that it calls, updates parameters."""
     built_at: Site | None = None
+    """Where a module of the class is constructed."""
 
     def words(self, _: Names, /) -> str:
         traits = [f"needs {', '.join(self.needs)}"] * bool(self.needs) + ["trains"] * self.trains
@@ -103,21 +115,24 @@ class ModeMethod(Event, frozen=True, kw_only=True):
 
 
 class ConstantWeights(Event, frozen=True, kw_only=True):
-    """All weights of a layer were set to one number, `value` (None: not known which).
-
-    `site` is the initialisation, for the probe the layer's construction, which is `built_at`. `identical`: its units get
-    the same gradients and stay the same, since what follows it is constant too, or they get none, since all that it gives is
-    0 and a ReLU follows that is `closed` there; for the probe, they were after `steps` updates.
-    """
+    """All weights of a layer are set to the same number. For the probe, `site` is the construction of the layer."""
 
     module: int
+    """The layer."""
     class_name: str
+    """The class of the layer."""
     value: float | None
+    """The number; None if unknown."""
     identical: bool
+    """Whether all units get equal gradients, or none, so that they stay identical. The probe checks it after `steps` steps."""
     built_at: Site | None = None
+    """Where the layer is constructed."""
     closed: bool = False
+    """Whether all outputs are 0 and a ReLU with gradient 0 at that point follows."""
     units: int = 0
+    """The number of units."""
     steps: int = 0
+    """The number of optimizer steps in the probe run."""
 
     def words(self, _: Names, /) -> str:
         value = "the same number" if self.value is None else f"{self.value:g}"
@@ -125,60 +140,73 @@ class ConstantWeights(Event, frozen=True, kw_only=True):
 
 
 class UnitsSeen(Event, frozen=True, kw_only=True):
-    """The units of one activation (`operation`, e.g. `torch.nn.ReLU`) over all training batches.
+    """The units of an activation in all training batches.
 
-    A unit is an entry of the last dimension (a channel, for images). `dead` of `units` were zero in all of `rows` rows in
-    `batches` batches. `site` is the activation's construction, or its call where it is functional. Only the probe writes it.
+    A unit is an entry of the last dimension, or a channel of images. `site` is the construction of the activation, or the
+    call of a function. Only the probe writes it.
     """
 
     name: str
+    """The name of the activation in the script."""
     operation: str
+    """The torch name of the activation, such as `torch.nn.ReLU`."""
     units: int
+    """The number of units."""
     dead: int
+    """The number of units that were always zero."""
     rows: int
+    """The number of samples."""
     batches: int
+    """The number of batches."""
 
     def words(self, _: Names, /) -> str:
         return f"{self.dead} of {self.units} units were zero in all {self.rows} samples"
 
 
 class OutputConstant(Event, frozen=True, kw_only=True):
-    """A module gave the same output for rows and batches that differ; `site` is its last call.
-
-    Only the probe writes it.
-    """
+    """A module returned the same output for different samples and batches. `site` is its last call. Only the probe writes it."""
 
     module: int
+    """The module."""
     name: str
+    """The name of the module in the script."""
     rows: int
+    """The number of samples."""
     batches: int
+    """The number of batches."""
     updates: int
+    """The number of optimizer steps."""
 
     def words(self, _: Names, /) -> str:
         return f"`{self.name}` returns the same output for {self.rows} different samples"
 
 
 class RowsMixed(Event, frozen=True, kw_only=True):
-    """A layer, a view or a norm makes what it gives for a row of `loader`'s batch from other rows of it, too.
+    """The result of a layer, a view or a normalization for one sample depends on other samples of the batch.
 
-    `how` is "layer", "view" or "norm". `site` is the layer's construction, where `batch_first` is set, or the view, or where
-    a tensor is normalised by what was computed over all rows; `used_at` is the call of a layer, `stacked_at` the construction
-    of what repeats it. `name` is its class, or the rest as it is spelled. `shape` is that of what it was given, with the rows
-    in dimension 0. `explicit`: the script itself says `batch_first`. The probe writes it for those that a batch came to, with
-    its `rows`, and how many others were `changed` in the result when one row was replaced; `answers` counts those in the
-    result of the whole module, where the rows are in sight.
+    `site` is the place to change: the construction of the layer, the view, or where a tensor is normalized.
     """
 
     how: str
+    """"layer", "view" or "norm"."""
     name: str
+    """The class of the layer, or the expression."""
     loader: int
+    """The loader of the batch."""
     shape: tuple[int | str | None, ...]
+    """The shape of the input, with the samples in dimension 0."""
     used_at: Site | None = None
+    """The call of a layer."""
     stacked_at: Site | None = None
+    """The construction of the module that repeats the layer; None if there is none."""
     explicit: bool = False
+    """Whether the script passes `batch_first`."""
     rows: int = 0
+    """The number of samples in the batch. Only the probe counts them."""
     changed: int = 0
+    """The number of other samples whose result changed when the probe replaced one sample."""
     answers: int = 0
+    """The number of these samples whose output of the complete module changed; 0 if unknown."""
 
     def words(self, _: Names, /) -> str:
         if self.rows and not self.changed:
@@ -188,21 +216,25 @@ class RowsMixed(Event, frozen=True, kw_only=True):
 
 
 class InputTried(Event, frozen=True, kw_only=True):
-    """A `forward` of class `module` gets a batch's tensor as its parameter `name`: `site` is that parameter.
+    """A forward that ignores a parameter, or a slice that it reads; `site` is the parameter or the slice.
 
-    Or it keeps a slice of one as `name`: `site` is that slice. The static witness writes it where the body lets it go into
-    nothing. The probe writes it each time that it gave a copy other rows in its place: `changed` tells whether the results
-    changed, `others` counts the other parameters by which they did, and `optional` tells that a branch, or something of
-    the project's that is called, may leave it out. `used_at` is the call; `shared`: modules of other classes get it there, too.
+    The static witness reports inputs that no result depends on, the probe each input that it replaced.
     """
 
     module: str
+    """The class of the module."""
     name: str
+    """The parameter, or the variable that the slice is assigned to."""
     used_at: Site | None = None
+    """The call of the module."""
     changed: bool | None = None
+    """Whether the result changed when the probe replaced the input; None for the static witness."""
     others: int = 0
+    """The number of other parameters whose replacement changes the result."""
     optional: bool = False
+    """Whether a branch, or a function of the project, may ignore the input."""
     shared: bool = False
+    """Whether modules of other classes get the same input at this call."""
 
     def words(self, _: Names, /) -> str:
         if self.changed is None:

@@ -14,30 +14,34 @@ if TYPE_CHECKING:
 
 
 class ModuleBuilt(Event, frozen=True, kw_only=True):
-    """A module was constructed. `site` is the construction, `class_site` the project's class and `init_site` its `def __init__`.
-
-    `class_name` is `torch.nn.Linear` for torch's own and the bare name for the project's. `sensitive`: it or something in
-    it behaves differently in training (dropout, batch norm). `parameters`: it owns parameters that can be trained.
-    `base_initialised`: `nn.Module.__init__` ran; `early_member` is the first submodule or parameter that was assigned
-    before it did. `misspelt` is the name of the method that was `meant` as `__init__` or `forward` and that nobody calls;
-    `init_site` is then its `def`, and `init_class` has it: the class that makes the mistake, where another inherits it.
-    `calls_super`: that `__init__` calls `super`, which does not lead to `nn.Module.__init__`.
-    `recurrent`: a layer in it goes through a sequence step by step (RNN, LSTM, GRU).
-    """
+    """A module is constructed."""
 
     module: int
+    """The module."""
     class_name: str
+    """The torch name of a torch class, the bare name of a project class."""
     class_site: Site | None = None
+    """The `class` statement of a project class."""
     init_site: Site | None = None
+    """The `def __init__` of the class, or the `def` of `misspelt`."""
     sensitive: Tri = None
+    """Whether it, or a part of it, depends on the mode, such as dropout and batch norm."""
     parameters: Tri = None
+    """Whether it has trainable parameters."""
     recurrent: bool = False
+    """Whether a layer in it processes sequences step by step (RNN, LSTM, GRU)."""
     base_initialised: Tri = True
+    """Whether `nn.Module.__init__` ran."""
     early_member: Site | None = None
+    """The first submodule or parameter that is assigned before `nn.Module.__init__` runs."""
     misspelt: str = ""
+    """The method that is meant as `__init__` or `forward` and never called; "" if there is none."""
     meant: str = "__init__"
+    """The method that `misspelt` is meant as."""
     init_class: str = ""
+    """The class that defines `misspelt`, if another one inherits it."""
     calls_super: bool = False
+    """Whether `__init__` calls `super`, but does not reach `nn.Module.__init__`."""
 
     def introduce(self, names: Names) -> None:
         names.built(self.module, self.class_name)
@@ -56,40 +60,47 @@ class ModuleBuilt(Event, frozen=True, kw_only=True):
 
 
 class Registered(Event, frozen=True, kw_only=True):
-    """`child`, a module or parameter, became part of `owner`: by attribute, container, `add_module`, `setattr`."""
+    """A module or parameter becomes part of a module."""
 
     owner: int
+    """The module that gets it."""
     child: int
+    """The module or parameter."""
     name: str
+    """The name under which it is registered."""
 
     def words(self, names: Names, /) -> str:
         return f"register `{self.name}` in {names.things([self.owner])}"
 
 
 class Unregistered(Event, frozen=True, kw_only=True):
-    """A plain container with modules or parameters became the attribute `name` of the module `owner`.
+    """A Python container with modules or parameters is assigned to an attribute of a module.
 
-    `site` is the container's assignment (its creation, where a function returned it). `container`: "list", "dict", "tuple"
-    or "set". `members` are the modules or parameters it holds when the owner's constructor is done; `parameters` tells
-    that they are bare parameters, `trainable` that some member has something to train or a mode to set. `passed_in`: the
-    members were not built by the owner but handed to it one by one, or the container wraps a single one that had a name, as
-    is done to hide them on purpose.
-    `registered`: all of them became part of some module another way, or the owner has parameters of one of them.
-    `owner_class` is the owner's class name. `filled_at` lists where members were put in, when that is not the assignment.
-    `fits`: torch's own container takes each item as it is, under its key in a dict (None: not known).
+    `site` is the assignment, or the creation of a container that a function returns.
     """
 
     owner: int
+    """The module."""
     owner_class: str
+    """The class of the module."""
     name: str
+    """The attribute."""
     container: str
+    """"list", "dict", "tuple" or "set"."""
     members: tuple[int, ...]
+    """The modules or parameters in it at the end of the constructor."""
     parameters: bool
+    """Whether the members are parameters."""
     trainable: Tri
+    """Whether a member has parameters, or depends on the mode."""
     passed_in: bool
+    """Whether the members are passed in one by one, or it wraps a single named one, as is done to hide it on purpose."""
     registered: bool
+    """Whether all members are registered elsewhere, or the owner has parameters of one of them."""
     filled_at: tuple[Site, ...] = ()
+    """Where members are added, if not at the assignment."""
     fits: Tri = None
+    """Whether the container of torch accepts each item under its key; None if unknown."""
 
     def words(self, _: Names, /) -> str:
         what = f"{'parameter' if self.parameters else 'module'}{'s' * (len(self.members) != 1)}"
@@ -99,22 +110,26 @@ class Unregistered(Event, frozen=True, kw_only=True):
 
 
 class Repeated(Event, frozen=True, kw_only=True):
-    """A list holds one module several times: `[layer] * n`, `[layer for _ in range(n)]`; `site` is the expression.
-
-    `name` is the element as it is spelled there, `times` how often it is in the list (0: not known), `elements` how many
-    numbers its parameters have (0: not known), `built_at` where it was built. `registered_at`: where the list became layers
-    of a module; None where it is only gone through. `chosen`: the expression is an arm of a branch that has another one.
-    """
+    """A list contains the same module several times: `[layer] * n`, `[layer for _ in range(n)]`. `site` is the expression."""
 
     module: int
+    """The module."""
     class_name: str
+    """The class of the module."""
     name: str
+    """The expression for the module."""
     times: int
+    """How often the list contains it; 0 if unknown."""
     trainable: Tri
+    """Whether it has trainable parameters."""
     built_at: Site | None = None
+    """Where it is constructed."""
     registered_at: Site | None = None
+    """Where the list becomes layers of a module; None if it is only iterated over."""
     chosen: bool = False
+    """Whether the expression is one of two branches."""
     elements: int = 0
+    """The number of elements of its parameters; 0 if unknown."""
 
     def words(self, _: Names, /) -> str:
         often = f"{self.times} times" if self.times else "several times"
@@ -122,23 +137,28 @@ class Repeated(Event, frozen=True, kw_only=True):
 
 
 class LayerRegistered(Event, frozen=True, kw_only=True):
-    """The module `owner` has a layer under `name`; `site` is the assignment in its class, `owner_class`.
-
-    `reached`: the layer ran, or its parameters were used. The static witness writes only those that are not: nothing in
-    the project takes an attribute of that name. `named`: some method of the owner takes it; `forwards` counts the calls of
-    the owner that were seen. `bare`: the layer has no parameters, as an activation or a dropout.
-    """
+    """A layer is assigned to an attribute of a module. The static witness reports only layers that are never used."""
 
     owner: int
+    """The module."""
     owner_class: str
+    """The class of the module."""
     name: str
+    """The attribute."""
     class_name: str
+    """The class of the layer."""
     trainable: Tri
+    """Whether the layer has trainable parameters."""
     reached: bool
+    """Whether the layer ran, or its parameters were used."""
     bare: bool = False
+    """Whether the layer has no parameters, such as an activation."""
     named: bool = False
+    """Whether a method of the module reads the attribute."""
     forwards: int = 0
+    """The number of calls of the module."""
     elements: int = 0
+    """The number of elements of the layer's parameters."""
 
     def words(self, _: Names, /) -> str:
         reached = "is used" if self.reached else "is never used"
@@ -146,34 +166,39 @@ class LayerRegistered(Event, frozen=True, kw_only=True):
 
 
 class ParameterMoved(Event, frozen=True, kw_only=True):
-    """The module `owner` keeps, as its attribute `name`, what a move to a device made of an `nn.Parameter`.
-
-    It is no parameter as soon as the move is real. `elements` counts its numbers (0: not known).
-    """
+    """The result of moving an `nn.Parameter` to a device is stored in a module. It is not a parameter if the move copies it."""
 
     owner: int
+    """The module."""
     owner_class: str
+    """The class of the module."""
     name: str
+    """The attribute."""
     elements: int = 0
+    """The number of elements; 0 if unknown."""
 
     def words(self, _: Names, /) -> str:
         return f"store a moved parameter as {quoted(f'self.{self.name}')} of {short(self.owner_class)}"
 
 
 class PlainTensorUsed(Event, frozen=True, kw_only=True):
-    """A tensor that the module `owner` keeps as its plain attribute `name` was computed with in a forward, or returned.
+    """A tensor that a module stores as a plain attribute is used in a forward.
 
-    `site` is the attribute's assignment in the constructor, `used_at` the use. The tensor has dimensions, was put on no device
-    by the constructor, and nothing else assigned it. `trained`: it gathers gradients. `elements` counts its numbers (0: not
-    known).
+    `site` is its assignment in the constructor, which does not choose a device; nothing else assigns the attribute.
     """
 
     owner: int
+    """The module."""
     owner_class: str
+    """The class of the module."""
     name: str
+    """The attribute."""
     used_at: Site
+    """Where it is used."""
     trained: bool = False
+    """Whether it gets gradients."""
     elements: int = 0
+    """The number of elements; 0 if unknown."""
 
     def words(self, _: Names, /) -> str:
         return f"use {quoted(f'self.{self.name}')} of {short(self.owner_class)}, a plain tensor, on line {self.used_at.row}"

@@ -14,32 +14,43 @@ if TYPE_CHECKING:
 
 
 class AdapterTrained(Event, frozen=True, kw_only=True):
-    """A loss went backward through something that has an adapter: few weights beside others that were there before.
+    """A loss goes backward through an adapter: a few weights that are added to existing ones.
 
-    `site` is the adapter's construction, `own` its parts and `base` what it was put into, both by their owners. `own_trains` and
-    `base_trains`: these require gradients, all or none of them; where the script said so last, all at once, is `since`.
-    `off` says why the adapter computed nothing there: "disabled", "merged", "skipped" by its own forward, or "" where it did
-    not; `off_at` is where that was asked for. `takers` are the optimizers that surely have all of both. `handed`: a trainer got
-    the model, and trains it out of sight.
-    For the probe, `own_moved` and `base_moved` of `own_tensors` and `base_tensors` were other ones after `steps` steps.
+    `site` is the construction of the adapter.
     """
 
     adapter: int
+    """The adapter."""
     class_name: str
+    """The class of the adapter."""
     own: frozenset[int]
+    """The owners of the adapter's own weights."""
     base: frozenset[int]
+    """The owners of the weights that it adapts."""
     own_trains: Tri
+    """Whether all of its own weights require gradients (True) or none (False)."""
     base_trains: Tri
+    """Whether all of the adapted weights require gradients (True) or none (False)."""
     since: Site | None = None
+    """Where the script last determined that for all of them at once."""
     off: str = ""
+    """Why the adapter has no effect: "disabled", "merged", or "skipped" by its own forward; "" if it has."""
     off_at: Site | None = None
+    """Where it was disabled or merged."""
     takers: frozenset[int] = NO_EVENTS
+    """The optimizers that certainly have all weights of both."""
     handed: bool = False
+    """Whether a trainer, which is not analyzed, gets the model."""
     own_tensors: int = 0
+    """The number of its own weight tensors. Only the probe counts them."""
     own_moved: int = 0
+    """The number of its own weight tensors that changed."""
     base_tensors: int = 0
+    """The number of adapted weight tensors. Only the probe counts them."""
     base_moved: int = 0
+    """The number of adapted weight tensors that changed."""
     steps: int = 0
+    """The number of optimizer steps."""
 
     def words(self, _: Names, /) -> str:
         fate = {True: "trains", False: "is frozen", None: "may train"}
@@ -51,14 +62,17 @@ class AdapterTrained(Event, frozen=True, kw_only=True):
 
 
 class FrozenStepped(Event, frozen=True, kw_only=True):
-    """An optimizer is about to step, and all that it has is frozen, and was in every pass; or it no longer is (`frozen` False).
+    """An optimizer is about to step parameters that are and always were frozen, or that no longer are.
 
-    `since` is where the script said so last, None where it said it of some parts at a time. Only the static witness writes it.
+    Only the static witness writes it.
     """
 
     optimizer: int
+    """The optimizer."""
     frozen: bool
+    """Whether all of them are frozen."""
     since: Site | None = None
+    """Where the script last froze all of them at once; None if it froze them in parts."""
 
     def words(self, _: Names, /) -> str:
         return (
@@ -69,20 +83,22 @@ class FrozenStepped(Event, frozen=True, kw_only=True):
 
 
 class FrozenNormsRan(Event, frozen=True, kw_only=True):
-    """A module was called with batch norm in it that is in training mode, and frozen with the layers beside it.
-
-    `site` is the call, `forward` its `Forward`. `parts` are all that was frozen with the batch norm at once, at `since`, by their
-    owners. `thawed`: some of it requires gradients again later, or may. For the probe, the statistics of `changed` of `norms`
-    were other ones after this call, and its parameters did not move in the run (else it writes nothing).
-    """
+    """A module is called with a batch norm that is frozen, together with the layers next to it, and in training mode."""
 
     forward: int
+    """The `Forward` event of the call."""
     module: int
+    """The module."""
     parts: frozenset[int] = NO_EVENTS
+    """The owners of everything that was frozen together with the batch norm."""
     since: Site | None = None
+    """Where it was frozen."""
     thawed: bool = False
+    """Whether some of it requires, or may require, gradients again later."""
     norms: int = 0
+    """The number of frozen batch norms. Only the probe counts them."""
     changed: int = 0
+    """The number of frozen batch norms whose statistics changed in this call."""
 
     def words(self, _: Names, /) -> str:
         if self.thawed:
@@ -91,19 +107,22 @@ class FrozenNormsRan(Event, frozen=True, kw_only=True):
 
 
 class FrozenMoved(Event, frozen=True, kw_only=True):
-    """An optimizer steps parameters that are frozen, and have an old gradient; `site` is the step.
-
-    `zeroed`: the gradients were filled with zeros, so that only momentum moves them. `since` is where the script froze them.
-    `thawed` as above. For the probe, `moved` of `tensors` frozen ones with a gradient were other ones after `steps` steps.
-    """
+    """An optimizer steps frozen parameters that still have a gradient."""
 
     optimizer: int
+    """The optimizer."""
     zeroed: bool = False
+    """Whether their gradients are zero, so that only momentum changes them."""
     since: Site | None = None
+    """Where the script froze them."""
     thawed: bool = False
+    """Whether some of them require, or may require, gradients again later."""
     tensors: int = 0
+    """The number of frozen parameters with a gradient. Only the probe counts them."""
     moved: int = 0
+    """The number of frozen parameters that changed."""
     steps: int = 0
+    """The number of optimizer steps."""
 
     def words(self, _: Names, /) -> str:
         return (

@@ -1,4 +1,4 @@
-"""Gradients: the passes forward and backward, clearing and clipping, and where a graph ends."""
+"""Gradients: the passes forward and backward, clearing and clipping."""
 
 from __future__ import annotations
 
@@ -15,40 +15,44 @@ if TYPE_CHECKING:
 
 
 class Forward(Event, frozen=True, kw_only=True):
-    """A whole module was called (calls inside its `forward` are not events of their own).
-
-    `sensitive` and `training`: whether parts of it care about the mode, and whether any of them is in training mode now.
-    `grad`: whether autograd records. `trainable`: it has parameters that require gradients. `may_be_frozen`: where that
-    is not known, the script itself said of all of them that they do not. `inputs` describes the first
-    tensor argument, but its `leaf` tells whether any argument was computed from a leaf; `output` is the result.
-    `given` are the `Forward` events whose graph came in with any argument, as far as the
-    static witness knows. `used` is False when the result is dropped: the call was made for what it does on
-    the way. `autocast` is the number of the `AutocastEntered` that holds, None outside of any.
-    `wrapped`: the call went through `DataParallel`, `DistributedDataParallel` or FSDP. `unrecorded`: where autograd is off, the
-    module and all in it that owns parameters, where the static witness sees all of it. `named`: nothing is known of the module
-    but that it is called as an attribute of another, so that it may as well be a method, and no forward at all. `unseen`: its
-    forward calls code out of sight, which may be a layer of any sort. `again`: it got the same input before, at the same place
-    and with the same weights, or gets it several times, as what is drawn at random does.
-    """
+    """A complete module is called. Calls within its `forward` are not reported."""
 
     module: int
+    """The module."""
     name: str
+    """The name of the module in the script."""
     class_name: str
+    """The class of the module."""
     sensitive: Tri
+    """Whether a part of it depends on the mode."""
     training: Tri
+    """Whether a part of it is in training mode."""
     grad: Tri
+    """Whether autograd records."""
     trainable: Tri
+    """Whether it has parameters that require gradients."""
     may_be_frozen: bool = False
+    """Whether the script froze all parameters, if `trainable` is unknown."""
     inputs: TensorFact
+    """The first tensor argument, except that `leaf` holds if any argument derives from a leaf."""
     output: TensorFact
+    """The result."""
     used: bool = True
+    """Whether the script uses the result."""
     given: frozenset[int] = NO_EVENTS
+    """The `Forward` events whose graphs the arguments contain, as far as the static witness knows."""
     wrapped: bool = False
+    """Whether the call goes through `DataParallel`, `DistributedDataParallel` or FSDP."""
     autocast: int | None = None
+    """The `AutocastEntered` event in effect; None if there is none."""
     unrecorded: frozenset[int] = NO_EVENTS
+    """Without autograd, the module and all parts of it with parameters, if the static witness resolves all of it."""
     named: bool = False
+    """Whether it is only known as a called attribute of another module, so that it may be a method."""
     unseen: bool = False
+    """Whether its forward calls unresolved code, which may be any layer."""
     again: bool = False
+    """Whether it gets the same input several times at the same place with the same weights, as for random sampling."""
 
     def introduce(self, names: Names) -> None:
         names.spelled(self.module, self.name, self.scope)
@@ -61,51 +65,56 @@ class Forward(Event, frozen=True, kw_only=True):
 
 
 class PartUnrecorded(Event, frozen=True, kw_only=True):
-    """A part of a module that is trained was called in its forward with autograd off, and never otherwise before the backward pass.
-
-    `name` is how it is called there, `modules` what owns parameters in it, all with the weights that they were built with.
-    The probe writes it for what an optimizer has and that never ran otherwise; there `calls` counts these calls, and
-    `steps` the steps of the optimizer, none of which found a gradient.
-    """
+    """Before a backward pass, a part of a trained module ran only with autograd disabled."""
 
     name: str
+    """The name of the part in the forward of the module."""
     modules: frozenset[int]
+    """The owners of parameters in it, all with their initial weights."""
     calls: int = 0
+    """The number of these calls. Only the probe counts them."""
     steps: int = 0
+    """The number of optimizer steps, none of which had a gradient for it. Only the probe counts them."""
 
     def words(self, _: Names, /) -> str:
         return f"call {quoted(self.name)} with autograd off, although it is part of a trained model"
 
 
 class Backward(Event, frozen=True, kw_only=True):
-    """Gradients were computed. `modules` are those whose parameters got some; `whole` is False when there may be others.
-
-    `forwards` are the `Forward` events whose data went into the loss, `retained` the `Retained` events it contains. `through` says
-    how: `backward`, `autograd.grad` (fills no `.grad`), or the framework that did it. `inputs_only`: gradients went to
-    given inputs, not to parameters. `context`: gradients live in a distributed autograd context, not in `.grad`.
-    `weighted`: the gradient of each number of the loss was given, as a loss of several numbers needs. `scaled`: the loss
-    went through a gradient scaler. `divided`: it was divided or multiplied after it was computed, by anything but a scaler.
-    `retained_at` is the argument `retain_graph=True`, where it was given and nothing differentiates the gradients again.
-    `autocast` is the number of the `AutocastEntered` that holds, None outside of any. `direct` are those of `modules` that the
-    loss was computed of by themselves, as a parameter that a matrix is multiplied with, and not by a forward of a module.
-    """
+    """Gradients are computed."""
 
     name: str
+    """The expression for the loss."""
     through: str
+    """"backward", "autograd.grad" (which fills no `.grad`), "assigned", or the framework that computes them."""
     loss: TensorFact
+    """The loss."""
     modules: frozenset[int]
+    """The owners of the parameters that get gradients."""
     whole: bool
+    """False if other parameters may also get gradients."""
     forwards: frozenset[int] = NO_EVENTS
+    """The `Forward` events whose data the loss contains."""
     retained: frozenset[int] = NO_EVENTS
+    """The `Retained` events whose values the loss contains."""
     retain_graph: Tri = False
+    """Whether the graph is retained."""
     inputs_only: bool = False
+    """Whether only given inputs, and no parameters, get gradients."""
     context: bool = False
+    """Whether the gradients are stored in a distributed autograd context and not in `.grad`."""
     weighted: Tri = False
+    """Whether the gradient of each element of the loss is passed, as a loss with several elements requires."""
     scaled: Tri = None
+    """Whether a gradient scaler scaled the loss."""
     divided: Tri = None
+    """Whether the loss was divided or multiplied after its computation, other than by a scaler."""
     retained_at: Site | None = None
+    """The argument `retain_graph=True`, unless the gradients are differentiated again."""
     autocast: int | None = None
+    """The `AutocastEntered` event in effect; None if there is none."""
     direct: frozenset[int] = NO_EVENTS
+    """Those of `modules` whose parameters the loss uses directly, and not by a forward."""
 
     def words(self, names: Names, /) -> str:
         traits = []
@@ -125,34 +134,34 @@ class Backward(Event, frozen=True, kw_only=True):
 
 
 class ZeroGrad(Event, frozen=True, kw_only=True):
-    """Gradients were cleared: by the optimizer, the module, or by hand (`p.grad = None`, `p.grad.zero_()`).
-
-    `target` is the optimizer or module (0 by hand), `modules` those whose gradients are gone, `whole` False when there may
-    be others.
-    """
+    """Gradients are cleared: by an optimizer, a module, or manually (`p.grad = None`, `p.grad.zero_()`)."""
 
     target: int
+    """The optimizer or module; 0 if it is done manually."""
     name: str
+    """The name of the target in the script."""
     modules: frozenset[int]
+    """The owners of the parameters whose gradients are cleared."""
     whole: bool
+    """False if others may also be cleared."""
 
     def words(self, names: Names, /) -> str:
         return f"zero_grad {quoted(self.name)}: clears {names.things(self.modules, whole=self.whole)}"
 
 
 class GradientsRead(Event, frozen=True, kw_only=True):
-    """The `.grad` of something was taken: of parameters of `modules`, or of another tensor, which is no module's.
-
-    `whole` is False when it may be that of others. `asked`: a test only asks whether there is one. What changes or clears
-    it takes it first, and is an event of its own at the same place. `hooked`: a hook was registered, which gets the
-    gradients of every pass from there on.
-    """
+    """The `.grad` of a tensor is read. Code that changes or clears it also reads it, and has another event at the same place."""
 
     name: str
+    """The expression."""
     modules: frozenset[int]
+    """The owners of the parameters; empty for other tensors."""
     whole: bool
+    """False if others may also be read."""
     asked: bool = False
+    """Whether the script only tests if there is a gradient."""
     hooked: bool = False
+    """Whether a hook is registered, which reads the gradients of every pass from here on."""
 
     def words(self, names: Names, /) -> str:
         of = names.things(self.modules, whole=self.whole, nothing="a tensor")
@@ -161,21 +170,22 @@ class GradientsRead(Event, frozen=True, kw_only=True):
 
 
 class Clipped(Event, frozen=True, kw_only=True):
-    """Gradients of `modules` were clipped, by `function`; `whole` is False when there may be others.
-
-    `name` is the user's text of the call. `managed`: the framework that does it unscales them first where they are scaled.
-    `manual`: somebody changed them in place, as in `p.grad.clamp_(-1, 1)` or `p.grad /= n`, which may be for another
-    reason; `fills`: by more than scaling or bounding them, so that what was zero may have become a gradient. Computing the
-    norm alone (`max_norm=float("inf")`) is no event.
-    """
+    """Gradients are clipped or changed in place. Computing only the norm (`max_norm=float("inf")`) is not reported."""
 
     function: str
+    """The function that clips them."""
     modules: frozenset[int]
+    """The owners of the parameters."""
     whole: bool = True
+    """False if others may also be clipped."""
     name: str = ""
+    """The source text of the call."""
     managed: bool = False
+    """Whether a framework clips them, after unscaling them if necessary."""
     manual: bool = False
+    """Whether they are changed in place (`p.grad.clamp_(-1, 1)`, `p.grad /= n`), which may have another reason."""
     fills: bool = False
+    """Whether a gradient of zero may become nonzero."""
 
     def words(self, names: Names, /) -> str:
         if self.manual:
@@ -183,103 +193,47 @@ class Clipped(Event, frozen=True, kw_only=True):
         return f"clip the gradients of {names.things(self.modules, whole=self.whole)} ({short(self.function)})"
 
 
-class GraphCut(Event, frozen=True, kw_only=True):
-    """The graph of `value`, which gradients could go through to a forward, ended here.
-
-    `how` is the last word of what did it: `detach`, `data`, `item`, `numpy`, `float`, `argmax`, `tensor`, `Variable`, ...,
-    or the comparison.
-    """
-
-    how: str
-    value: TensorFact
-
-    def words(self, _: Names, /) -> str:
-        return f"{quoted(self.how)} ends the graph of {self.value.words()}"
-
-
-class ParameterCut(Event, frozen=True, kw_only=True):
-    """A parameter was taken without its graph: by `how`, as for `GraphCut`. `text` is how it was spelled.
-
-    `attribute` is its name after that of its module's class. `alone`: a loss that went backward was
-    computed from what was taken, and nothing in sight uses the parameter otherwise. `backward` is where that loss went backward.
-    """
-
-    how: str
-    parameter: int
-    text: str
-    attribute: str = ""
-    alone: bool = False
-    backward: Site | None = None
-
-    def words(self, _: Names, /) -> str:
-        return f"{quoted(self.how)} takes a parameter without its graph{in_brackets(['its only use in the loss'] * self.alone)}"
-
-
-class LeafMade(Event, frozen=True, kw_only=True):
-    """What was computed, and has lost its graph, requires gradients from here on: `value`, now the tensor `leaf`."""
-
-    leaf: int
-    value: TensorFact
-
-    def words(self, _: Names, /) -> str:
-        return f"require gradients of {self.value.words()}, which starts a new graph"
-
-
-class GradFlagSet(Event, frozen=True, kw_only=True):
-    """An attribute that speaks of gradients was set where torch does not read it: on a tensor, or on a whole module.
-
-    `name` is the target as the user wrote it, `attribute` its last word, `of` what it belongs to: "tensor" (also one that
-    is a parameter) or "module". `value` is what was assigned, None where that is not a known truth value. `records` tells
-    whether gradients are recorded for the tensor.
-    """
-
-    name: str
-    attribute: str
-    of: str
-    value: Tri = None
-    records: Tri = None
-
-    def words(self, _: Names, /) -> str:
-        return f"set {quoted(self.name)} of a {self.of}, which torch ignores"
-
-
 class NotCalled(Event, frozen=True, kw_only=True):
-    """A method was named as a statement, or a context class was entered, without being called.
-
-    `name` is the expression, `method` the method's name, `of` what it belongs to: "optimizer", "tensor", "module",
-    "scheduler", "scaler" or "torch"; `target` the object's reference (0 where there is none).
-    """
+    """A method is a statement by itself, or a context class is entered, without a call."""
 
     name: str
+    """The expression."""
     method: str
+    """The method."""
     of: str
+    """"optimizer", "tensor", "module", "scheduler", "scaler" or "torch"."""
     target: int = 0
+    """The object; 0 if there is none."""
 
     def words(self, _: Names, /) -> str:
         return f"refer to {quoted(self.name)} without calling it"
 
 
 class HandWrittenBackward(Event, frozen=True, kw_only=True):
-    """The class `class_name`, an `autograd.Function` of the project that is applied, has a `backward`; `site` is its `def`.
-
-    `gradients` says how many it returns, and `inputs` how many `forward` has, both 0 where that is not known. `argument` is the
-    first input of which what `backward` gives, `given`, is not what `forward` has, its `slope`; for the probe both are sums
-    over all numbers, in one direction. `compared` are the inputs whose gradients were compared. `kept` is the attribute of
-    the context that keeps the very result of `forward`, at `kept_at`; `stayed` counts the calls that a run found to stay in
-    memory for that. `because` tells why a run could compare nothing.
-    """
+    """An `autograd.Function` of the project is applied. `site` is the `def` of its `backward`."""
 
     class_name: str
+    """The class."""
     inputs: int = 0
+    """The number of inputs of `forward`; 0 if unknown."""
     gradients: int = 0
+    """The number of gradients that `backward` returns; 0 if unknown."""
     argument: str = ""
+    """The first input with a wrong gradient; "" if there is none."""
     slope: float = 0.0
+    """The correct gradient of that input. For the probe, the derivative in one direction."""
     given: float = 0.0
+    """The gradient that `backward` returns. For the probe, the derivative in the same direction."""
     compared: tuple[str, ...] = ()
+    """The inputs whose gradients were compared."""
     stayed: int = 0
+    """The number of calls whose memory was never freed, because of `kept`. Only the probe counts them."""
     kept: str = ""
+    """The attribute of the context that stores the result of `forward` itself."""
     kept_at: Site | None = None
+    """Where it is stored."""
     because: str = ""
+    """Why the probe could not compare the gradients."""
 
     def words(self, _: Names, /) -> str:
         traits = []

@@ -13,18 +13,20 @@ if TYPE_CHECKING:
 
 
 class RowsScaled(Event, frozen=True, kw_only=True):
-    """A loader reads pictures of `dataset`, an object of the class `source`, all of whose transforms are known.
-
-    `converted` are those that make a tensor of a picture. They normalise it at `normalised_at` by `mean` and `std`, which are
-    empty where they are not known; None: they do not.
-    """
+    """A loader reads images of a dataset whose transforms are all known."""
 
     dataset: int
+    """The dataset."""
     source: str
+    """The class of the dataset."""
     converted: tuple[str, ...] = ()
+    """The transforms that convert an image to a tensor."""
     normalised_at: Site | None = None
+    """Where the images are normalized; None if they are not."""
     mean: tuple[float, ...] = ()
+    """The mean of the normalization; empty if unknown."""
     std: tuple[float, ...] = ()
+    """The standard deviation of the normalization; empty if unknown."""
 
     def words(self, _: Names, /) -> str:
         how = f"with mean {list(self.mean)} and std {list(self.std)}" if self.mean else "with unknown mean and std"
@@ -32,33 +34,34 @@ class RowsScaled(Event, frozen=True, kw_only=True):
 
 
 class PreparerBuilt(Event, frozen=True, kw_only=True):
-    """Something that prepares rows is there, called `name`: of two of one `sort`, those that are `how` alike prepare them alike.
-
-    `sort` is `FITTED` for what was fitted on some rows just now, and `TOKENS` for a tokenizer that was loaded.
-    """
+    """Something that preprocesses samples is created."""
 
     sort: str
+    """`FITTED` for what is fitted on samples, `TOKENS` for a loaded tokenizer."""
     name: str
+    """The expression."""
     how: str
+    """A text that is equal for preprocessing of the same sort with the same result."""
 
     def words(self, _: Names, /) -> str:
         return f"samples may be preprocessed by {self.name} ({self.sort})"
 
 
 class InputPrepared(Event, frozen=True, kw_only=True):
-    """What the forward number `forward` gets was prepared at `prepared_at`, in `how` a way of this `sort`, by `name` if it has one.
-
-    Of two ways of one sort, one is not the other; an input may have been prepared in several, with `WAYS` between them. What was
-    prepared in one that is not known has no event.
-    `loader` is the one that gave it, 0 where there is none.
-    """
+    """The input of a model is preprocessed. Nothing is reported for an input with unknown preprocessing."""
 
     forward: int
+    """The `Forward` event of the model."""
     sort: str
+    """The sort of the preprocessing: `CHANNELS`, `FITTED` or `TOKENS`."""
     how: str
+    """A text that is equal for equal preprocessing of a sort; several are joined by `WAYS`."""
     prepared_at: Site
+    """Where the input is preprocessed."""
     loader: int = 0
+    """The loader of the input; 0 if there is none."""
     name: str = ""
+    """The expression for what preprocesses it; "" if there is none."""
 
     def words(self, _: Names, /) -> str:
         return f"a model gets preprocessed input: {self.sort} {self.name or self.how}"
@@ -75,24 +78,26 @@ TOKENS = "tokens"
 
 
 class BatchReworked(Event, frozen=True, kw_only=True):
-    """Something is computed of what `loader` gave before a model got it, the first time that this may be so."""
+    """A batch is, or may be, changed before a model gets it. Only the first time is reported."""
 
     loader: int
+    """The loader of the batch."""
 
     def words(self, _: Names, /) -> str:
         return "compute something from a batch"
 
 
 class BatchMeasured(Event, frozen=True, kw_only=True):
-    """The first tensor of numbers with a fraction in a batch of `loader` has this mean and standard deviation.
-
-    `channels` are the means of the three channels of a batch of pictures. Only the probe writes it, of the first batches.
-    """
+    """The statistics of the first floating-point tensor of a batch. Only the probe writes it, for the first batches."""
 
     loader: int
+    """The loader of the batch."""
     mean: float
+    """The mean."""
     std: float
+    """The standard deviation."""
     channels: tuple[float, ...] = ()
+    """The mean of each of three channels, for images."""
 
     def words(self, _: Names, /) -> str:
         return f"a batch with the mean {self.mean:.4g} and the standard deviation {self.std:.4g}"

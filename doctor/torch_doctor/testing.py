@@ -1,7 +1,7 @@
-"""What the tests of a rule pack ask: whether its rules report what its fixtures and pages promise, and nothing else.
+"""Functions for the tests of a rule pack: they check its fixtures and the examples on its pages.
 
-A fixture is a script, a notebook or a folder of them. A comment at the end of a line, such as `# TDX101`, says that the rule
-is to report that line; lines without one must be silent.
+A fixture is a script, a notebook or a folder of them. A comment such as `# TDX101` at the end of a line means that the rule
+reports this line. No rule may report a line without a comment.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _UNREADABLE = "TDR000"
 
 
 def wrong_in(fixture: Path, rules: Iterable[type[Rule]]) -> list[str]:
-    """What the rules get wrong in a fixture, a line each: a mark that is missed, a finding without a mark.
+    """Return what the rules get wrong in a fixture, a line each: missed marks, findings without a mark, and errors.
 
-    The fixture is scanned in a copy that lies alone. Files that are not valid are found too.
+    The scan uses a copy of the fixture in an empty folder, and also reports files that are not valid.
     """
     asked = _made(rules)
     with _alone() as folder:
@@ -84,7 +84,7 @@ def wrong_on_page(code: str, rules: Iterable[type[Rule]]) -> list[str]:
 
 
 def _made(rules: Iterable[type[Rule]]) -> tuple[Rule, ...]:
-    """The rules, and the one that tells of files that are not valid."""
+    """Return instances of the rules, and of the rule that reports files that are not valid."""
     return (*(rule() for rule in rules), *(rule for rule in all_rules() if rule.code == _UNREADABLE))
 
 
@@ -97,7 +97,7 @@ def _of_text(text: str, rules: tuple[Rule, ...]) -> Report:
 
 @contextmanager
 def _alone() -> Iterator[Path]:
-    """An empty working directory."""
+    """Change to an empty folder, and back."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -108,7 +108,7 @@ def _alone() -> Iterator[Path]:
 
 
 def _marks(fixture: Path) -> Iterator[tuple[str, int, int, str]]:
-    """File, cell (0 in a script), row and code of each mark."""
+    """Yield the file, the cell (0 for a script), the line and the code of each mark."""
     paths = sorted(path for path in fixture.rglob("*") if path.suffix in _SUFFIXES) if fixture.is_dir() else [fixture]
     for path in paths:
         name = path.relative_to(fixture.parent).as_posix()

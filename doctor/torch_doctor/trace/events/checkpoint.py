@@ -90,7 +90,7 @@ class Loaded(Event, frozen=True, kw_only=True):
     own: bool = False
     """Whether the project saves all keys that are read from it."""
     resumes: Tri = False
-    """Whether the same code also loads the state of an optimizer from it; None if only the first is loaded."""
+    """Whether an optimizer gets its state from it; None if the script does not also take the state of that optimizer."""
     states: frozenset[int] = NO_EVENTS
     """The `StateTaken` events whose tensors may be loaded."""
     only: bool = False

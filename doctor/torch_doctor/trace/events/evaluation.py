@@ -154,7 +154,12 @@ class Reevaluated(Event, frozen=True, kw_only=True):
     difference: float
     """The difference between them."""
     because: str
-    """The reason: "mode", "dropout", "state", "disturbance", "noise", "estimate", or "" without a difference."""
+    """The reason; "" if the outputs are equal.
+
+    "mode": parts are in training mode. "dropout": a dropout function ignores the mode. "state": with the same random numbers, the
+    output differs. "disturbance": the script adds noise of a strength that is not learned. "noise": it draws random numbers for
+    something else. "estimate": norms that divide weights are still random numbers, and training forwards return other outputs.
+    """
 
     def words(self, _: Names, /) -> str:
         same = f"{self.first:.4g} and {self.second:.4g} ({self.because})" if self.difference else "the same"

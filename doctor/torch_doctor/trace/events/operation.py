@@ -95,7 +95,7 @@ class SuppressionUnused(Event, frozen=True, kw_only=True):
     whole_file: bool = False
     """Whether the comment applies to the complete file."""
     instead: str | None = None
-    """The comment without the words that have no similar name; None if nothing remains."""
+    """The comment without the words that have no similar name; None if all words have one."""
 
     def words(self, _: Names, /) -> str:
         names = [*self.names, *(name for name, _ in self.unknown)]

@@ -137,7 +137,11 @@ class WorkersAlike(Event, frozen=True, kw_only=True):
     workers: int
     """The number of worker processes."""
     cause: str
-    """"generator" (in the dataset), "seed" (a constant in `worker_init_fn`), "numpy" (before torch 1.9), or "" (only observed)."""
+    """The reason; "" if the numbers were only observed.
+
+    "generator": one that the dataset contains. "seed": a constant that a `worker_init_fn` passes in all workers. "numpy": the
+    generator of NumPy, which torch seeds in each worker since 1.9.
+    """
     name: str
     """The source text of the cause."""
     class_name: str

@@ -188,7 +188,7 @@ class RowsMixed(Event, frozen=True, kw_only=True):
     """
 
     how: str
-    """"layer", "view" or "norm"."""
+    """The sort: "layer", "view" or "norm"."""
     name: str
     """The class of the layer, or the expression."""
     loader: int
@@ -216,9 +216,9 @@ class RowsMixed(Event, frozen=True, kw_only=True):
 
 
 class InputTried(Event, frozen=True, kw_only=True):
-    """A forward that ignores a parameter, or a slice that it reads; `site` is the parameter or the slice.
+    """A forward gets a tensor of a batch as a parameter, or assigns a slice of one to a variable; `site` is either of them.
 
-    The static witness reports inputs that no result depends on, the probe each input that it replaced.
+    The static witness reports only inputs that no result depends on, the probe each input that it replaced.
     """
 
     module: str

@@ -86,7 +86,7 @@ class Unregistered(Event, frozen=True, kw_only=True):
     name: str
     """The attribute."""
     container: str
-    """"list", "dict", "tuple" or "set"."""
+    """The sort: "list", "dict", "tuple" or "set"."""
     members: tuple[int, ...]
     """The modules or parameters in it at the end of the constructor."""
     parameters: bool

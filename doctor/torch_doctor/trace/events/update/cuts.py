@@ -66,7 +66,7 @@ class GradFlagSet(Event, frozen=True, kw_only=True):
     attribute: str
     """The attribute."""
     of: str
-    """"tensor", which includes parameters, or "module"."""
+    """What it is set on: "tensor", which includes parameters, or "module"."""
     value: Tri = None
     """The truth value that is assigned; None if unknown."""
     records: Tri = None

@@ -86,7 +86,7 @@ class Backward(Event, frozen=True, kw_only=True):
     name: str
     """The expression for the loss."""
     through: str
-    """"backward", "autograd.grad" (which fills no `.grad`), "assigned", or the framework that computes them."""
+    """How: "backward", "autograd.grad" (which fills no `.grad`), "assigned", or the framework that computes them."""
     loss: TensorFact
     """The loss."""
     modules: frozenset[int]
@@ -201,7 +201,7 @@ class NotCalled(Event, frozen=True, kw_only=True):
     method: str
     """The method."""
     of: str
-    """"optimizer", "tensor", "module", "scheduler", "scaler" or "torch"."""
+    """What the method belongs to: "optimizer", "tensor", "module", "scheduler", "scaler" or "torch"."""
     target: int = 0
     """The object; 0 if there is none."""
 

@@ -229,11 +229,11 @@ class NonFinite(Event, frozen=True, kw_only=True):
     """
 
     what: str
-    """"batch", "activation", "loss", "gradient" or "parameter"."""
+    """What it is: "batch", "activation", "loss", "gradient" or "parameter"."""
     name: str
     """The name of the value."""
     value: str
-    """"nan" or "inf"."""
+    """What the value is: "nan" or "inf"."""
     operation: str
     """The operation that created it; "" if unknown."""
     step: int

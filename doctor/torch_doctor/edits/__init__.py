@@ -123,14 +123,18 @@ Edit = (
 
 
 class Change(Struct, frozen=True):
-    """A stretch of source and what is written there instead; of no length: before this place."""
+    """A change of the text."""
 
     site: Site
+    """The range to replace; an empty one is an insertion before it."""
     content: str
+    """The new text."""
 
 
 class Proposal(Struct, frozen=True):
-    """The changes that mend a finding; `safe`: they keep what the program means, or are plainly what was meant."""
+    """The changes that fix a finding."""
 
     changes: tuple[Change, ...]
+    """The changes."""
     safe: bool
+    """Whether they preserve the meaning of the program, or the new meaning is certainly intended."""

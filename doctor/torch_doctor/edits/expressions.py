@@ -8,178 +8,192 @@ from torch_doctor.trace.site import Site  # noqa: TC001 - msgspec reads the anno
 
 
 class Callee(Struct, frozen=True, tag=True):
-    """What the statement at `of` assigns, called at `site` in the place of what is called there."""
+    """Call the target of another statement instead of the current function."""
 
     site: Site
+    """The call."""
     of: Site
+    """The statement that assigns the function to call."""
 
 
 class Detach(Struct, frozen=True, tag=True):
-    """What the call at `site` both takes and gives, taken from its graph before.
-
-    `parts`: it is a tuple of tensors, and no tensor; None: only where the source shows what it is.
-    """
+    """Detach a value from its graph before a call that takes and returns it."""
 
     site: Site
+    """The call."""
     parts: bool | None = None
+    """Whether the value is a tuple of tensors; None to apply the edit only if the source shows what it is."""
 
 
 class Wrap(Struct, frozen=True, tag=True):
-    """The expression at `site`, written into `code` in the place of `{}`.
+    """Replace an expression by code that may contain it.
 
-    Code without `{}` takes its place. Where a statement is at the site, it is the value that the statement keeps: the right
-    side of an assignment, or the one argument of `append` and its like. `argument`: that argument of the call at the site,
-    from 0, or that side of the difference there; 0 of a method without arguments: what it is called on. `expected`: only what
-    is spelled like this, in whatever the expression is. `key`: of a dict that is written out, there or where it got its name,
-    what is under this key. `summand`: of a sum with what the statement assigns to, the other part.
+    For a statement, the expression is the value that it assigns or appends.
     """
 
     site: Site
+    """The expression or statement."""
     code: str
+    """The code, with `{}` for the expression."""
     argument: int | None = None
+    """The number of the argument or operand to replace, from 0; for a method without arguments, 0 is its object."""
     expected: str = ""
+    """Apply the edit only to this part of the expression; "" for any."""
     key: str = ""
+    """Replace the value of this key of a dict display."""
     summand: bool = False
+    """Replace the summand that is not the target of the statement."""
 
 
 class Register(Struct, frozen=True, tag=True):
-    """The container that the statement at `site` assigns, built as one of torch's: "Module" or "Parameter" says of what.
-
-    Only where the file shows that torch's container takes all that is put into it; `named`: it surely takes the keys.
-    """
+    """Replace a Python container by one of torch, if the file shows that this accepts all items."""
 
     site: Site
+    """The statement that assigns the container."""
     kind: str
+    """What it contains: "Module" or "Parameter"."""
     named: bool = False
+    """Whether it certainly accepts the keys."""
 
 
 class Unwrap(Struct, frozen=True, tag=True):
-    """What the call at `site` is applied to, in place of the call; of a layer among others nothing is left."""
+    """Replace a call by its argument; remove a layer from a sequence."""
 
     site: Site
+    """The call."""
 
 
 class Keyword(Struct, frozen=True, tag=True):
-    """A keyword argument of the call at `site`: set to `value`, or left out where that is empty.
-
-    `position`: where it may stand without its name, from 0; -1: as the last one without a name. `expected`: only where it is
-    not given, or this is its value. `like`: the value is what the call gives that other keyword. `otherwise`: what it gets
-    where it is to be left out and comes from a dict of options.
-    """
+    """Set or remove a keyword argument of a call."""
 
     site: Site
+    """The call."""
     name: str
+    """The keyword."""
     value: str = ""
+    """The value; "" to remove the argument."""
     position: int | None = None
+    """The position as a positional argument, from 0; -1 for the last one."""
     expected: str = ""
+    """Apply the edit only if the argument is absent or has this value."""
     like: str = ""
+    """Use the value of this other keyword of the call."""
     otherwise: str = ""
+    """The value to set if the argument cannot be removed, because a dict of options contains it."""
 
 
 class Successor(Struct, frozen=True, tag=True):
-    """The qualified name of another function for the one that is called at `site`, which is given `first` before the rest.
-
-    Where something is `first`, only if all other arguments have names.
-    """
+    """Call another function."""
 
     site: Site
+    """The call."""
     name: str
+    """The qualified name of the function."""
     first: str = ""
+    """The new first argument, which requires that all others are keyword arguments; "" for none."""
 
 
 class Attribute(Struct, frozen=True, tag=True):
-    """Another name for the last attribute of the expression at `site`, of what is called or assigned there; "": none.
-
-    Of a function that is defined there, its name.
-    """
+    """Rename the last attribute of an expression, or a function."""
 
     site: Site
+    """The call, the assignment target or the function definition."""
     name: str
+    """The new name; "" to remove the attribute."""
 
 
 class Construct(Struct, frozen=True, tag=True):
-    """The class at `site` constructed first, then called with the arguments that its constructor was given."""
+    """Pass the arguments of a constructor to a call of the object instead."""
 
     site: Site
+    """The class."""
 
 
 class Swap(Struct, frozen=True, tag=True):
-    """The first two arguments of the call at `site`, each in the place of the other."""
+    """Exchange the first two arguments of a call."""
 
     site: Site
+    """The call."""
 
 
 class Rebuild(Struct, frozen=True, tag=True):
-    """The layer that is called at `site`, or built there, made of another class or with a keyword argument more.
-
-    `name` is the other class, of the same module ("": the same class). Of a layer that is called only where the class around
-    the call assigns it once, by a call.
-    """
+    """Change the class, or add a keyword argument, where a layer is constructed."""
 
     site: Site
+    """The construction or a call of the layer, if its class assigns the layer only once."""
     name: str = ""
+    """The new class, in the same module; "" for the same class."""
     keyword: str = ""
+    """The keyword; "" for none."""
     value: str = ""
+    """The value of the argument."""
 
 
 class Buffer(Struct, frozen=True, tag=True):
-    """The assignment of a tensor to the attribute `name` at `site`, as a call of `register_buffer`."""
+    """Replace the assignment of a tensor to an attribute by `register_buffer`."""
 
     site: Site
+    """The assignment."""
     name: str
+    """The attribute."""
 
 
 class Repeat(Struct, frozen=True, tag=True):
-    """The expression at `site`, a list of one object many times, with an object of its own in each place.
-
-    What the list builds is built in each pass; of what has a name a copy is made.
-    """
+    """Create a separate object for each item of a list that repeats one object."""
 
     site: Site
+    """The list. An object that has a name is copied."""
 
 
 class Fuse(Struct, frozen=True, tag=True):
-    """The call at `inner`, of another function, in the place of the call at `site` that is applied to its result.
-
-    `name` is the function's attribute where it is a method or an attribute of the same module; with a `function`, its
-    qualified name, that is called instead.
-    """
+    """Replace a call of a function, applied to the result of another call, by a single call."""
 
     site: Site
+    """The outer call."""
     inner: Site
+    """The inner call."""
     name: str = ""
+    """The new method, or function of the same module."""
     function: str = ""
+    """The qualified name of the new function; "" to use `name`."""
 
 
 class Inward(Struct, frozen=True, tag=True):
-    """The method that the statement at `site` calls on what the class `name` gives, called on the class's first argument."""
+    """Call a method on the argument of a class instead of the instance."""
 
     site: Site
+    """The statement with the method call."""
     name: str
+    """The class."""
 
 
 class Scale(Struct, frozen=True, tag=True):
-    """The call of a gradient scaler that its protocol lacks at `site`.
-
-    `call`: "unscale_" before the statement there, "update" after it, "scale" around what goes backward there, "step" in the
-    place of the optimizer's own. `of`: where the scaler is called in the same function: its step; for "step" the backward
-    pass of what it scales.
-    """
+    """Add a call of a gradient scaler."""
 
     site: Site
+    """The place of the call."""
     call: str
+    """The method to call.
+
+    "unscale_" goes before the statement, "update" after it, "scale" around the loss, and "step" replaces that of the optimizer.
+    """
     of: Site
+    """Another call of the scaler in the same function: its step, or for "step" the backward pass of the scaled loss."""
 
 
 class Divide(Struct, frozen=True, tag=True):
-    """What goes backward at `site`, divided by the number whose multiples the test at `by` asks for, in the same function."""
+    """Divide the loss by the number of accumulated batches."""
 
     site: Site
+    """The backward pass."""
     by: Site
+    """The test for a multiple of this number, in the same function."""
 
 
 class Comment(Struct, frozen=True, tag=True):
-    """The comment, or the part of one, at `site`, written as `content`; where that is empty, its row goes if it is alone."""
+    """Replace a comment, or a part of one."""
 
     site: Site
+    """The comment."""
     content: str = ""
+    """The new text; "" to remove it, including its line if it is alone."""

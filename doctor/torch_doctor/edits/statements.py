@@ -8,156 +8,157 @@ from torch_doctor.trace.site import Site  # noqa: TC001 - msgspec reads the anno
 
 
 class Insert(Struct, frozen=True, tag=True):
-    """A statement, of one row or more, before the statement that holds `site`, or after it.
-
-    `first`: as the first statement of the block of the loop, function or condition at the site. `unless`: not where that
-    statement holds this word.
-    """
+    """Insert statements."""
 
     site: Site
+    """The statement next to them."""
     code: str
+    """The statements."""
     after: bool = False
+    """Insert them after the statement, instead of before it."""
     first: bool = False
+    """Insert them at the start of the block of the loop, function or condition."""
     unless: str = ""
+    """Do not apply the edit if the statement contains this word."""
 
 
 class Within(Struct, frozen=True, tag=True):
-    """The statement that holds `site` as the block of a `with` over `code`; of a function at `site`: `code` decorates it.
-
-    Not where it holds one of the places `apart`, or the word `unless`. `condition`: `code` is that of an `if`, for a call whose
-    result nobody uses.
-    """
+    """Put a statement into the block of a `with` statement, or decorate a function."""
 
     site: Site
+    """The statement or the function."""
     code: str
+    """The context manager or decorator."""
     apart: tuple[Site, ...] = ()
+    """Do not apply the edit if the statement contains one of these places."""
     unless: str = ""
+    """Do not apply the edit if the statement contains this word."""
     condition: bool = False
+    """Use an `if` statement instead, for a call whose result is not used."""
 
 
 class Top(Struct, frozen=True, tag=True):
-    """A statement at the top level of the file of `site`, before the first one that does more than define or import.
-
-    It stands behind all imports above `before`, if that is in this file.
-    """
+    """Insert a statement at the top level of a file, after imports and definitions."""
 
     site: Site
+    """The file."""
     code: str
+    """The statement."""
     before: Site
+    """The place that it must precede, if this is in the same file."""
 
 
 class Epoch(Struct, frozen=True, tag=True):
-    """The number of each pass of the loop at `site`, for the sampler of the loader built at `built`, at its beginning.
-
-    The loader is called `name` behind the `calls`, as for `Call`.
-    """
+    """Insert a call of `set_epoch` at the start of the loop over epochs."""
 
     site: Site
+    """The loop."""
     name: str
+    """The name of the loader in the function that `calls` lead to."""
     built: Site
+    """Where the loader is constructed."""
     calls: tuple[tuple[Site, Site], ...] = ()
+    """As in `Call`."""
 
 
 class Call(Struct, frozen=True, tag=True):
-    """`code` as a statement, in which `{}` stands for what is called `name` behind the `calls`.
-
-    Those lead from the function of `site` to the one that has the name: the place of each, and of the `def` that it enters.
-    `where`: "before" the statement that holds `site`, or "after" it, and so the `with` blocks around it that hold nothing
-    `apart`; "first" in the block of the loop at `site`; "function": first in the function around it, where it can stand
-    there, else before. After the statement that holds `site` and stands in one block with that of `beside`, if there is one.
-    """
+    """Insert a call as a statement."""
 
     site: Site
+    """The place next to it."""
     name: str
+    """The name of the object in the function that `calls` lead to."""
     code: str
+    """The call, with `{}` for the object."""
     where: str
+    """Where: "before" or "after" the statement, "first" in the loop, "function" (first in the function if possible)."""
     apart: tuple[Site, ...] = ()
+    """Places to exclude from the `with` blocks that it is inserted before or after."""
     calls: tuple[tuple[Site, Site], ...] = ()
+    """The call and the `def` of each function on the path from the function of `site` to that of `name`."""
     beside: Site | None = None
+    """If the statement of this place is in the same block, insert the call after the statement of `site`."""
 
 
 class Move(Struct, frozen=True, tag=True):
-    """The statement that holds `site`, put before the one that holds `to`, or after it.
+    """Move a statement out of loops and `with` blocks, with its conditions.
 
-    It leaves the loops and the `with` blocks that `to` is not in, and takes the conditions with it; where `to` lies deeper, it
-    goes before or after what holds that, or with `close` right beside it, under its conditions. Only where nothing that it
-    passes by binds a name that it uses. `called`: what has the first name in it gets the second one, and may be bound in
-    between.
+    The statements that it passes must not bind its names.
     """
 
     site: Site
+    """The statement."""
     to: Site
+    """The statement to move it to."""
     after: bool = False
+    """Move it after that statement, instead of before it."""
     called: tuple[str, str] | None = None
+    """Replace the first of these names by the second one, which other statements may bind."""
     close: bool = False
+    """Move it directly next to `to`, under the conditions of that, and not next to the block that contains it."""
 
 
 class Forget(Struct, frozen=True, tag=True):
-    """The gradient that the update by hand at `site` applies, set to None: before the backward pass at `before`.
-
-    Where what is updated has no name there, after the update.
-    """
+    """Set a gradient that a manual update applies to None."""
 
     site: Site
+    """The update."""
     before: Site
+    """The backward pass to insert it before, or after the update if the parameter has no name there."""
 
 
 class Leave(Struct, frozen=True, tag=True):
-    """The statement at `site` and those that follow it, behind the `with` block over `of` in which they stand.
-
-    Only where they call nothing but `methods`.
-    """
+    """Move a statement, and those that follow it, out of a `with` block."""
 
     site: Site
+    """The statement."""
     of: Site
+    """The `with` statement."""
     methods: tuple[str, ...]
+    """Apply the edit only if the statements call no other methods."""
 
 
 class Rename(Struct, frozen=True, tag=True):
-    """What the statement at `site` assigns to the very name that it calls, under the first of the `names` that is free.
-
-    So wherever its result is read afterwards; only where the source shows which reads mean the result.
-    """
+    """Rename the target of a statement that assigns the result of a call to the called name, and all reads of the result."""
 
     site: Site
+    """The statement."""
     names: tuple[str, ...]
+    """The new names, of which the first unused one is chosen."""
 
 
 class Initialise(Struct, frozen=True, tag=True):
-    """The constructor defined at `site`, so that the one of the base is called first in it.
-
-    The call that is there is mended or moved; where there is none, it is put in.
-    """
+    """Call the constructor of the base class first in a constructor."""
 
     site: Site
+    """The constructor."""
 
 
 class Delete(Struct, frozen=True, tag=True):
-    """The statement that holds `site`, taken out; of a `with` block over it, what is in the block stays.
-
-    What uses the name that the block gives it goes, too, where that is nothing but statements.
-    """
+    """Remove a statement, or a `with` statement around its block, with statements that use the removed name."""
 
     site: Site
+    """The statement."""
 
 
 class Assign(Struct, frozen=True, tag=True):
-    """The result of the method call that is the statement at `site`, bound to what the method is called on."""
+    """Assign the result of a method call to the object."""
 
     site: Site
+    """The statement with the method call."""
 
 
 class Discard(Struct, frozen=True, tag=True):
-    """The assignment at `site`, of a method's result to what the method is called on, without its target.
-
-    Where the method is called on what is built there, that gets the target, and the call becomes a statement of its own.
-    """
+    """Remove the target of an assignment of a method's result to the object, or construct the object in a statement of its own."""
 
     site: Site
+    """The assignment."""
 
 
 class Ask(Struct, frozen=True, tag=True):
-    """The assignment at `site` of an attribute, as a call of `method` with what is assigned."""
+    """Replace the assignment to an attribute by a method call."""
 
     site: Site
+    """The assignment."""
     method: str
+    """The method."""

@@ -21,9 +21,13 @@ class Meant(enum.Enum):
 
 
 class Broken(NamedTuple):
-    """A part that does not do what it was meant to, with the code and name of the rule that says so."""
+    """A part of a program that does not do what it is meant to."""
 
     site: Site
+    """The place."""
     meant: Meant
+    """What it is meant to do."""
     code: str
+    """The code of the rule that reports it."""
     name: str
+    """The name of this rule."""

@@ -29,56 +29,53 @@ _INDEX = attrgetter("index")
 
 
 class Dependencies(Struct, frozen=True):
-    """What the trace of a run depends on beside the script's own text.
-
-    `read` are the paths of the project's files that it, or what it imports, imports, itself among them. `absent` are the paths
-    where such files were looked for and are not, some without the `.py`: what appears there changes what the script imports.
-    `asked` are the identifiers of which it was asked whether, and where, other files of the project have them. `installed` are
-    the packages whose sources were asked about what the script builds, each with its version: "" where its files may change
-    without one, "absent" where it is not there. `pins` are the folders of whose scripts it was asked which versions of torch
-    they may meet. `questions` are what was asked of the rest of the project, about those identifiers.
-    """
+    """What a trace depends on in addition to the text of the script."""
 
     read: frozenset[str]
+    """The files of the project that the script, or a file that it imports, imports, including itself."""
     absent: frozenset[str]
+    """The paths, some without `.py`, where imported files were looked for and not found."""
     asked: frozenset[str]
+    """The identifiers for which the other files of the project were searched."""
     installed: frozenset[tuple[str, str]] = frozenset()
+    """The installed packages whose source was read, with their versions; "" for an editable one, "absent" if not installed."""
     pins: frozenset[str] = frozenset()
+    """The folders whose scripts were searched for the versions of torch that they allow."""
     questions: frozenset[tuple[str, ...]] = frozenset()
+    """The queries to the rest of the project about the identifiers in `asked`."""
 
 
 class Trace(Struct, eq=False):
-    """What one run did, as far as its witness knows.
-
-    `path` is the script. `begins_outside` tells that the run began with a function whose callers are out of sight, so
-    that what came before it, but for what the file's top level built, and what comes after it is not known. `first` is the
-    number of its first event: numbers go on from one run of a witness to its next, so that a value which an earlier run left
-    names no event of this one.
-    `run` is there when the probe wrote the trace: what it says happened, and nothing is missing between its first and its
-    last event. `torch` gives the versions of torch that the script's project allows; reading them is put off until a rule asks.
-    `saved` gives patterns of the names of the files that any script of the project saves, in the same way,
-    and `read_whole` those of the paths that one reads a whole object from, such as a model.
-    `depends`: what the static witness looked at, so that a result can be remembered for as long as that stays as it is.
-
-    `meant` are the broken parts that were executed as they were meant, `invented` the places of events that only happen so.
-    Whoever reads the trace adds to `broken` what is found in it: the witness executes the source once more, with that as it
-    was meant.
-    """
+    """What one run did, as far as its witness knows."""
 
     path: str
+    """The script."""
     events: list[Event] = field(default_factory=list)
+    """The events, in order."""
     branches: list[Branch] = field(default_factory=list)
+    """The decisions that the static witness could not make."""
     begins_outside: bool = False
+    """Whether the run starts with a function whose callers are unknown, so that only the file's top level precedes it."""
     first: int = 0
+    """The number of the first event. Numbers continue from run to run, so that events of different runs differ."""
     run: Run | None = None
+    """The run of the probe; None for the static witness. With a run, no event between the first and the last is missing."""
     ranks: tuple[Trace, ...] = ()
+    """The traces of all processes, if there are several."""
     torch: Callable[[], Versions] = Versions
+    """Returns the versions of torch that the project allows."""
     saved: Callable[[], frozenset[str]] = frozenset
+    """Returns patterns for the names of the files that scripts of the project save."""
     read_whole: Callable[[], frozenset[str]] = frozenset
+    """Returns patterns for the paths from which scripts of the project read complete objects, such as models."""
     depends: Dependencies | None = None
+    """What the trace depends on, so that its findings can be cached; None for the probe."""
     meant: frozenset[Broken] = frozenset()
+    """The broken parts that were executed as they are meant to be."""
     invented: set[Site] = field(default_factory=set)
+    """The places of events that only these parts cause."""
     broken: set[Broken] = field(default_factory=set)
+    """The broken parts that rules find in this trace, with which the program is executed again."""
     _kept: int = 0
     _by_type: dict[type, list[Event]] = field(default_factory=dict)
     _repeated: dict[int, int] = field(default_factory=dict)

@@ -11,108 +11,141 @@ if TYPE_CHECKING:
 
 
 class Measured(Struct, frozen=True, kw_only=True):
-    """A number that the run gave: `claim` says of what, `about` names the events that it belongs to by their index."""
+    """A number that the probe measured."""
 
     claim: str
+    """What it is a measure of: a constant of `torch_doctor.trace.claims`."""
     value: float | int | str
+    """The number, or a text."""
     unit: str = ""
+    """The unit."""
     site: Site | None = None
+    """The place that it belongs to; None if there is none."""
     about: frozenset[int] = frozenset()
+    """The events that it belongs to."""
 
 
 class StandIn(Struct, frozen=True, kw_only=True):
-    """Something that the script asked for, and what it got.
-
-    `what` is how the script or torch calls it, `why` the reason why it cannot be had, `how` what is there instead.
-    `voids` says what cannot be concluded any more: "values" (inputs and targets are random), "weights" (pretrained
-    weights are random), "device" (moves do nothing), "precision" (autocast computes in float32), "workers" (no loader
-    worker ran), "processes" (one process instead of many), "arguments", "log", "files" and "time" (all made up).
-    """
+    """A substitute that the probe provides for something that the script needs."""
 
     what: str
+    """The name of what the script needs."""
     why: str
+    """Why it is not available."""
     how: str
+    """The substitute."""
     voids: frozenset[str] = frozenset()
+    """What cannot be concluded with it.
+
+    "values" and "weights" (they are random), "device" (moves have no effect), "precision" (autocast has no effect),
+    "workers", "processes" (there is one), "arguments", "log", "files", "time".
+    """
     site: Site | None = None
+    """Where the script needs it; None if unknown."""
 
     def __str__(self) -> str:
         return f"{self.how} instead of `{self.what}`{f' ({self.why})' if self.why else ''}"
 
 
 class Remark(Struct, frozen=True):
-    """A remark of the run about a place: what was refused, what is missing, which loop was ended early."""
+    """A remark of the probe, such as what it refused, what is missing, or which loop it ended early."""
 
     text: str
+    """The remark."""
     site: Site | None = None
+    """The place that it is about; None if there is none."""
 
 
 class Frame(Struct, frozen=True):
-    """One frame of a traceback that belongs to the user's project."""
+    """A frame of a traceback, in a file of the project."""
 
     site: Site
+    """The place."""
     function: str
+    """The function."""
     line: str
+    """The source line."""
 
 
 class End(Struct, frozen=True, kw_only=True):
-    """How the script ended.
-
-    `how` is "end" (it ran to its end), "exit" (it left with `status`), "exception", "fault" (an exception that is the
-    probe's own), "stopped" (the budget was spent), "asked" (it needs arguments that nobody can make up), "killed" (by a
-    signal, or for time or memory), "no-torch".
-    `time` is the clock's then, in seconds; 0 where it was not told.
-    """
+    """How the script ended."""
 
     how: str
+    """How it ended.
+
+    "end" (of the script), "exit" (with `status`), "exception", "fault" (an exception of the probe), "stopped" (its budget),
+    "asked" (it needs unknown arguments), "killed" (by a signal, the time limit or the memory limit), or "no-torch".
+    """
     status: int = 0
+    """The exit status."""
     exception: str = ""
+    """The exception, as a traceback ends."""
     frames: tuple[Frame, ...] = ()
+    """The frames of its traceback in files of the project."""
     time: float = 0.0
+    """When it ended, by the clock of the process, in seconds; 0 if unknown."""
 
 
 class Read(Struct, frozen=True):
-    """A value that the script read at a place: `how` it did, in which expression, and the numbers of each part."""
+    """A value that the script read."""
 
     site: Site
+    """The place."""
     how: str
+    """How it read the value."""
     text: str
+    """The expression."""
     parts: dict[str, list[float | int | str]]
+    """The numbers in each part of the value."""
 
 
 class Run(Struct, kw_only=True):
-    """One run of the real script.
-
-    `late` is the line that it was at when its time was over. `marked` are the rows of which it tells whether it came
-    there, `passed` those of them where it did; `forked` those with conditional expressions that it came to again,
-    `whole` those of which both arms of each were taken. `foreseen` are the forwards whose results go backward by the
-    source: where none did in the run, an iteration that was cut short each time (`continue`) may be the reason. `doubt` says
-    why something may be missing in the trace, so that nothing can be concluded from it; it is empty where nothing is.
-    Of a run that is compared with another, `read` holds the values that the script reads, `replays` what the other run puts
-    back (`loss`, ...), `unlike` what it could not put back, and `weights` how many numbers and tensors each model trains.
-    """
+    """One run of a script by the probe."""
 
     python: str = ""
+    """The version of Python."""
     torch: str = ""
+    """The version of torch."""
     device: str = ""
+    """The device."""
     measured: list[Measured] = field(default_factory=list)
+    """The numbers that the probe measured."""
     stand_ins: list[StandIn] = field(default_factory=list)
+    """The substitutes that it provided."""
     refused: list[Remark] = field(default_factory=list)
+    """What it did not allow the script to do."""
     missing: list[Remark] = field(default_factory=list)
+    """What the script needs and does not find."""
     asked: list[Remark] = field(default_factory=list)
+    """The arguments that the script needs."""
     capped: dict[Site, int] = field(default_factory=dict)
+    """The loops that it ended early, with the number of iterations."""
     notes: list[str] = field(default_factory=list)
+    """Other remarks."""
     end: End = End(how="killed")
+    """How the script ended."""
     late: Site | None = None
+    """The line that ran when the time limit was reached."""
     marked: set[Site] = field(default_factory=set)
+    """The lines of which it records whether they ran."""
     passed: set[Site] = field(default_factory=set)
+    """Those of `marked` that ran."""
     forked: set[Site] = field(default_factory=set)
+    """Those of `marked` with conditional expressions that ran."""
     whole: set[Site] = field(default_factory=set)
+    """Those of `forked` of which both branches of each expression ran."""
     foreseen: frozenset[Site] = frozenset()
+    """The forwards whose results go backward according to the source. If none did, iterations may have ended early."""
     doubt: str = ""
+    """Why events may be missing, so that nothing can be concluded from their absence; "" if none can be."""
     read: list[Read] = field(default_factory=list)
+    """The values that the script read, if the run is compared with another one."""
     replays: dict[str, list[str]] = field(default_factory=dict)
+    """The values that the other run restores, if the run is compared with another one."""
     unlike: set[str] = field(default_factory=set)
+    """The values that could not be restored, if the run is compared with another one."""
     weights: list[tuple[int, int]] = field(default_factory=list)
+    """The number of trainable elements and tensors of each model, if the run is compared with another one."""
 
     def voids(self, *what: str) -> StandIn | None:
         """The first stand-in that makes it meaningless to conclude anything about one of these; None where none does."""

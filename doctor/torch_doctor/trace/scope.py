@@ -32,26 +32,25 @@ class BranchKind(enum.Enum):
 
 
 class Every(Struct, frozen=True):
-    """A test of nothing but a loop's counter: `holds` in batch number n, from 1, where n leaves `rest` divided by `length`.
-
-    The counter begins anew with every pass through the loader. `length` is 0 where it is not known, and `rest` then too.
-    `holds` is the outcome of the branch that these batches take.
-    """
+    """A test that depends only on the counter of a loop over batches."""
 
     length: int
+    """The divisor of the counter, which starts again at each pass through the loader; 0 if unknown."""
     rest: int
+    """The remainder, for batches that are counted from 1; 0 if unknown."""
     holds: bool
+    """The outcome of the test for batches with this remainder."""
 
 
 class Branch(Struct, frozen=True):
-    """A decision that the static witness could not make, with the test's site.
-
-    `every` is there where the number of the batch alone decides, by what it leaves when it is divided.
-    """
+    """A decision that the static witness cannot make."""
 
     site: Site
+    """The test."""
     kind: BranchKind
+    """What decides it."""
     every: Every | None = None
+    """The batches that take a branch, if only their number decides it; None otherwise."""
 
 
 class ScopeKind(enum.Enum):
@@ -71,21 +70,24 @@ class LoopKind(enum.Enum):
 
 
 class Scope(Struct, frozen=True, eq=False):
-    """One run of a script, a function or a loop's body; scopes nest through `parent`.
-
-    `loop` numbers the run of the loop that an iteration belongs to (two runs of one `for` differ) and `number` counts
-    its iterations from 1. `name` is the function's name, and `called_at` the place of its call. For an iteration, `site` is
-    the loop's header.
-    """
+    """One execution of a script, a function or the body of a loop."""
 
     kind: ScopeKind
+    """What is executed."""
     site: Site
+    """The place: for an iteration, the header of the loop."""
     parent: Scope | None = None
+    """The scope that contains it; None for the outermost."""
     name: str = ""
+    """The name of the function."""
     loop: int = 0
+    """The execution of the loop that an iteration belongs to; the next execution has another number."""
     number: int = 0
+    """The number of the iteration, from 1."""
     loop_kind: LoopKind = LoopKind.PLAIN
+    """What the loop iterates over."""
     called_at: Site | None = None
+    """The call of the function."""
     _iterations: tuple[Scope, ...] | None = None
 
     def __reduce__(self) -> tuple[type[Scope], tuple[object, ...]]:

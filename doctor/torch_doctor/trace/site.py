@@ -6,17 +6,20 @@ from typing import NamedTuple
 
 
 class Site(NamedTuple):
-    """A stretch of source; rows and columns from 1, columns in code points, `end_column` exclusive.
-
-    `cell` counts all cells of a notebook from 1 (rows restart in each), and is None in a plain file.
-    """
+    """A range of source code."""
 
     path: str
+    """The file."""
     row: int
+    """The first line, from 1; in a notebook, within the cell."""
     column: int
+    """The first column, from 1, in code points."""
     end_row: int
+    """The last line."""
     end_column: int
+    """The column after the last one."""
     cell: int | None = None
+    """The number of the notebook cell, from 1, counting all cells; None for other files."""
 
     def __str__(self) -> str:
         cell = "" if self.cell is None else f"cell {self.cell}:"

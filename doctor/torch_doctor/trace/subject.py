@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 class Subject(Struct, frozen=True):
-    """What a script has to have for a rule to matter to it: `within` says whether a trace shows it."""
+    """What a script must have for a rule to apply."""
 
     name: str
+    """The name of the subject."""
     within: Callable[[Trace], bool]
+    """Returns whether a trace shows it."""

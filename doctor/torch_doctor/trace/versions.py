@@ -8,10 +8,12 @@ Version = tuple[int, int]
 
 
 class Versions(NamedTuple):
-    """The oldest and the newest torch that a project allows, each as (major, minor)."""
+    """The versions of torch that a project allows."""
 
     oldest: Version = (0, 4)
+    """The oldest version, as (major, minor)."""
     newest: Version = (99, 0)
+    """The newest version, as (major, minor)."""
 
 
 ANY = Versions()

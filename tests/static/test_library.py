@@ -38,8 +38,8 @@ def test_handlers_are_asked_in_the_order_of_their_stages() -> None:
 def test_one_name_goes_before_the_table_that_has_it_too() -> None:
     (_, first), (_, second), *_ = library.handlers_of("torch.device")
     assert [first.__module__, second.__module__] == [
-        "torch_doctor.static.training.devices",
-        "torch_doctor.static.training.torch_functions",
+        "torch_doctor.static.training.device.devices",
+        "torch_doctor.static.training.computing.torch_functions",
     ]
 
 

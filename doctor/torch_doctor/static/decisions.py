@@ -11,7 +11,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.program.walking import asks_version, tells_processes_apart
 from torch_doctor.static.state import per_run
-from torch_doctor.static.training import elsewhere
+from torch_doctor.static.training.unresolved import elsewhere
 from torch_doctor.static.values import TRAINING, VERSION
 from torch_doctor.trace import Branch, BranchKind
 

@@ -10,7 +10,10 @@ from torch_doctor.static.budget import STEPS_SCRIPT, STEPS_TRAINING, steps_for
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import instances
 from torch_doctor.static.language.invocation import MORE
-from torch_doctor.static.training import arguments, entering, escaping, forwards, framework_loops, modes
+from torch_doctor.static.training.evaluation import modes
+from torch_doctor.static.training.frameworks import framework_loops
+from torch_doctor.static.training.module import forwards
+from torch_doctor.static.training.unresolved import arguments, entering, escaping
 from torch_doctor.static.values import (
     BUILT,
     NOWHERE,

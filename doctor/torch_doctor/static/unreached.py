@@ -9,7 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.program.walking import asks_version, walk
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import checkpoints
+from torch_doctor.static.training.checkpoint import checkpoints
 from torch_doctor.static.values import Args, Call, Keywords, Lib, Unknown
 
 if TYPE_CHECKING:

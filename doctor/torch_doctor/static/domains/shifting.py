@@ -10,7 +10,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.domains import padding, unmasked
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import words
-from torch_doctor.static.training.language_models import SCORES
+from torch_doctor.static.training.loss.language_models import SCORES
 from torch_doctor.static.values import (
     Const,
     Making,

@@ -8,21 +8,13 @@ from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import counters, operators, targets, unpacking
 from torch_doctor.static.program.walking import walk
-from torch_doctor.static.training import (
-    construction,
-    container_methods,
-    escaping,
-    given_gradients,
-    keeping,
-    loaders,
-    loading,
-    parameters,
-    roles,
-    running_sums,
-    splitting,
-    sums,
-    written_forwards,
-)
+from torch_doctor.static.training import container_methods, splitting, sums
+from torch_doctor.static.training.checkpoint import loading
+from torch_doctor.static.training.data import loaders
+from torch_doctor.static.training.graph import keeping, running_sums
+from torch_doctor.static.training.module import written_forwards
+from torch_doctor.static.training.unresolved import escaping, roles
+from torch_doctor.static.training.update import construction, given_gradients, parameters
 from torch_doctor.static.values import (
     Call,
     Const,

@@ -12,16 +12,12 @@ from torch_doctor.static.position import given
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.data import NEXT_METHODS
 from torch_doctor.static.tables.sinks import BAR_METHODS
-from torch_doctor.static.training import (
-    arrays,
-    cuts,
-    devices,
-    distributions,
-    language_models,
-    loading,
-    pixels,
-    places,
-)
+from torch_doctor.static.training import cuts, pixels, places
+from torch_doctor.static.training.checkpoint import loading
+from torch_doctor.static.training.computing import distributions
+from torch_doctor.static.training.data import arrays
+from torch_doctor.static.training.device import devices
+from torch_doctor.static.training.loss import language_models
 from torch_doctor.static.values import (
     CPU,
     VERSION,

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import containers, streams
 from torch_doctor.static.library import library
-from torch_doctor.static.training import escaping, parameters, stretches
+from torch_doctor.static.training.data import stretches
+from torch_doctor.static.training.unresolved import escaping
+from torch_doctor.static.training.update import parameters
 from torch_doctor.static.values import (
     Args,
     Call,

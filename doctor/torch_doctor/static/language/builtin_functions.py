@@ -11,7 +11,9 @@ from torch_doctor.static.language.defaults import by_default
 from torch_doctor.static.library import library
 from torch_doctor.static.tables import functions, models, outdated, words
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import cuts, exchanging, packages
+from torch_doctor.static.training import cuts
+from torch_doctor.static.training.device import exchanging
+from torch_doctor.static.training.unresolved import packages
 from torch_doctor.static.values import (
     NOTHING,
     VERSION,

@@ -11,21 +11,12 @@ from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.memory import CHANGING
 from torch_doctor.static.tables.training import AUTOCASTS
-from torch_doctor.static.training import (
-    arrays,
-    augmenting,
-    autocasting,
-    drawing,
-    fitting,
-    forwards,
-    loaders,
-    loading,
-    methods,
-    pixels,
-    splitting,
-    tokenizing,
-    unknown_methods,
-)
+from torch_doctor.static.training import augmenting, drawing, fitting, methods, pixels, splitting
+from torch_doctor.static.training.checkpoint import loading
+from torch_doctor.static.training.data import arrays, loaders, tokenizing
+from torch_doctor.static.training.device import autocasting
+from torch_doctor.static.training.module import forwards
+from torch_doctor.static.training.unresolved import unknown_methods
 from torch_doctor.static.values import (
     Bound,
     Call,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.language import defaults
 from torch_doctor.static.library import library
-from torch_doctor.static.training import elsewhere
+from torch_doctor.static.training.unresolved import elsewhere
 from torch_doctor.static.values import MADE, Call, Const, Content, Plain, Sequence, Symbol, fresh_symbol
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.language import defaults, invocation
-from torch_doctor.static.training import trainers
+from torch_doctor.static.training.frameworks import trainers
 from torch_doctor.static.values import (
     Call,
     ClassValue,

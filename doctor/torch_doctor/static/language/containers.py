@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import invocation
 from torch_doctor.static.measuring import making
-from torch_doctor.static.training import module_parts, places, plain_tensors
+from torch_doctor.static.training import places, plain_tensors
+from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.values import (
     Call,
     Const,

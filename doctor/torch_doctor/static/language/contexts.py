@@ -8,7 +8,9 @@ from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import RAISING
 from torch_doctor.static.language import invocation, targets
-from torch_doctor.static.training import autocasting, devices, escaping, exit_stacks, mending, places
+from torch_doctor.static.training import exit_stacks, mending, places
+from torch_doctor.static.training.device import autocasting, devices
+from torch_doctor.static.training.unresolved import escaping
 from torch_doctor.static.values import (
     NOTHING,
     Bound,

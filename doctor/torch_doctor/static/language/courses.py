@@ -13,7 +13,8 @@ from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import streams
 from torch_doctor.static.program.walking import breaks, exits, walk
 from torch_doctor.static.state import per_run
-from torch_doctor.static.training import parameter_names, sums
+from torch_doctor.static.training import sums
+from torch_doctor.static.training.update import parameter_names
 from torch_doctor.static.values import (
     COUNTER,
     ORDINAL,

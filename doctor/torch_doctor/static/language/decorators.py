@@ -9,7 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.state import per_run
-from torch_doctor.static.training import emptying
+from torch_doctor.static.training.graph import emptying
 from torch_doctor.static.values import (
     Bound,
     Call,

@@ -11,7 +11,7 @@ from torch_doctor.static.language import targets
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import frameworks
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import emptying
+from torch_doctor.static.training.graph import emptying
 from torch_doctor.static.values import Deferred, Fact, Mapping, Sequence, reachable
 
 if TYPE_CHECKING:

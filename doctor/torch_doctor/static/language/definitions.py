@@ -9,7 +9,9 @@ from torch_doctor.static import program as p
 from torch_doctor.static.language import decorators, opaque_calls, targets
 from torch_doctor.static.tables import frameworks
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import escaping, grad_modes, methods
+from torch_doctor.static.training import methods
+from torch_doctor.static.training.evaluation import grad_modes
+from torch_doctor.static.training.unresolved import escaping
 from torch_doctor.static.values import (
     Autocast,
     Call,

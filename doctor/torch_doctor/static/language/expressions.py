@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, files, targets
-from torch_doctor.static.training import running_sums
+from torch_doctor.static.training.graph import running_sums
 from torch_doctor.static.values import (
     NOTHING,
     Const,

@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.language import constructors
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import (
-    construction,
-    drawing,
-    module_building,
-    module_classes,
-    parameters,
-)
+from torch_doctor.static.training import drawing
+from torch_doctor.static.training.module import module_building, module_classes
+from torch_doctor.static.training.update import construction, parameters
 from torch_doctor.static.values import (
     Call,
     ClassValue,

@@ -10,7 +10,10 @@ from torch_doctor.static import program as p
 from torch_doctor.static.budget import DEPTH, RECURSIONS
 from torch_doctor.static.flow import blend
 from torch_doctor.static.landing import Landing
-from torch_doctor.static.training import arguments, autocasting, escaping, modes, module_classes
+from torch_doctor.static.training.device import autocasting
+from torch_doctor.static.training.evaluation import modes
+from torch_doctor.static.training.module import module_classes
+from torch_doctor.static.training.unresolved import arguments, escaping
 from torch_doctor.static.values import (
     NOTHING,
     Autocast,

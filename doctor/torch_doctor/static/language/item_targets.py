@@ -11,17 +11,10 @@ from torch_doctor.static.flow import alternatives, blend
 from torch_doctor.static.language import invocation, operators, settings
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.tables.shapes import ALLOCATORS
-from torch_doctor.static.training import (
-    emptying,
-    given_gradients,
-    hub_rows,
-    keeping,
-    module_parts,
-    places,
-    plain_tensors,
-    registering,
-    written_out,
-)
+from torch_doctor.static.training import hub_rows, places, plain_tensors, written_out
+from torch_doctor.static.training.graph import emptying, keeping
+from torch_doctor.static.training.module import module_parts, registering
+from torch_doctor.static.training.update import given_gradients
 from torch_doctor.static.values import (
     ANY_NAME,
     Call,

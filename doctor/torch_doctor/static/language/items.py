@@ -11,18 +11,10 @@ from torch_doctor.static.language import containers, defaults, operators, settin
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import models
 from torch_doctor.static.tables.functions import LOG_OF
-from torch_doctor.static.training import (
-    arrays,
-    filling,
-    language_models,
-    loader_roles,
-    module_parts,
-    places,
-    plain_tensors,
-    registering,
-    splitting,
-    stretches,
-)
+from torch_doctor.static.training import filling, places, plain_tensors, splitting
+from torch_doctor.static.training.data import arrays, loader_roles, stretches
+from torch_doctor.static.training.loss import language_models
+from torch_doctor.static.training.module import module_parts, registering
 from torch_doctor.static.values import (
     ANY_NAME,
     NOWHERE,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import program as p
 from torch_doctor.static.tables import layers, libraries, losses
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training.module_parts import some
+from torch_doctor.static.training.module.module_parts import some
 from torch_doctor.static.values import (
     ClassValue,
     Const,

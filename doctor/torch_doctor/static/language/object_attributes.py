@@ -10,16 +10,12 @@ from torch_doctor.static.program.choosing import leaves_out
 from torch_doctor.static.tables import layers, libraries, models
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS
-from torch_doctor.static.training import (
-    adapters,
-    exchanging,
-    library_models,
-    modes,
-    module_parts,
-    plain_tensors,
-    registering,
-    roles,
-)
+from torch_doctor.static.training import plain_tensors
+from torch_doctor.static.training.device import exchanging
+from torch_doctor.static.training.evaluation import modes
+from torch_doctor.static.training.module import library_models, module_parts, registering
+from torch_doctor.static.training.unresolved import roles
+from torch_doctor.static.training.update import adapters
 from torch_doctor.static.values import (
     TRAINING,
     Bound,

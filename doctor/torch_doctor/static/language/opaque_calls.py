@@ -11,7 +11,9 @@ from torch_doctor.static.language import containers, invocation, operators
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import launchers, libraries, wrappers
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import drawing, escaping, modes, packages
+from torch_doctor.static.training import drawing
+from torch_doctor.static.training.evaluation import modes
+from torch_doctor.static.training.unresolved import escaping, packages
 from torch_doctor.static.values import (
     ASKED,
     MADE,

@@ -16,19 +16,10 @@ from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import arrays as arrays_table
 from torch_doctor.static.tables.functions import REACH_ZERO
 from torch_doctor.static.tables.kinds import Effect
-from torch_doctor.static.training import (
-    arrays,
-    cross_device,
-    filling,
-    fitting,
-    keeping,
-    kinds,
-    module_parts,
-    places,
-    plain_tensors,
-    sums,
-    written_out,
-)
+from torch_doctor.static.training import cross_device, filling, fitting, kinds, places, plain_tensors, sums, written_out
+from torch_doctor.static.training.data import arrays
+from torch_doctor.static.training.graph import keeping
+from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     Const,

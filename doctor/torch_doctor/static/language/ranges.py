@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.iteration import PASSES
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.tables import libraries, sinks
-from torch_doctor.static.training import stretches
+from torch_doctor.static.training.data import stretches
 from torch_doctor.static.values import (
     COUNTER,
     WHOLE,

@@ -8,7 +8,8 @@ from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import targets
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import container_methods, mending, places, written_forwards
+from torch_doctor.static.training import container_methods, mending, places
+from torch_doctor.static.training.module import written_forwards
 from torch_doctor.static.values import (
     NOTHING,
     Fact,

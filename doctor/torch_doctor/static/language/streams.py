@@ -10,7 +10,9 @@ from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import containers
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.tables import libraries, sinks
-from torch_doctor.static.training import elsewhere, loader_roles, module_parts
+from torch_doctor.static.training.data import loader_roles
+from torch_doctor.static.training.module import module_parts
+from torch_doctor.static.training.unresolved import elsewhere
 from torch_doctor.static.values import (
     COUNTER,
     ORDINAL,

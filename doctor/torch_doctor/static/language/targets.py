@@ -7,25 +7,13 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import program as p
 from torch_doctor.static.language import item_targets, settings, unpacking
 from torch_doctor.static.measuring import measured
-from torch_doctor.static.training import (
-    cuts,
-    emptying,
-    exchanging,
-    filling,
-    given_gradients,
-    keeping,
-    loader_roles,
-    modes,
-    module_parts,
-    parameters,
-    pixels,
-    places,
-    plain_tensors,
-    registering,
-    splitting,
-    sums,
-    unknown_parameters,
-)
+from torch_doctor.static.training import cuts, filling, pixels, places, plain_tensors, splitting, sums
+from torch_doctor.static.training.data import loader_roles
+from torch_doctor.static.training.device import exchanging
+from torch_doctor.static.training.evaluation import modes
+from torch_doctor.static.training.graph import emptying, keeping
+from torch_doctor.static.training.module import module_parts, registering
+from torch_doctor.static.training.update import given_gradients, parameters, unknown_parameters
 from torch_doctor.static.values import (
     CPU,
     Call,

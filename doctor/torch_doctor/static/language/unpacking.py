@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers
-from torch_doctor.static.training import language_models, places
+from torch_doctor.static.training import places
+from torch_doctor.static.training.loss import language_models
 from torch_doctor.static.values import (
     Const,
     Content,

@@ -203,7 +203,7 @@ class Library(Struct, frozen=True):
         averaged: averaged copies of the model at this position.
         adapters: calls that freeze a model and put an adapter into it.
         adapter_settings: classes of such calls' settings, and what is set where they leave more than the adapter to train.
-        adapter_methods: methods of models with an adapter, and what they do with it: words of `training/adapters.py`.
+        adapter_methods: methods of models with an adapter, and what they do with it: words of `training/update/adapters.py`.
         freezing: functions that freeze the model at this position, and how the names of layers begin that keep an adapter to train.
     """
 

@@ -14,7 +14,8 @@ from torch_doctor.static.program.walking import walk
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import libraries, transforms
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import drawing, places, running_sums
+from torch_doctor.static.training import drawing, places
+from torch_doctor.static.training.graph import running_sums
 from torch_doctor.static.values import (
     Call,
     Const,

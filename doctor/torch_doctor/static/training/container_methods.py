@@ -8,7 +8,8 @@ from torch_doctor.static import program as p
 from torch_doctor.static.dispatch import handles
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import containers
-from torch_doctor.static.training import emptying, filling, keeping, written_out
+from torch_doctor.static.training import filling, written_out
+from torch_doctor.static.training.graph import emptying, keeping
 from torch_doctor.static.values import (
     NOTHING,
     Call,

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import placing, words
-from torch_doctor.static.training import devices, module_parts, places
+from torch_doctor.static.training import places
+from torch_doctor.static.training.device import devices
+from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.values import (
     BUILT,
     CPU,

@@ -9,7 +9,7 @@ from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables import data
-from torch_doctor.static.training import elsewhere
+from torch_doctor.static.training.unresolved import elsewhere
 from torch_doctor.static.values import (
     Call,
     Const,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.tables import libraries
-from torch_doctor.static.training import autocasting, devices, escaping, places
+from torch_doctor.static.training import places
+from torch_doctor.static.training.device import autocasting, devices
+from torch_doctor.static.training.unresolved import escaping
 from torch_doctor.static.values import NOTHING, Bound, Call, Context, Instance, Plain, Tool, Unknown, Value, held
 
 if TYPE_CHECKING:

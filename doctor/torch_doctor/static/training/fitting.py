@@ -8,7 +8,8 @@ from torch_doctor.static import program as p
 from torch_doctor.static.flow import NONE, PART
 from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import fitting
-from torch_doctor.static.training import pixels, preparers, splitting
+from torch_doctor.static.training import pixels, splitting
+from torch_doctor.static.training.data import preparers
 from torch_doctor.static.values import (
     Call,
     Const,

@@ -17,7 +17,7 @@ from torch_doctor.static.libraries import hugging_face
 from torch_doctor.static.library import library_family
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import words
-from torch_doctor.static.training import stretches
+from torch_doctor.static.training.data import stretches
 from torch_doctor.static.values import (
     Call,
     Const,

@@ -9,7 +9,7 @@ from torch_doctor.static.domains.padding import Padded
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import words
-from torch_doctor.static.training import arrays
+from torch_doctor.static.training.data import arrays
 from torch_doctor.static.values import (
     ARRAY,
     Bound,

@@ -8,19 +8,11 @@ from torch_doctor.static import library
 from torch_doctor.static.language import courses, opaque_calls
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import NEXT_METHODS, REORDERING_METHODS
-from torch_doctor.static.training import (
-    container_methods,
-    distributions,
-    drawing,
-    framework_loops,
-    gradients,
-    module_methods,
-    optimizer_methods,
-    parameter_methods,
-    pixels,
-    tensor_methods,
-    trainers,
-)
+from torch_doctor.static.training import container_methods, drawing, pixels
+from torch_doctor.static.training.computing import distributions, tensor_methods
+from torch_doctor.static.training.frameworks import framework_loops, trainers
+from torch_doctor.static.training.module import module_methods
+from torch_doctor.static.training.update import gradients, optimizer_methods, parameter_methods
 from torch_doctor.static.values import (
     NOTHING,
     Call,

@@ -10,7 +10,8 @@ from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.state import per_run
-from torch_doctor.static.training import devices, module_parts
+from torch_doctor.static.training.device import devices
+from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.values import (
     BUILT,
     CPU,
@@ -80,11 +81,9 @@ def of(value: Value | None) -> Origin:
     if isinstance(value, Sequence):
         data = unpacked(value)
         return NOWHERE if data is value else of(data)
-    if not isinstance(value, (Tensor, Unknown, ParameterValue)) or (
-        isinstance(value, ParameterValue) and value.declared
-    ):
-        return NOWHERE
-    return _settled(value.origin)
+    if isinstance(value, (Tensor, Unknown)) or (isinstance(value, ParameterValue) and not value.declared):
+        return _settled(value.origin)
+    return NOWHERE
 
 
 def _settled(origin: Origin) -> Origin:

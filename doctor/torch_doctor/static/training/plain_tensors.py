@@ -10,7 +10,9 @@ from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.state import per_run
-from torch_doctor.static.training import cross_device, devices, module_classes
+from torch_doctor.static.training import cross_device
+from torch_doctor.static.training.device import devices
+from torch_doctor.static.training.module import module_classes
 from torch_doctor.static.values import (
     FRESH,
     GPU,
@@ -135,10 +137,8 @@ def combined(run: Run, name: str, values: Iterable[Value], node: p.Node, *, scal
                 cross_device.met(run, made, beside, name, node)
     if foreign:
         return None
-    if unsure:
-        return replace(
-            FRESH, device="", sized=False
-        )  # nothing may be said of where it is, but it is not known to be elsewhere
+    if unsure:  # nothing may be said of where it is, but it is not known to be elsewhere
+        return replace(FRESH, device="", sized=False)
     return of_fresh(found, sized=not scalar and (name in _SHAPING or any(made.sized for made in found)))
 
 

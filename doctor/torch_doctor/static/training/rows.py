@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.libraries import hugging_face
 from torch_doctor.static.tables import data
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import augmenting, datasets, elsewhere, hub_rows, row_reading, stretches, told_rows
+from torch_doctor.static.training import augmenting, hub_rows, row_reading, told_rows
+from torch_doctor.static.training.data import datasets, stretches
+from torch_doctor.static.training.unresolved import elsewhere
 from torch_doctor.static.values import (
     Args,
     Bound,

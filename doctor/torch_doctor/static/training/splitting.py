@@ -16,7 +16,8 @@ from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import data, fitting
-from torch_doctor.static.training import arrays, drawing, readings
+from torch_doctor.static.training import drawing, readings
+from torch_doctor.static.training.data import arrays
 from torch_doctor.static.values import (
     Args,
     Call,

@@ -9,7 +9,7 @@ from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import usage
+from torch_doctor.static.training.unresolved import usage
 from torch_doctor.static.values import Lib, Method, Optimizer, Unknown, UnknownAttribute
 from torch_doctor.static.whole_reads import OF_OBJECTS
 from torch_doctor.trace import Loaded

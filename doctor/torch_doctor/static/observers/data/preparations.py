@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.domains.channels import PictureOf
 from torch_doctor.static.flow import blend
 from torch_doctor.static.observer import Observer, override
-from torch_doctor.static.training import preparers, written_forwards
+from torch_doctor.static.training.data import preparers
+from torch_doctor.static.training.module import written_forwards
 from torch_doctor.trace import CHANNELS, TOKENS, WAYS, InputPrepared
 
 if TYPE_CHECKING:

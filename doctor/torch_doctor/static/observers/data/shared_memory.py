@@ -10,7 +10,7 @@ from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import memory as table
 from torch_doctor.static.training import splitting
-from torch_doctor.static.training.tensors import JOINING
+from torch_doctor.static.training.computing.tensors import JOINING
 from torch_doctor.static.values import (
     Call,
     Const,

@@ -8,7 +8,8 @@ from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_path
 from torch_doctor.static.tables import functions, words
-from torch_doctor.static.training import places, usage
+from torch_doctor.static.training import places
+from torch_doctor.static.training.unresolved import usage
 from torch_doctor.static.values import Tensor, Unknown
 from torch_doctor.trace import MoveLost
 

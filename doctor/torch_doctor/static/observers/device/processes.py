@@ -13,7 +13,7 @@ from torch_doctor.static.state import per_path
 from torch_doctor.static.tables import libraries, words, wrappers
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.launchers import LAUNCHERS
-from torch_doctor.static.training import elsewhere
+from torch_doctor.static.training.unresolved import elsewhere
 from torch_doctor.static.values import (
     Const,
     Default,

@@ -15,7 +15,7 @@ from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.sinks import SINKS
-from torch_doctor.static.training import written_forwards
+from torch_doctor.static.training.module import written_forwards
 from torch_doctor.static.values import (
     Const,
     Lib,

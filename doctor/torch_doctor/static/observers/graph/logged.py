@@ -10,7 +10,8 @@ from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.tables import libraries
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.sinks import SINKS
-from torch_doctor.static.training import keeping, written_out
+from torch_doctor.static.training import written_out
+from torch_doctor.static.training.graph import keeping
 from torch_doctor.static.values import Call, Distribution, Method, Stream, Tool, Value
 from torch_doctor.trace import Logged
 

@@ -9,7 +9,10 @@ from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.language import NEXT
-from torch_doctor.static.training import cross_device, language_models, trainers, written_forwards
+from torch_doctor.static.training import cross_device
+from torch_doctor.static.training.frameworks import trainers
+from torch_doctor.static.training.loss import language_models
+from torch_doctor.static.training.module import written_forwards
 from torch_doctor.static.values import Lib, Making, Method, Module, Sequence, Tensor, Unknown, Value
 from torch_doctor.trace import TokensCompared
 

@@ -10,7 +10,9 @@ from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import losses
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.language import IGNORED
-from torch_doctor.static.training import language_models, tokenizing, trainers
+from torch_doctor.static.training.data import tokenizing
+from torch_doctor.static.training.frameworks import trainers
+from torch_doctor.static.training.loss import language_models
 from torch_doctor.static.training.reductions import reduction_of
 from torch_doctor.static.values import Const, Lib, Method, Module, Plain, Tensor, Unknown, Value, symbol_of
 from torch_doctor.trace import PaddedTargets

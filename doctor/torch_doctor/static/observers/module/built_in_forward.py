@@ -9,7 +9,7 @@ from msgspec import Struct
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_run
-from torch_doctor.static.training import module_parts
+from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.values import (
     Const,
     Fact,

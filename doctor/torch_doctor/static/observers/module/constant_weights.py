@@ -12,7 +12,7 @@ from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import words
-from torch_doctor.static.training import module_parts
+from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.values import Const, Fact, Module, ParameterValue, Params, Plain, Tensor, Value
 from torch_doctor.trace import ConstantWeights
 

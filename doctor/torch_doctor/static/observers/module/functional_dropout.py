@@ -12,7 +12,7 @@ from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.state import per_run
-from torch_doctor.static.training import elsewhere
+from torch_doctor.static.training.unresolved import elsewhere
 from torch_doctor.static.values import Call, ClassValue, Const, FunctionValue, Module, Plain, Spread, Value
 from torch_doctor.trace import FunctionalDropout
 

@@ -11,7 +11,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.questions import KINDS, Kind, texts, yes
 from torch_doctor.static.state import per_run
-from torch_doctor.static.training import module_classes
+from torch_doctor.static.training.module import module_classes
 from torch_doctor.static.values import NOTHING, Bound, Call, Const, Either, Fact, Method, Module, Value
 from torch_doctor.trace import ForwardByName
 

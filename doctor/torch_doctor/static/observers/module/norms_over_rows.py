@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.observers.module.mixed_rows import loader_of, rows_first
 from torch_doctor.static.state import per_run
-from torch_doctor.static.training import written_forwards
+from torch_doctor.static.training.module import written_forwards
 from torch_doctor.static.values import Const, Either, Fact, Making, Module, Tensor, Unknown, constant
 from torch_doctor.trace import RowsMixed, Source
 

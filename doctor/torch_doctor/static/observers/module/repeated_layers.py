@@ -8,7 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import layers
-from torch_doctor.static.training import module_parts
+from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.values import Call, Const, Either, Module, Object, Sequence, Spread, Value
 from torch_doctor.trace import Repeated
 

@@ -13,7 +13,7 @@ from torch_doctor.static.program.walking import walk
 from torch_doctor.static.questions import KINDS, Kind, texts, yes
 from torch_doctor.static.tables import layers, libraries, losses
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import module_parts
+from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.values import ClassValue, Fact, FunctionValue, Lib, Module, Unknown, Value
 from torch_doctor.trace import LayerRegistered
 

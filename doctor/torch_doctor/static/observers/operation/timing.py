@@ -10,7 +10,7 @@ from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import functions, losses, torch_functions, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import MOVES
-from torch_doctor.static.training import devices
+from torch_doctor.static.training.device import devices
 from torch_doctor.static.values import (
     Bound,
     Call,

@@ -12,7 +12,8 @@ from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables import frameworks, wrappers
-from torch_doctor.static.training import adapters, forwards, module_parts
+from torch_doctor.static.training.module import forwards, module_parts
+from torch_doctor.static.training.update import adapters
 from torch_doctor.static.values import (
     NOTHING,
     Call,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.domains import constants
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_run
-from torch_doctor.static.training import module_parts
+from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.values import Fact, Module, ParameterValue, Params, Value
 from torch_doctor.trace import ParameterCut
 

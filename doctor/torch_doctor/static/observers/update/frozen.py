@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.observer import Observer, override
-from torch_doctor.static.training import adapters, forwards, module_parts
+from torch_doctor.static.training.module import forwards, module_parts
+from torch_doctor.static.training.update import adapters
 from torch_doctor.static.values import Fact, Method, Module, Object, Optimizer, Unknown, Value
 from torch_doctor.trace import FrozenStepped
 

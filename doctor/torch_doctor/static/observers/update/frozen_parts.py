@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import layers, models
-from torch_doctor.static.training import library_models, modes, module_parts, written_forwards
+from torch_doctor.static.training.evaluation import modes
+from torch_doctor.static.training.module import library_models, module_parts, written_forwards
 from torch_doctor.static.values import ANY_NAME, Const, Fact, Method, Module, Optimizer, Value
 from torch_doctor.trace import FrozenMoved, FrozenNormsRan
 

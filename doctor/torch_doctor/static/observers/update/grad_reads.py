@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_run
-from torch_doctor.static.training import module_parts
+from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.values import Either, Module, ParameterValue, Params, Tensor, Unknown, Value
 from torch_doctor.trace import GradientsRead
 

@@ -10,8 +10,8 @@ from torch_doctor.static.program.walking import walk
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import whole_graphs
-from torch_doctor.static.training.derivatives import CannotTell, Context, Execution, arguments
+from torch_doctor.static.training.module import whole_graphs
+from torch_doctor.static.training.update.derivatives import CannotTell, Context, Execution, arguments
 from torch_doctor.static.values import ClassValue, FunctionValue
 from torch_doctor.trace import HandWrittenBackward
 

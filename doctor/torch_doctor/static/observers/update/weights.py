@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables import training
-from torch_doctor.static.training import module_parts, parameters, snapshots
+from torch_doctor.static.training.checkpoint import snapshots
+from torch_doctor.static.training.module import module_parts
+from torch_doctor.static.training.update import parameters
 from torch_doctor.static.values import Const, Fact, Lib, Module, Object, ParameterValue, Params, Value
 from torch_doctor.trace import PartUnrecorded, StateTaken, WeightsDrawn, WeightsGiven
 

@@ -1,0 +1,1 @@
+"""What is saved and loaded, and the files that it is in."""

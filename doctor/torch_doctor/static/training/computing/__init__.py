@@ -1,0 +1,1 @@
+"""Operations on tensors, by function and by method."""

@@ -1,0 +1,1 @@
+"""Datasets, loaders and arrays: what the batches of a loop consist of."""

@@ -1,0 +1,1 @@
+"""The modes that an evaluation sets: of modules, and of autograd."""

@@ -1,0 +1,1 @@
+"""Libraries that own the training loop or a part of it."""

@@ -1,0 +1,182 @@
+"""Calls and methods of frameworks that own the loop or a part of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import Flow
+from torch_doctor.static.language import opaque_calls
+from torch_doctor.static.libraries import lightning
+from torch_doctor.static.library import Stage, library, library_family
+from torch_doctor.static.tables import frameworks, launchers, training
+from torch_doctor.static.training import places
+from torch_doctor.static.training.frameworks import framework_loops
+from torch_doctor.static.training.module import module_parts
+from torch_doctor.static.training.unresolved import escaping
+from torch_doctor.static.training.update import construction, gradients
+from torch_doctor.static.values import (
+    NOTHING,
+    Bound,
+    Call,
+    Content,
+    Fact,
+    FunctionValue,
+    Module,
+    Optimizer,
+    Plain,
+    Sequence,
+    Tool,
+    Unknown,
+    Value,
+    held,
+)
+from torch_doctor.trace import Owned, Stepped
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+
+
+_ENGINES = {*frameworks.ENGINE_TRAINERS, *frameworks.ENGINE_EVALUATORS, *frameworks.ENGINE_STEPS}
+
+
+@library_family(frameworks.ENGINE_TRAINERS | frameworks.ENGINE_EVALUATORS, stage=Stage.ADAPTER)
+def supervised_engine(run: Run, name: str, call: Call) -> Tool:
+    """An engine that trains or evaluates a model by itself."""
+    run.emit(Owned, call.node, framework="ignite")
+    framework_loops.supervised(run, call, trains=name in frameworks.ENGINE_TRAINERS)
+    return run.own(Tool(run.site(call.node), "ignite.engine.Engine"))
+
+
+@library_family(frameworks.ENGINE_STEPS, stage=Stage.ADAPTER)
+def engine(run: Run, name: str, call: Call) -> Tool:
+    """An engine that calls the user's function for every batch."""
+    run.emit(Owned, call.node, framework="ignite")
+    step = call.argument(0, "process_function") or NOTHING
+    made: Tool = run.own(Tool(run.site(call.node), name))
+    if isinstance(step, (FunctionValue, Bound)):
+        framework_loops.every_batch(run, call.node, lambda batch: run.call(step, Call((made, batch), {}, call.node)))
+    return made
+
+
+@library_family({*frameworks.WRAPS} - {*training.OPTIMIZER_WRAPPERS}, stage=Stage.ADAPTER)
+def wrapped(_: Run, name: str, call: Call) -> Value:
+    """What a framework returns wrapped stands for what it was given."""
+    return call.argument(frameworks.WRAPS[name]) or Unknown()
+
+
+@library("deepspeed.initialize")
+def deepspeed(run: Run, __: str, call: Call) -> Sequence:
+    """The engine that deepspeed returns stands for the model, which it steps, and puts where it wants."""
+    model = call.argument(1, "model") or Unknown()
+    optimizer = call.argument(2, "optimizer") or Unknown()
+    for engine_of in (run.objects.get(number) for number in held((model,))):
+        if isinstance(engine_of, Module):
+            run.heap.set(engine_of.facts, Fact.ENGINE, run.resolve(optimizer))
+            places.lost_sight(run, module_parts.parts_of(run, engine_of).owners, ())
+    return Sequence("tuple", Content((model, optimizer, Unknown(), Plain())))
+
+
+@library_family({*frameworks.OWNERS, *frameworks.FACTORIES} - _ENGINES, stage=Stage.ADAPTER)
+def owner_built(run: Run, name: str, call: Call) -> Tool:
+    """Construct what owns the loop, or a part of it."""
+    owner = frameworks.FACTORIES.get(name, name)
+    framework = frameworks.OWNERS[owner]
+    values = call.values
+    tool: Tool = run.own(Tool(run.site(call.node), owner, held(values), call.args, dict(call.keywords)))
+    run.emit(Owned, call.node, framework=framework.name)
+    if framework.owns_gradients:
+        escaping.hand_over(run, name, values, values, call.node)
+    return tool
+
+
+def framework_method(run: Run, of: Tool, name: str, call: Call) -> Value | None:
+    """A method of a framework's object; None where the framework says nothing of it."""
+    framework = frameworks.OWNERS.get(of.name)
+    if framework is None:
+        return None
+    launcher = launchers.LAUNCHER_METHODS.get(f"{of.name}.{name}")
+    if launcher is not None:
+        launched = opaque_calls.launched(run, launcher, call)
+        if launched is not None:
+            return launched
+    known = framework.methods.get(name)
+    if known is None:
+        if framework.owns_gradients:
+            return opaque_calls.opaque(run, of, call)
+        return Plain() if not call.args else Unknown(Flow(graph=None), held(call.values))
+    position = known.of or 0
+    given = call.argument(position) or next(iter(call.keywords.values()), Unknown())
+    if "loop" in known.acts:
+        for value in call.values:
+            if isinstance(value, Module) and framework is lightning.LIGHTNING:
+                framework_loops.drive_lightning(run, value, call.node)
+        escaping.hand_over(run, f"{call.receiver}.{name}", (of, *call.values), (), call.node)
+        return Unknown()
+    if "backward" in known.acts:
+        gradients.backward(
+            run,
+            given,
+            Call((), call.keywords, call.node, run.text_of_argument(call.node, position)),
+            through=f"{call.receiver}.{name}",
+        )
+    if "clip" in known.acts:
+        gradients.clipped(run, f"{of.name}.{name}", call, managed=True)
+    if "step" in known.acts:
+        modules = module_parts.with_parts(run, frozenset(n for n in of.holds if isinstance(run.objects.get(n), Module)))
+        run.emit(
+            Stepped,
+            call.node,
+            optimizer=0,
+            name=call.receiver,
+            modules=modules,
+            whole=False,
+            clears="clear" in known.acts,
+        )
+    if "opaque" in known.acts:
+        return opaque_calls.opaque(run, of, call)
+    if known.returns == "same":
+        return given
+    if known.returns == "arguments":
+        return construction.arguments_again(run, call)
+    if known.returns == "nothing":
+        return NOTHING
+    if known.returns == "tensor":
+        return Unknown(given.flow.cut())
+    return Unknown(Flow(graph=None))
+
+
+def owned_method(run: Run, of: Module, name: str, call: Call) -> Value | None:
+    """A method that a framework gives its modules; None where it says nothing of it."""
+    if name in ("manual_backward", "backward") and call.args:
+        gradients.backward(
+            run,
+            call.args[0],
+            Call((), call.keywords, call.node, run.text_of_argument(call.node, 0)),
+            through=f"{call.receiver}.{name}",
+        )
+        return NOTHING
+    engine = of.fact(Fact.ENGINE)
+    if name == "step" and isinstance(engine, Optimizer):
+        gradients.stepped(run, engine, call.node, call.receiver, clears=True)
+        return NOTHING
+    if name == "step" and (of.cls is None or engine is not None):
+        run.emit(
+            Stepped,
+            call.node,
+            optimizer=0,
+            name=call.receiver,
+            modules=module_parts.parts_of(run, of).owners,
+            whole=False,
+            clears=True,
+        )
+        return NOTHING
+    if name == "optimizers":
+        known = of.fact(Fact.OPTIMIZERS)
+        if isinstance(known, Value):
+            return known
+        return run.own(Optimizer(None, "", module_parts.parts_of(run, of).owners, whole=False))
+    if name in lightning.LIGHTNING_MANUAL:
+        return Unknown(Flow(graph=None)) if lightning.LIGHTNING_MANUAL[name].returns != "nothing" else NOTHING
+    if name in ("log", "log_dict", "print", "save_hyperparameters"):
+        return NOTHING
+    return None

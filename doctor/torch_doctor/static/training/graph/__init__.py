@@ -1,0 +1,1 @@
+"""What holds a value, and with it the graph that autograd recorded of it."""

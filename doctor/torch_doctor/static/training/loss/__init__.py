@@ -1,0 +1,1 @@
+"""Losses: torch's own, and those that models of libraries compute."""

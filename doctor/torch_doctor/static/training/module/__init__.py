@@ -1,0 +1,1 @@
+"""Modules: their classes, parts and methods, and the forwards that calls of them run."""

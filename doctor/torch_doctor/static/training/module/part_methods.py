@@ -1,0 +1,177 @@
+"""Methods that give a module parts, or lead to those that it has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from torch_doctor.static.dispatch import handles
+from torch_doctor.static.iteration import WALKED
+from torch_doctor.static.language import containers, opaque_calls
+from torch_doctor.static.tables import models
+from torch_doctor.static.training.module import (
+    library_models,
+    module_parts,
+    registering,
+)
+from torch_doctor.static.values import (
+    ANY_NAME,
+    NOTHING,
+    NOWHERE,
+    Call,
+    Const,
+    Content,
+    Lib,
+    Mapping,
+    Module,
+    Plain,
+    Sequence,
+    Tensor,
+    Unknown,
+    UnknownName,
+    Value,
+    summary,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch_doctor.static import program as p
+    from torch_doctor.static.run import Run
+
+
+OfModule: TypeAlias = "Callable[[Run, Module, str, Call], Value | None]"
+METHODS: dict[str, OfModule] = {}
+"""The methods that are modelled here, by name."""
+
+
+@handles(METHODS, "add_module", "register_module")
+def _add_module(run: Run, of: Module, _: str, call: Call) -> Value | None:
+    key, module = call.argument(0, "name"), call.argument(1, "module")
+    if module is None:
+        return None
+    name = str(key.value) if isinstance(key, Const) else UnknownName.among(of)
+    registering.set_module_attribute(run, of, name, module, call.node)
+    return NOTHING
+
+
+@handles(METHODS, "register_parameter")
+def _register_parameter(run: Run, of: Module, _: str, call: Call) -> Value | None:
+    key, parameter = call.argument(0, "name"), call.argument(1, "param")
+    if parameter is None:
+        return None
+    name = str(key.value) if isinstance(key, Const) else ANY_NAME
+    registering.set_module_attribute(run, of, name, parameter, call.node)
+    return NOTHING
+
+
+@handles(METHODS, "register_buffer")
+def _register_buffer(run: Run, of: Module, _: str, call: Call) -> Value | None:
+    registering.perhaps_early(run, of, call.node)
+    key, buffer = call.argument(0, "name"), call.argument(1, "tensor")
+    if buffer is None or not isinstance(key, Const):
+        return None
+    run.heap.set(of.fields, str(key.value), buffer.at(NOWHERE) if isinstance(buffer, Tensor) else buffer)
+    return NOTHING
+
+
+def set_by_name(run: Run, of: Module, _: str, call: Call) -> Value | None:
+    """`super().__setattr__(name, value)`."""
+    if len(call.args) < 2 or not isinstance(call.args[0], Const):
+        return None
+    registering.set_module_attribute(run, of, str(call.args[0].value), call.args[1], call.node)
+    return NOTHING
+
+
+@handles(METHODS, "append", "insert")
+def _append(run: Run, of: Module, name: str, call: Call) -> Value:
+    module = call.argument(0 if name == "append" else 1, "module")
+    registering.add_to_list(run, of, () if module is None else (module,), call.node)
+    return of
+
+
+@handles(METHODS, "extend")
+def _extend(run: Run, of: Module, _: str, call: Call) -> Value | None:
+    modules = call.argument(0, "modules", "sequential")
+    if modules is None:
+        return None
+    registering.add_to_list(run, of, containers.content_of(run, modules).all(), call.node)
+    for observe in run.observers.registered:
+        observe(run, of, "", (modules,), call.node)
+    return of
+
+
+@handles(METHODS, "update")
+def _update(run: Run, of: Module, _: str, call: Call) -> Value | None:
+    if not call.args or not isinstance(call.args[0], Mapping):
+        return None
+    registering.add_to_list(run, of, call.args[0].values(), call.node)
+    return NOTHING
+
+
+@handles(METHODS, "apply")
+def _apply(run: Run, of: Module, _: str, call: Call) -> Value:
+    if call.args:
+        _applied(run, of, call.args[0], call.node)
+    return of
+
+
+def _applied(run: Run, of: Module, function: Value, node: p.Node) -> None:
+    """`module.apply(function)`: the function gets each part, where all are known and not too many."""
+    inside = module_parts.parts_of(run, of)
+    if inside.opaque or len(inside.parts) > WALKED:
+        opaque_calls.call_back(run, function, node, (registering.part_of(run, of, ANY_NAME),))
+        for observe in run.observers.changed:  # what it does to the parts is done to some that nobody knows
+            observe(run, of, Call((), {}, node))
+        return
+    for part in inside.parts:
+        run.call(function, Call((part,), {}, node))
+
+
+@handles(METHODS, *models.HEAD_METHODS)
+def _head(run: Run, of: Module, name: str, call: Call) -> Value | None:
+    """The last layers of a library's classifier are asked for, or built anew."""
+    head = library_models.head_of(run, of.layer) if of.cls is None else None
+    if head is None:
+        return None
+    if not models.HEAD_METHODS[name]:
+        return run.attribute(of, head[0], call.node)
+    classes = call.argument(0, "num_classes") or Plain()
+    layer = "torch.nn.Identity" if isinstance(classes, Const) and not classes.value else "torch.nn.Linear"
+    new = run.call(Lib(layer), Call((Plain(), classes), {}, call.node))
+    registering.set_module_attribute(run, of, head[0], new, call.node)
+    return NOTHING
+
+
+@handles(METHODS, "children", "modules", "named_children", "named_modules", "items", "values", "keys")
+def _walked(run: Run, of: Module, name: str, _: Call) -> Value:
+    """`children()`, `modules()` and their named forms."""
+    inside = module_parts.parts_of(run, of)
+    if name in ("modules", "named_modules"):
+        found: list[Value] = list(inside.parts)
+    else:
+        content = module_parts.listed(of)
+        found = list(content.all()) if content else [value for value in of.fields.values() if isinstance(value, Module)]
+    if name == "keys":
+        return Plain()
+    built = (
+        library_models.library_model(run, of.layer)
+        if of.cls is None and name in ("children", "named_children")
+        else None
+    )
+    opaque = of.cls is None and (not of.layer or built is not None)
+    cares = built.sensitive if built is not None and not built.part else None
+    exact = len(found) <= WALKED and not opaque and (name not in ("modules", "named_modules") or not inside.opaque)
+    one: Value = (
+        summary(found)
+        if found and not opaque
+        else registering.part_of(run, of, ANY_NAME, cares=cares)
+        if opaque
+        else Unknown()
+    )
+    if isinstance(one, Unknown) and found:
+        one = registering.part_of(run, of, ANY_NAME)
+    if name.startswith("named") or name == "items":
+        if exact:
+            return Sequence("list", Content(tuple(Sequence("tuple", Content((Plain(), item))) for item in found)))
+        return Sequence("list", Content((), Sequence("tuple", Content((Plain(), one)))))
+    return Sequence("list", Content(tuple(found)) if exact else Content((), one))

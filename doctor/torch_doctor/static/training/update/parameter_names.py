@@ -1,0 +1,120 @@
+"""The names of parameters, for loops that tell by them which ones are frozen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from torch_doctor.static import program as p
+from torch_doctor.static.iteration import WALKED
+from torch_doctor.static.program.walking import walk
+from torch_doctor.static.tables import words
+from torch_doctor.static.training.module import module_parts
+from torch_doctor.static.values import (
+    Content,
+    Either,
+    Module,
+    OneOfTexts,
+    ParameterValue,
+    Params,
+    Sequence,
+    UnknownName,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+
+_WITH_BIAS: Final = ("weight", "bias")
+_OWN: Final = {
+    **dict.fromkeys(
+        (
+            f"torch.nn.{name}"
+            for name in words(
+                """
+                Linear Bilinear Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d BatchNorm1d BatchNorm2d
+                BatchNorm3d SyncBatchNorm GroupNorm LayerNorm InstanceNorm1d InstanceNorm2d InstanceNorm3d
+                """
+            )
+        ),
+        _WITH_BIAS,
+    ),
+    **dict.fromkeys((f"torch.nn.{name}" for name in words("Embedding EmbeddingBag PReLU RMSNorm")), ("weight",)),
+    "torch.nn.MultiheadAttention": (
+        *words("in_proj_weight q_proj_weight k_proj_weight v_proj_weight in_proj_bias bias_k bias_v"),
+        *("out_proj.weight", "out_proj.bias"),
+    ),
+}
+"""All names that the parameters of a layer itself may have."""
+_NUMBERED: Final = frozenset(("torch.nn.Sequential", "torch.nn.ModuleList"))
+
+
+def items(run: Run, over: Value, body: tuple[p.Stmt, ...]) -> tuple[Value, ...] | None:
+    """What a loop over the named parameters of a module gets, layer by layer, where it tells which of them require gradients.
+
+    None where it does something else, or where not every name is known: then one item stands for all.
+    """
+    module = run.objects.get(over.named) if isinstance(over, Params) and over.named else None
+    if not isinstance(module, Module) or not sets_flags(body):
+        return None
+    names: dict[int, tuple[str, ...]] = {}
+    if not _collect(run, module, "", names) or len(names) > WALKED:
+        return None
+    return tuple(
+        Sequence("tuple", Content((OneOfTexts(own), Params(frozenset((number,)), single=True))))
+        for number, own in names.items()
+    )
+
+
+def sets_flags(body: tuple[p.Stmt, ...]) -> bool:
+    """Whether a loop with this body tells which parameters require gradients."""
+    return any(map(_sets_flag, walk(*body)))
+
+
+def _sets_flag(node: p.Node) -> bool:
+    if isinstance(node, p.Assign):
+        return any(isinstance(target, p.Attribute) and target.name == "requires_grad" for target in node.targets)
+    return isinstance(node, p.Call) and isinstance(node.func, p.Attribute) and node.func.name == "requires_grad_"
+
+
+def _collect(run: Run, module: Module, path: str, names: dict[int, tuple[str, ...]]) -> bool:
+    """Note what the parameters in a module are called; False where that is not known of all. A shared one has its first name."""
+    if module.id in names:
+        return True
+    has = module_parts.has_parameters(run, module)
+    own = _OWN.get(module.layer) if module.cls is None else None
+    if own is not None:
+        names[module.id] = tuple(f"{path}{name}" for name in own)
+    elif has is not False and module.cls is None:
+        return False  # a library's, or a layer with other names
+    parts = _parts(module)
+    if parts is None or len(names) > WALKED:
+        return False
+    for name, part in parts:
+        if isinstance(part, ParameterValue):
+            names.setdefault(part.id, (f"{path}{name}",))
+        elif not _collect(run, part, f"{path}{name}.", names):
+            return False
+    return True
+
+
+def _parts(module: Module) -> list[tuple[str, Module | ParameterValue]] | None:
+    """The parts of a module with their names; None where some are not known."""
+    listed = module_parts.listed(module)
+    found: list[tuple[str, Module | ParameterValue]] = []
+    if listed is not None:
+        named = {id(value) for value in module.fields.values()}
+        unnamed = [(str(i), each) for i, each in enumerate(listed.items) if id(each) not in named]
+        if listed.rest is not None or (unnamed and module.layer not in _NUMBERED):
+            return None
+        found = [(name, each) for name, each in unnamed if isinstance(each, (Module, ParameterValue))]
+        if len(found) < len(unnamed):
+            return None
+    for name, value in module.fields.items():
+        if isinstance(value, (Module, ParameterValue)):
+            if not isinstance(name, str) or isinstance(name, UnknownName):
+                return None
+            found.append((name, value))
+        elif isinstance(value, Either) and module_parts.children(value):
+            return None
+    known = {id(value) for _, value in found}
+    return found if all(id(each) in known for each in module_parts.members_of(module)) else None

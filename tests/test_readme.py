@@ -128,3 +128,11 @@ def test_the_first_scan_takes_no_more_than_a_few_screens(run: Run, folder: Path)
     lines = run("scan", "--isolated", "--no-cache", str(script)).out.splitlines()
     assert len(lines) <= 90
     assert sum("(--fix" in line for line in lines) == 7
+
+
+def test_the_files_that_the_page_on_the_inside_names_exist() -> None:
+    text = (ROOT / "doctor/README.md").read_text(encoding="utf-8")
+    roots = [ROOT / root for root in ("", "doctor/torch_doctor", "rules/torch_doctor_rules")]
+    named = set(re.findall(r"`(\w+/[\w./]*|\w+\.py)`", text))
+    assert named
+    assert [name for name in sorted(named) if not any((root / name).exists() for root in roots)] == []

@@ -14,6 +14,7 @@ from torch_doctor.trace import (
     Escaped,
     Forward,
     LoaderBuilt,
+    LoopEntered,
     LoopKind,
     ModuleBuilt,
     Stepped,
@@ -245,13 +246,19 @@ class Loaders:
 
     def _ends_with_first(self, loader: int, scope: Scope) -> bool:
         """Whether a loop over batches, of which there are several as far as is known, never comes to the second."""
-        taken = [event for event in self.taken[loader] if scope.loop in (it.loop for it in event.scope.iterations())]
-        if len({it for event in taken for it in event.scope.iterations() if it.loop == scope.loop}) > 1:
+        loop = self._in_full.get(scope.loop, scope.loop)
+        taken = [event for of in (self.taken.values() if loop != scope.loop else (self.taken[loader],)) for event in of]
+        if len({it for event in taken for it in event.scope.iterations() if it.loop == loop}) > 1:
             return False
         built = self.built.get(loader)
         if not self.trace.observed:
             return True  # the static witness makes two passes where nothing keeps it from that
         return built is not None and (built.rows or 0) >= 2 * (built.batch or 0) > 0
+
+    @cached_property
+    def _in_full(self) -> dict[int, int]:
+        """By a loop's number, the one that it had where all its passes were executed."""
+        return {event.loop: event.before for event in self.trace.of(LoopEntered) if event.before}
 
     def _behind(self, backward: Backward) -> set[int]:
         """The loaders whose batches the loss was computed from, each taken in a pass that goes backward."""

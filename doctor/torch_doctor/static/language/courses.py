@@ -128,8 +128,8 @@ def through(run: Run, stream: Stream, text: str, body: tuple[p.Stmt, ...]) -> Co
     )
 
 
-def entered(run: Run, site: Site, number: int, course: Course) -> None:
-    """Tell that a loop begins, which has this number."""
+def entered(run: Run, site: Site, number: int, course: Course, before: int = 0) -> None:
+    """Write that a loop begins, which has this number; `before` is the one that it had in an earlier pass of an outer loop."""
     run.emit(
         LoopEntered,
         site,
@@ -138,6 +138,7 @@ def entered(run: Run, site: Site, number: int, course: Course) -> None:
         over=course.over,
         length=course.length,
         whole=course.whole,
+        before=before,
     )
 
 

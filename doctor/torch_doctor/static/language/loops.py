@@ -6,16 +6,29 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
+from torch_doctor.static.iteration import PASSES
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.landing import Landing
 from torch_doctor.static.language import conditions, courses, generators, targets, while_loops
+from torch_doctor.static.state import per_path
 from torch_doctor.static.training import filling
-from torch_doctor.trace import LoopExited, LoopIterated, Scope, ScopeKind
+from torch_doctor.trace import LoopExited, LoopIterated, LoopKind, Scope, ScopeKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, MutableMapping
 
     from torch_doctor.static.iteration import Course
     from torch_doctor.static.run import Run
+    from torch_doctor.trace import Site
+
+
+class Repeated(Knowledge):
+    """The inner loops that a pass of an outer loop has executed, each with its number.
+
+    They are known by the outer loop's number, the inner loop, and the calls that lead there.
+    """
+
+    inner: MutableMapping[tuple[int, p.Node, tuple[Site, ...]], int] = per_path(dict)
 
 
 def _for(run: Run, node: p.For) -> bool:
@@ -72,13 +85,14 @@ def iterate(
     outer_scope, assumed, guards = run.scope, run.assumed, run.guards
     outer_landings = (run.iteration, run.loop)
     number_of_loop = next(run.loops)
+    before = _before(run, node, course, number_of_loop)
     quiet = bool(run.modules_called)
     if not quiet:
-        courses.entered(run, site, number_of_loop, course)
+        courses.entered(run, site, number_of_loop, course, before)
     run.position.loop = end = Landing(run.heap.mark(), run.fork_depth)
     run.position.loop_depth += 1
     alive = True
-    for number in range(1, course.passes + 1):
+    for number in range(1, (1 if before else course.passes) + 1):
         run.position.scope = Scope(
             kind=ScopeKind.ITERATION,
             site=site,
@@ -103,6 +117,24 @@ def iterate(
     if not quiet:
         run.emit(LoopExited, site, loop=number_of_loop)
     return alive
+
+
+def _before(run: Run, node: p.Node, course: Course, number: int) -> int:
+    """The number that a loop had in an earlier pass of a loop around it; 0 where that has not come to it before.
+
+    Such a loop is executed for one pass only. What a pass leaves for the next one was seen in the first outer pass, and what one
+    outer pass leaves for the next is seen in the first inner pass of the second. So an epoch and its batches take three passes
+    instead of four, which are most of the time of a scan.
+    """
+    if course.kind is LoopKind.COUNTED or course.passes != PASSES:
+        return 0
+    outer = [each for each in run.scope.iterations() if each.loop_kind is not LoopKind.COUNTED]
+    inner, calls = run.of(Repeated).inner, run.scope.calls()
+    for each in outer:
+        before = inner.setdefault((each.loop, node, calls), number)
+        if each.number > 1 and before != number:
+            return before
+    return 0
 
 
 dispatch.STATEMENTS.update(

@@ -27,6 +27,11 @@ class LoopEntered(Event, frozen=True, kw_only=True):
     """The number of iterations, with the defaults of the script; None if unknown, infinite if it never ends."""
     whole: int = 0
     """The loader for whose batches it has exactly one iteration each; 0 if there is none or it is unknown."""
+    before: int = 0
+    """The number of this loop in an earlier iteration of an outer loop; the static witness executes one iteration now.
+
+    0 if it executes all of them now.
+    """
 
     def words(self, _: Names, /) -> str:
         batches = ", batch by batch" if self.loop_kind is LoopKind.BATCHES else ""

@@ -16,7 +16,6 @@ from torch_doctor.static.training import cuts, pixels, places
 from torch_doctor.static.training.checkpoint import loading
 from torch_doctor.static.training.computing import distributions
 from torch_doctor.static.training.data import arrays
-from torch_doctor.static.training.device import devices
 from torch_doctor.static.training.loss import language_models
 from torch_doctor.static.values import (
     CPU,
@@ -60,6 +59,7 @@ from torch_doctor.static.values import (
     plain_from,
     unpacked,
 )
+from torch_doctor.static.values.symbols import DEVICE
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -158,7 +158,7 @@ def _of_params(run: Run, value: Params, name: str, node: p.Node) -> Value:
     if name == "data":
         return Params(value.modules, whole=value.whole, bias=value.bias, single=value.single, cut=True)
     if name in ("is_cuda", "device") and places.stay(run, value.modules):
-        return Const(value=False) if name == "is_cuda" else Plain((devices.DEVICE, CPU))
+        return Const(value=False) if name == "is_cuda" else Plain((DEVICE, CPU))
     if name == "dtype" or (name == "device" and not places.went(run, value.modules)):
         return Plain(size=Making(name, (value,)))
     known = functions.ATTRIBUTES.get(name)

@@ -9,7 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.budget import RAISING
 from torch_doctor.static.language import invocation, targets
 from torch_doctor.static.training import exit_stacks, mending, places
-from torch_doctor.static.training.device import autocasting, devices
+from torch_doctor.static.training.device import autocasting
 from torch_doctor.static.training.unresolved import escaping
 from torch_doctor.static.values import (
     NOTHING,
@@ -26,6 +26,7 @@ from torch_doctor.static.values import (
     held,
     latest,
 )
+from torch_doctor.static.values.symbols import DEVICE
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -81,7 +82,7 @@ def _within(run: Run, node: p.With, context: Value) -> bool:
         return _with_stack(run, node, context)
     if not escaping.neutral(context) and not _followed(run, context, node):
         return _with_opaque(run, node, context)
-    if isinstance(context, Plain) and context.symbol[0] == devices.DEVICE:
+    if isinstance(context, Plain) and context.symbol[0] == DEVICE:
         places.placed_by_default(run)  # within, all is made there
     entered: Value = context
     enter = run.attribute(context, "__enter__", node) if isinstance(context, Instance) else None

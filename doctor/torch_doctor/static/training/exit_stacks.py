@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.tables import libraries
 from torch_doctor.static.training import places
-from torch_doctor.static.training.device import autocasting, devices
+from torch_doctor.static.training.device import autocasting
 from torch_doctor.static.training.unresolved import escaping
 from torch_doctor.static.values import NOTHING, Bound, Call, Context, Instance, Plain, Tool, Unknown, Value, held
+from torch_doctor.static.values.symbols import DEVICE
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -50,7 +51,7 @@ def _enter(run: Run, context: Value, node: p.Node) -> Value:
         if isinstance(enter, Bound):
             return run.call(enter, Call((), {}, node))
     if escaping.neutral(context):
-        if isinstance(context, Plain) and context.symbol[0] == devices.DEVICE:
+        if isinstance(context, Plain) and context.symbol[0] == DEVICE:
             places.placed_by_default(run)  # from here on, all is made there
         return context
     escaping.passed(run, context, (), run.text(node), node)

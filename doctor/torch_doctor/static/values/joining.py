@@ -27,7 +27,7 @@ from torch_doctor.static.values.plain import (
 )
 from torch_doctor.static.values.reach import held
 from torch_doctor.static.values.shapes import LONGEST, Making, number
-from torch_doctor.static.values.symbols import conditions
+from torch_doctor.static.values.symbols import DEVICE, conditions
 from torch_doctor.static.values.tensors import Params, Tensor
 from torch_doctor.static.values.value import Value
 
@@ -76,6 +76,8 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:
     if isinstance(left, Plain) and isinstance(right, Plain):
         if (left.flow.sums, left.flow.rows, left.flow.means) != (right.flow.sums, right.flow.rows, right.flow.means):
             return Number(alternatives(left.flow, right.flow), left.symbol, left.size)
+        if DEVICE in (left.symbol[0], right.symbol[0]) and left.symbol != right.symbol:
+            return _options(left, right, symbol)
         return right if isinstance(right, Number) and not isinstance(left, Number) else left
     if left.__class__ is not right.__class__:
         return _options(left, right, symbol)
@@ -133,15 +135,18 @@ def one_of(origins: Iterable[tuple[Conditions, Origin]]) -> Origin:
 
 def _options(left: Value, right: Value, symbol: Symbol | None) -> Value:
     single = not isinstance(left, Either) and not isinstance(right, Either)
-    if single and isinstance(left, Plain) and isinstance(right, Plain):
-        return left
     yes, no = conditions(symbol)
     if single and not _one(left, right):
         return Either(((yes, left), (no, right)))
     value = either(((yes, left), (no, right)))
-    if isinstance(value, Either) and all(isinstance(option, Plain) for _, option in value.options):
+    if isinstance(value, Either) and all(_is_plain(option) for _, option in value.options):
         return value.options[0][1]
     return value
+
+
+def _is_plain(value: Value) -> bool:
+    """Whether nothing more is known of a value than that it is plain: which of several it is matters to nobody."""
+    return isinstance(value, Plain) and value.symbol[0] != DEVICE
 
 
 def either(options: Iterable[tuple[Conditions, Value]]) -> Value:

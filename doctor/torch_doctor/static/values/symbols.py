@@ -50,6 +50,10 @@ LENGTH = "len"
 """Begins the symbol of the length of something."""
 
 
+DEVICE = "device"
+"""Begins the symbol of a device; then comes its type, "" where that is not known."""
+
+
 SLICE = "slice"
 """Begins the symbol of a slice; then come those of its bounds and its step."""
 
@@ -71,13 +75,22 @@ def asked(symbol: Symbol) -> bool:
 
 
 def conditions(symbol: Symbol | None) -> tuple[Conditions, Conditions]:
-    """What holds where a test holds, and where it does not, in terms of the test that is not negated; nothing without a test."""
+    """What holds where a test holds, and where it does not; nothing without a test.
+
+    Negated tests are told by what they negate. Where `a and b` holds, `a` and `b` hold, and where `a or b` does not, neither does.
+    """
     if symbol is None:
         return frozenset(), frozenset()
-    arm = True
-    while symbol[0] == "not":
-        symbol, arm = symbol[1], not arm
-    return frozenset(((symbol, arm),)), frozenset(((symbol, not arm),))
+    if symbol[0] == "not":
+        yes, no = conditions(symbol[1])
+        return no, yes
+    yes, no = frozenset(((symbol, True),)), frozenset(((symbol, False),))
+    if symbol[0] in ("and", "or"):
+        parts = [conditions(part) for part in symbol[1:]]
+        if symbol[0] == "and":
+            return yes.union(*(each for each, _ in parts)), no
+        return yes, no.union(*(each for _, each in parts))
+    return yes, no
 
 
 def from_argument(symbol: Symbol) -> bool:

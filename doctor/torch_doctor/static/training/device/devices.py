@@ -29,6 +29,7 @@ from torch_doctor.static.values import (
     fresh_symbol,
     symbol_of,
 )
+from torch_doctor.static.values.symbols import DEVICE
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -43,8 +44,6 @@ class Placing(Lasting):
 
 CURRENT = "current"
 """The GPU that the process is set to, the first where nobody has set it."""
-DEVICE = "device"
-"""Begins the symbol of a device; then comes its type."""
 _WHEREABOUTS = frozenset(("is_cuda", "is_mps", "is_cpu"))
 METHODS = {"cuda": "cuda", "cpu": "cpu", "xpu": "xpu", "mps": "mps"}
 """Methods that move to a device of this type."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections import Counter
 
 import pytest
 
 from tests.said import SCRIPT, said
 from torch_doctor.scan import Options, traces
-from torch_doctor.trace import LoopEntered
+from torch_doctor.trace import BatchTaken, Forward, LoopEntered, Trace
 
 DATA = """
 import argparse
@@ -28,12 +29,17 @@ model = torch.nn.Linear(2, 1)
 """
 
 
-def length(loop: str) -> float | None:
-    """How many passes the loop has that this source begins with."""
-    written = (DATA + textwrap.dedent(loop)).encode()
+def traced(source: str) -> Trace:
+    """The trace of this source after the data."""
+    written = (DATA + textwrap.dedent(source)).encode()
     found, report = traces(Options(paths=(SCRIPT,), rules=(), overlay={SCRIPT: written}, names={SCRIPT: SCRIPT.name}))
     assert not report.errors, report.errors
-    return next(event for trace in found for event in trace.of(LoopEntered)).length
+    return next(iter(found))
+
+
+def length(loop: str) -> float | None:
+    """How many passes the loop has that this source begins with."""
+    return next(iter(traced(loop).of(LoopEntered))).length
 
 
 @pytest.mark.parametrize(
@@ -152,3 +158,38 @@ def test_a_list_beside_a_count_without_an_end_is_gone_through_item_by_item() -> 
     """
     forwards = said(script, "forward `models[phase]`")
     assert [line.split("(")[1].split(")")[0] for line in forwards] == ["Linear", "Conv1d"]
+
+
+NESTED = """
+def epoch(loader):
+    for x in loader:
+        print(x)
+
+{head}
+    epoch(loader)
+    epoch(loader)
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "batches"),
+    [
+        ("for number in range(args.max_epochs):", [2, 2, 1, 1]),
+        ("while True:", [2, 2, 1, 1]),
+        ("for phase in ('train', 'validate'):", [2, 2, 2, 2]),
+        ("for fold in range(5):\n  for number in range(args.max_epochs):", [2, 2, 1, 1, 1, 1]),
+    ],
+)
+def test_an_inner_loop_has_one_iteration_where_an_outer_loop_repeats_itself(head: str, batches: list[int]) -> None:
+    taken = Counter(event.scope.loop for event in traced(NESTED.format(head=head)).of(BatchTaken))
+    assert [taken[loop] for loop in sorted(taken)] == batches
+
+
+def test_what_an_outer_iteration_leaves_is_seen_in_the_inner_iteration_of_the_next() -> None:
+    script = """
+    for number in range(args.max_epochs):
+        for x in loader:
+            model(x)
+        model.eval()
+    """
+    assert [event.training for event in traced(textwrap.dedent(script)).of(Forward)] == [True, True, False]

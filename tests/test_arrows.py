@@ -231,6 +231,7 @@ print(*sorted(set(sys.modules) - before), file=sys.stderr)
 LITTLE = {"_bisect", "_heapq", "_locale", "bisect", "copy", "encodings", "gc", "heapq", "locale", "unicodedata"}
 LITTLE |= {"_blake2", "_hashlib", "_sqlite3", "array", "hashlib", "sqlite3"}  # for what is remembered
 COMMAND_LINE = [
+    "arguments",
     "caching",
     "completing",
     "fixing",

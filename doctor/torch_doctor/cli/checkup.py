@@ -12,6 +12,7 @@ import click
 from msgspec.structs import replace
 
 from torch_doctor.checkup.telling.terminal import Lines, signs_for, summary
+from torch_doctor.cli.arguments import CheckupArguments, ExamineArguments, received
 from torch_doctor.cli.completing import Paths
 from torch_doctor.cli.grouping import EXIT_CODES, ExplainedCommand
 from torch_doctor.cli.libraries import environment
@@ -36,7 +37,7 @@ class CheckupCommand(ExplainedCommand):
         """Store the script's own arguments, and parse the others."""
         if END in args:
             place = args.index(END)
-            ctx.meta[SCRIPT_ARGUMENTS] = tuple(args[place + 1 :])
+            ctx.params[SCRIPT_ARGUMENTS] = tuple(args[place + 1 :])
             args = args[:place]
         return super().parse_args(ctx, args)
 
@@ -112,28 +113,26 @@ EXAMPLES = {
     help="Lowest level that sets exit status 1: error, warning or advice. [default: advice]",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
-@click.pass_context
-def command(ctx: click.Context, /, script: str, **given: Any) -> int:  # noqa: ANN401 - as click hands them over
+def command(**arguments: Any) -> int:  # noqa: ANN401 - as click hands them over
     """Run a training script and check its data, loss, gradients and reproducibility, rung by rung of a debug ladder.
 
     The script runs until its first optimizer step and then repeats that step on batches that the checkup chooses.
     Arguments after `--` go to the script.
     """
-    if given["html"]:
+    given = received(arguments, CheckupArguments)
+    if given.html:
         _check_extra()
-    examined, least = examine(script, given, ctx.meta.get(SCRIPT_ARGUMENTS))
+    examined, least = examine(given.script, given)
     _tell(examined.checkup, given)
     for error in examined.report.errors:
         click.echo(f"error: {error}", err=True)
     return status(examined, least)
 
 
-def examine(
-    script: str, given: dict[str, Any], arguments: tuple[str, ...] | None, *, rungs: tuple[str, ...] | None = None
-) -> tuple[Examined, Level]:
+def examine(script: str, given: ExamineArguments, *, rungs: tuple[str, ...] | None = None) -> tuple[Examined, Level]:
     """Run a checkup of a script, and return it with the lowest level of findings that makes the exit status 1.
 
-    `arguments` replace those of the configuration. `rungs` are those to climb; all by default.
+    `rungs` are those to climb; all by default.
 
     Raises:
         UsageError: the script or an option means nothing.
@@ -145,34 +144,35 @@ def examine(
         what = "is a folder: pass the training script" if path.is_dir() else "does not exist"
         message = f"{script} {what}"
         raise click.UsageError(message)
-    options, loaded = settings(Flags(paths=(script,), config=given["config"], isolated=given["isolated"]))
-    how = with_options(replace(configured(loaded), seconds=SECONDS), given, arguments)
-    how = replace(how, memory=(given["memory"] or 0) << 20)
-    options = replace(options, probe=how, environment=environment(given["python"], loaded))
+    options, loaded = settings(Flags(paths=(script,), config=given.config, isolated=given.isolated))
+    how = with_options(replace(configured(loaded), seconds=SECONDS), given)
+    how = replace(how, memory=(given.memory or 0) << 20)
+    options = replace(options, probe=how, environment=environment(given.python, loaded))
     wanted = Wanted(
         scan=options,
         script=options.paths[0],
         shown=script,
-        seconds=given["seconds"],
-        every=given.get("every", False),
-        examples=given.get("examples") or 0,
-        samples=given.get("show_samples", False) or not os.environ.get("CI"),
+        seconds=given.seconds,
+        every=given.every,
+        examples=given.examples or 0,
+        samples=given.show_samples or not os.environ.get("CI"),
     )
     if rungs is not None:
         wanted = replace(wanted, rungs=rungs, every=True)
     paint = Paint(wants_colours("auto", sys.stderr))
-    with Lines(sys.stderr, live=is_terminal(sys.stderr), paint=paint, wanted=not given["quiet"]) as lines:
-        return checkup(wanted, lines, lines), fail_level(given.get("fail_level"), loaded)
+    with Lines(sys.stderr, live=is_terminal(sys.stderr), paint=paint, wanted=not given.quiet) as lines:
+        return checkup(wanted, lines, lines), fail_level(given.fail_level, loaded)
 
 
-def _tell(checked: Checkup, given: dict[str, Any]) -> None:
+def _tell(checked: Checkup, given: CheckupArguments) -> None:
     """Write what is wanted to its files, and the summary unless stdout is taken."""
-    for option, make in WRITTEN.items():
-        if given[option] == "-":
+    written = ((given.json, _json), (given.markdown, _markdown), (given.html, _html), (given.export_errors, _errors))
+    for file, make in written:
+        if file == "-":
             write(make(checked))
-        elif given[option]:
-            write_file(Path(given[option]), make(checked))
-    if not given["quiet"] and "-" not in (given[option] for option in WRITTEN):
+        elif file:
+            write_file(Path(file), make(checked))
+    if not given.quiet and "-" not in (file for file, _ in written):
         colours = wants_colours("auto", sys.stdout)
         paint = Paint(colours, links=is_terminal(sys.stdout))
         charts = colours or is_terminal(sys.stdout)
@@ -201,10 +201,6 @@ def _errors(checked: Checkup) -> str:
     from torch_doctor.checkup.telling.table import table  # noqa: PLC0415 - only where it is wanted
 
     return table(checked)
-
-
-WRITTEN = {"json": _json, "markdown": _markdown, "html": _html, "export_errors": _errors}
-"""What writes the report of an option."""
 
 
 def _check_extra() -> None:

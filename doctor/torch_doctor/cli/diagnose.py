@@ -13,10 +13,11 @@ from torch_doctor.checkup.diagnosing import LIKELIHOODS, OPEN, PROVED, UNLIKELY,
 from torch_doctor.checkup.reading import near, readings
 from torch_doctor.checkup.symptoms import SYMPTOMS
 from torch_doctor.checkup.telling.words import MEANINGS, script_error
+from torch_doctor.cli.arguments import DiagnoseArguments, received
 from torch_doctor.cli.checkup import SECONDS, CheckupCommand, examine, status
 from torch_doctor.cli.completing import Paths
 from torch_doctor.cli.grouping import EXIT_CODES
-from torch_doctor.cli.probe_options import DEVICES, SCRIPT_ARGUMENTS
+from torch_doctor.cli.probe_options import DEVICES
 from torch_doctor.cli.streams import is_terminal, wants_colours, write
 from torch_doctor.report.paint import Paint
 from torch_doctor.rule import Level, Verdict
@@ -75,34 +76,27 @@ EXAMPLES = {
 )
 @click.option("--isolated", is_flag=True, help="Ignore all configuration files.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the answer.")
-@click.pass_context
-def command(  # the options are taken as they come
-    ctx: click.Context,
-    /,
-    symptom: str | None,
-    script: str | None,
-    *,
-    lists: bool,
-    **given: Any,  # noqa: ANN401 - as click hands them over
-) -> int:
+def command(**arguments: Any) -> int:  # noqa: ANN401 - as click hands them over
     """Find the likely cause of SYMPTOM in SCRIPT.
 
     Describe the symptom in a sentence, such as "my loss turns into nan after a few epochs". torch-doctor prints how it
     understood the sentence and runs only the checks that decide between the possible causes. Without a script it lists these
     causes; without a symptom it asks for one. Arguments after `--` go to the script.
     """  # fmt: skip
-    if lists:
+    given = received(arguments, DiagnoseArguments)
+    if given.lists:
         write(table())
         return 0
+    symptom, script = given.symptom, given.script
     if symptom is not None and script is None and Path(symptom).is_file():
         symptom, script = None, symptom
     meant = _meant(symptom) if symptom else _asked()
-    if not given["quiet"]:
+    if not given.quiet:
         click.echo(f"reading this as: {meant.name}", err=True)
     if script is None:
         write(_causes(meant))
         return 0
-    examined, least = examine(script, given, ctx.meta.get(SCRIPT_ARGUMENTS), rungs=meant.rungs)
+    examined, least = examine(script, given, rungs=meant.rungs)
     colours = wants_colours("auto", sys.stdout)
     write(
         "\n".join(_lines(meant, examined.checkup, Paint(colours, links=is_terminal(sys.stdout)))) + "\n",

@@ -10,6 +10,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from torch_doctor.cli.arguments import ScanArguments
     from torch_doctor.scan import Options, Report
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
@@ -51,26 +52,24 @@ class Fixing(Struct, frozen=True):
     fails: bool = False
 
 
-def fixing(given: dict[str, Any]) -> Fixing | None:
+def fixing(given: ScanArguments) -> Fixing | None:
     """Return what the options ask for; None: nothing is fixed.
 
     Raises:
         UsageError: two of them contradict each other.
     """
-    mends = given["fix"] or given["diff"] or given["fix_only"]
-    for flag in ("show_fixes", "exit_non_zero_on_fix"):
-        if given[flag] and not mends:
-            message = f"--{flag.replace('_', '-')} requires --fix, --fix-only or --diff"
+    mends = given.fix or given.diff or given.fix_only
+    for flag, wanted in (("--show-fixes", given.show_fixes), ("--exit-non-zero-on-fix", given.exit_non_zero_on_fix)):
+        if wanted and not mends:
+            message = f"{flag} requires --fix, --fix-only or --diff"
             raise click.UsageError(message)
     if not mends:
         return None
-    for what in ("shard", "executor"):
-        if given[what]:
-            message = f"--fix cannot be used with --{what}"
+    for flag, there in (("--shard", given.shard), ("--executor", given.executor)):
+        if there:
+            message = f"--fix cannot be used with {flag}"
             raise click.UsageError(message)
-    return Fixing(
-        given["unsafe_fixes"], given["diff"], given["fix_only"], given["show_fixes"], given["exit_non_zero_on_fix"]
-    )
+    return Fixing(given.unsafe_fixes, given.diff, given.fix_only, given.show_fixes, given.exit_non_zero_on_fix)
 
 
 def with_proposals(report: Report, options: Options) -> Report:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Mapping, Sequence
 
+    from torch_doctor.cli.arguments import ScanArguments
     from torch_doctor.config import LoadedConfig
     from torch_doctor.narrowing import Baseline, Since
     from torch_doctor.narrowing.baseline import Entry
@@ -68,12 +69,12 @@ def narrowing_options(function: Function) -> Function:
 class Narrowed:
     """The baseline and the revision that leave findings out of a report."""
 
-    def __init__(self, given: dict[str, Any], baseline: Baseline | None) -> None:
-        self._since: str = given["since"] or ""
+    def __init__(self, given: ScanArguments, baseline: Baseline | None) -> None:
+        self._since = given.since or ""
         self._baseline = baseline
-        self._writes: bool = given["write_baseline"]
-        self._accepts: bool = given["accept_new"]
-        self._strict: bool = given["baseline_strict"]
+        self._writes = given.write_baseline
+        self._accepts = given.accept_new
+        self._strict = given.baseline_strict
         self.stale = False
         """Whether the baseline has stale entries, and `--baseline-strict` is given."""
 
@@ -153,18 +154,18 @@ class Narrowed:
             click.echo(f"  {each.in_words()}", err=True)
 
 
-def narrowing(given: dict[str, Any], options: Options, loaded: LoadedConfig) -> tuple[Options, Narrowed | None]:
+def narrowing(given: ScanArguments, options: Options, loaded: LoadedConfig) -> tuple[Options, Narrowed | None]:
     """Return the options with what they leave out; None if everything is reported.
 
     Raises:
         UsageError: git cannot tell what has changed, the baseline cannot be used, or options contradict each other.
     """
-    options = replace(options, named_only=given["named_only"])
+    options = replace(options, named_only=given.named_only)
     path = _path(given, loaded)
     _check_baseline(given, path)
-    if given["write_baseline"]:
+    if given.write_baseline:
         _check_writing(given, options, path)
-    if path is None and given["since"] is None:
+    if path is None and given.since is None:
         return options, None
     from torch_doctor.narrowing import Baseline, BaselineError, GitError, Since  # noqa: PLC0415 - as the options are rare
 
@@ -172,15 +173,15 @@ def narrowing(given: dict[str, Any], options: Options, loaded: LoadedConfig) -> 
     baseline = None
     if path is not None:
         try:
-            new = given["write_baseline"] and not path.exists()
+            new = given.write_baseline and not path.exists()
             baseline = Baseline(path, {}) if new else Baseline.read(path)
         except BaselineError as error:
             raise click.UsageError(str(error)) from None
-        if not given["write_baseline"]:
+        if not given.write_baseline:
             narrowing.append(baseline)
-    if given["since"] is not None:
+    if given.since is not None:
         try:
-            narrowing.append(_Asking(Since(options, given["since"], scanning.scan)))
+            narrowing.append(_Asking(Since(options, given.since, scanning.scan)))
         except GitError as error:
             raise click.UsageError(_of_git(error)) from None
     return replace(options, narrowing=tuple(narrowing)), Narrowed(given, baseline)
@@ -206,41 +207,51 @@ def _of_git(error: Exception) -> str:
     return f"--since: {error}"
 
 
-def _path(given: dict[str, Any], loaded: LoadedConfig) -> Path | None:
+def _path(given: ScanArguments, loaded: LoadedConfig) -> Path | None:
     """Return the path of the baseline; None if there is none."""
-    if given["baseline"]:
-        return Path(given["baseline"]).absolute()
+    if given.baseline:
+        return Path(given.baseline).absolute()
     return loaded.saying("baseline").base / loaded.config.baseline if loaded.config.baseline else None
 
 
-def _check_baseline(given: dict[str, Any], path: Path | None) -> None:
+def _check_baseline(given: ScanArguments, path: Path | None) -> None:
     """Make sure that the options of the baseline go together.
 
     Raises:
         UsageError: they do not.
     """
-    if given["accept_new"] and not given["write_baseline"]:
+    if given.accept_new and not given.write_baseline:
         message = "--accept-new requires --write-baseline"
         raise click.UsageError(message)
-    if not given["baseline_strict"]:
+    if not given.baseline_strict:
         return
     if path is None:
         message = "--baseline-strict needs a baseline: name it with --baseline, or as `baseline` in the configuration"
         raise click.UsageError(message)
-    for name in ("write_baseline", "shard", "named_only"):
-        if given[name]:
-            message = f"--baseline-strict does not work with --{name.replace('_', '-')}"
+    for option, there in (
+        ("--write-baseline", given.write_baseline),
+        ("--shard", given.shard),
+        ("--named-only", given.named_only),
+    ):
+        if there:
+            message = f"--baseline-strict does not work with {option}"
             raise click.UsageError(message)
 
 
-def _check_writing(given: dict[str, Any], options: Options, path: Path | None) -> None:
+def _check_writing(given: ScanArguments, options: Options, path: Path | None) -> None:
     if path is None:
         message = "--write-baseline needs a file: name it with --baseline, or as `baseline` in the configuration"
         raise click.UsageError(message)
-    partial = ("since", "shard", "named_only", "fix", "diff", "fix_only")
-    for name in partial:
-        if given[name]:
-            message = f"--write-baseline needs all findings: remove --{name.replace('_', '-')}"
+    for option, there in (
+        ("--since", given.since),
+        ("--shard", given.shard),
+        ("--named-only", given.named_only),
+        ("--fix", given.fix),
+        ("--diff", given.diff),
+        ("--fix-only", given.fix_only),
+    ):
+        if there:
+            message = f"--write-baseline needs all findings: remove {option}"
             raise click.UsageError(message)
     if options.overlay:
         message = "--write-baseline does not work with stdin: name the file"

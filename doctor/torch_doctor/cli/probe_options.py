@@ -17,13 +17,15 @@ from torch_doctor.probing import Probing
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from torch_doctor.cli.arguments import ProbeArguments, RunArguments
     from torch_doctor.config import LoadedConfig
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
 ON, REQUIRE = "on", "require"
 FLAG, END = "--probe", "--"
-SCRIPT_ARGUMENTS = "torch_doctor.script_arguments"
+SCRIPT_ARGUMENTS = "script_arguments"
+"""The parameter of a command that gets what stands after `--`."""
 DEVICES = ("auto", "cpu", "cuda")
 SECONDS = 60.0
 MOST_PROCESSES = 16
@@ -104,7 +106,7 @@ class ProbeCommand(GroupedCommand):
         own = args[:given]
         if any(arg == FLAG or arg.startswith(f"{FLAG}=") for arg in own):
             if END in args:
-                ctx.meta[SCRIPT_ARGUMENTS] = tuple(args[given + 1 :])
+                ctx.params[SCRIPT_ARGUMENTS] = tuple(args[given + 1 :])
             args = [f"{FLAG}={ON}" if arg == FLAG else arg for arg in own]
         return super().parse_args(ctx, args)
 
@@ -116,23 +118,23 @@ def probe_options(function: Function) -> Function:
     return function
 
 
-def check_probing(given: dict[str, Any], paths: Sequence[str]) -> None:
+def check_probing(given: ProbeArguments, paths: Sequence[str]) -> None:
     """Make sure that the options of the probe go together, before anything is read.
 
     Raises:
         UsageError: they do not, or a path cannot be run.
     """
-    if given["probe"] is None:
-        for name in (
-            "device",
-            "probe_timeout",
-            "probe_memory",
-            "probe_processes",
-            "probe_server",
-            "probe_output",
+    if given.probe is None:
+        for option, there in (
+            ("--device", given.device),
+            ("--probe-timeout", given.probe_timeout),
+            ("--probe-memory", given.probe_memory),
+            ("--probe-processes", given.probe_processes),
+            ("--probe-server", given.probe_server),
+            ("--probe-output", given.probe_output),
         ):
-            if given[name]:
-                message = f"--{name.replace('_', '-')} requires {FLAG}"
+            if there:
+                message = f"{option} requires {FLAG}"
                 raise click.UsageError(message)
         return
     if "-" in paths:
@@ -145,30 +147,30 @@ def check_probing(given: dict[str, Any], paths: Sequence[str]) -> None:
         raise click.UsageError(message)
 
 
-def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context, loaded: LoadedConfig) -> Probing | None:
+def probing(given: ProbeArguments, paths: Sequence[str], loaded: LoadedConfig) -> Probing | None:
     """Return how to run scripts, from the configuration and the command line; None without `--probe`.
 
     Raises:
         UsageError: no script is named, or an option contradicts another.
     """
-    if given["probe"] is None:
+    if given.probe is None:
         return None
-    how = with_options(configured(loaded), given, ctx.meta.get(SCRIPT_ARGUMENTS))
+    how = with_options(configured(loaded), given)
     if not (paths or how.scripts):
         message = f"{FLAG} needs scripts or folders to run, as in `torch-doctor scan train.py {FLAG}`"
         raise click.UsageError(message)
-    if (given["probe_processes"] or 1) > 1 and how.device == "cuda":
-        instead = "remove `--device cuda`" if given["device"] else "add `--device cpu`"
+    if (given.probe_processes or 1) > 1 and how.device == "cuda":
+        instead = "remove `--device cuda`" if given.device else "add `--device cpu`"
         message = f"--probe-processes runs on the CPU: {instead}"
         raise click.UsageError(message)
     return replace(
         how,
-        required=given["probe"] == REQUIRE,
-        seconds=given["probe_timeout"] or how.seconds,
-        memory=(given["probe_memory"] or 0) << 20,
-        processes=given["probe_processes"] or 1,
-        jobs=given.get("jobs") or 0,
-        server=given["probe_server"],
+        required=given.probe == REQUIRE,
+        seconds=given.probe_timeout or how.seconds,
+        memory=(given.probe_memory or 0) << 20,
+        processes=given.probe_processes or 1,
+        jobs=given.jobs or 0,
+        server=given.probe_server,
     )
 
 
@@ -194,7 +196,8 @@ def configured(loaded: LoadedConfig) -> Probing:
     )
 
 
-def with_options(how: Probing, given: dict[str, Any], args: tuple[str, ...] | None) -> Probing:
-    """Return how scripts are run with `--device`, `--python` and the arguments after `--`; None if there is no `--`."""
-    how = replace(how, device=given["device"] or how.device, python=given["python"] or how.python)
-    return how if args is None else replace(how, args=args, arguments=())
+def with_options(how: Probing, given: RunArguments) -> Probing:
+    """Return how scripts are run with `--device`, `--python` and the arguments after `--`."""
+    how = replace(how, device=given.device or how.device, python=given.python or how.python)
+    own = given.script_arguments
+    return how if own is None else replace(how, args=own, arguments=())

@@ -9,6 +9,7 @@ import click
 from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
+from torch_doctor.cli.arguments import ScanArguments, received
 from torch_doctor.cli.caching import cache_folder
 from torch_doctor.cli.completing import Paths
 from torch_doctor.cli.fixing import WITH_FIXES, Fixing, fix_options, fixing, with_proposals
@@ -56,38 +57,38 @@ EXAMPLES = {
     message="torch-doctor %(version)s",
     help="Show the version and exit.",
 )
-@click.pass_context
-def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 - as click hands them over
+def command(**options: Any) -> int:  # noqa: ANN401 - as click hands them over
     """Scan PATHS (default: the current folder) for bugs in training code."""
-    if given["show_settings"] or given["show_files"]:
+    given = received(options, ScanArguments)
+    if given.show_settings or given.show_files:
         from torch_doctor.cli.showing import show  # noqa: PLC0415 - few ask for it
 
-        return show(*settings(_flags(paths, given)), given)
-    if given["watch"]:
+        return show(*settings(_flags(given)), given)
+    if given.watch:
         from torch_doctor.cli.watching import watch  # noqa: PLC0415 - few ask for it
 
-        return watch(lambda: _once(ctx, paths, given), paths or (".",), quiet=given["quiet"])
-    return _once(ctx, paths, given)
+        return watch(lambda: _once(given), given.paths or (".",), quiet=given.quiet)
+    return _once(given)
 
 
-def _once(ctx: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> int:
+def _once(given: ScanArguments) -> int:
     """Scan, fix and report as the options require; return the exit status."""
     wanted = fixing(given)
-    check_probing(given, paths)
-    options, loaded = settings(_flags(paths, given))
-    run = probing(given, paths, ctx, loaded)
-    libraries = environment(given["python"], loaded, cache=not given["no_cache"])
-    cache = None if given["no_cache"] else cache_folder(given["cache_dir"], loaded, options.paths)
+    check_probing(given, given.paths)
+    options, loaded = settings(_flags(given))
+    run = probing(given, given.paths, loaded)
+    libraries = environment(given.python, loaded, cache=not given.no_cache)
+    cache = None if given.no_cache else cache_folder(given.cache_dir, loaded, options.paths)
     options = replace(
-        options, probe=run, environment=libraries, jobs=given["jobs"] or 0, cache=cache, shard=_shard(given["shard"])
+        options, probe=run, environment=libraries, jobs=given.jobs or 0, cache=cache, shard=_shard(given.shard)
     )
-    default = "short" if given["watch"] else "full"
-    outputs = formats(given["output_format"], loaded, given["output_file"], default=default)
-    options = replace(options, executor=_executor(given["executor"], options))
+    default = "short" if given.watch else "full"
+    outputs = formats(given.output_format, loaded, given.output_file, default=default)
+    options = replace(options, executor=_executor(given.executor, options))
     options, narrowed = narrowing(given, options, loaded)
     echoes = _fixes_stdin(wanted, options)
-    printing = Printing(options, outputs, color=given["color"], statistics=given["statistics"], err=echoes)
-    with Progress(wanted=not given["quiet"], found=printing.first) as progress:
+    printing = Printing(options, outputs, color=given.color, statistics=given.statistics, err=echoes)
+    with Progress(wanted=not given.quiet, found=printing.first) as progress:
         report = _scanned(options, progress)
         if wanted is not None or WITH_FIXES.intersection(name for name, _ in outputs):
             report = with_proposals(report, options)
@@ -101,7 +102,7 @@ def _once(ctx: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> 
 
             write_bytes(fixed_stdin(mended, options))
     if narrowed is not None:
-        narrowed.finish(report, options, quiet=given["quiet"])
+        narrowed.finish(report, options, quiet=given.quiet)
     instead = _instead(report, options, mended, wanted, given)
     stale = narrowed is not None and narrowed.stale
     if instead is not None:
@@ -110,36 +111,37 @@ def _once(ctx: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> 
     start = time.perf_counter()
     printing.last(report)
     report.seconds["report"] = time.perf_counter() - start
-    if given["probe_output"]:
+    if given.probe_output:
         show_outputs(report)
     talk(
         report,
-        color=given["color"],
-        verbose=given["verbose"],
-        quiet=given["quiet"],
-        hints=list(_hints(report, options, paths, given)),
+        color=given.color,
+        verbose=given.verbose,
+        quiet=given.quiet,
+        hints=list(_hints(report, options, given)),
     )
     if mended is not None and wanted is not None:
         tell_mended(mended, wanted)
-    if given["timings"]:
+    if given.timings:
         for stage, seconds in report.seconds.items():
             click.echo(f"{stage:10} {seconds:8.3f} s", err=True)
     fails = bool(wanted and wanted.fails)
-    least = fail_level(given["fail_level"], loaded)
-    status = _status(report, mended, fails=fails, exit_zero=given["exit_zero"], least=least)
-    return status or int(stale and not given["exit_zero"])
+    least = fail_level(given.fail_level, loaded)
+    status = _status(report, mended, fails=fails, exit_zero=given.exit_zero, least=least)
+    return status or int(stale and not given.exit_zero)
 
 
-def _hints(report: Report, options: scanning.Options, paths: tuple[str, ...], given: dict[str, Any]) -> Iterator[str]:
+def _hints(report: Report, options: scanning.Options, given: ScanArguments) -> Iterator[str]:
     """Yield what to do next: confirm findings by a run; where there are none, check further."""
-    if report.findings or report.left_out or given["watch"]:
+    if report.findings or report.left_out or given.watch:
         witnesses = {rule.code: rule.witness for rule in options.rules}
         if options.probe is None and any("P" in witnesses.get(finding.code, "") for finding in report.findings):
             yield "confirm with --probe"
         return
+    paths = given.paths
     script = paths[0] if len(paths) == 1 and paths[0].endswith((".py", ".ipynb")) else "SCRIPT"
     yield f"try {'--probe or ' * (options.probe is None)}`torch-doctor checkup {script}`"
-    if report.notes and not given["verbose"]:
+    if report.notes and not given.verbose:
         yield "-v lists what was skipped"
 
 
@@ -151,22 +153,22 @@ def _fixes_stdin(wanted: Fixing | None, options: scanning.Options) -> bool:
     return wanted is not None and not wanted.diff and bool(options.overlay)
 
 
-def _flags(paths: tuple[str, ...], given: dict[str, Any]) -> Flags:
+def _flags(given: ScanArguments) -> Flags:
     """Return the options that are combined with the configuration."""
     return Flags(
-        paths=paths,
-        select=split(given["select"]) if given["select"] else None,
-        ignore=split(given["ignore"]),
-        extend_select=split(given["extend_select"]),
-        exclude=split(given["exclude"]) if given["exclude"] else None,
-        extend_exclude=split(given["extend_exclude"]),
-        per_file_ignores=given["per_file_ignores"],
-        config=given["config"],
-        isolated=given["isolated"],
-        respect_gitignore=given["gitignore"],
-        force_exclude=given["force_exclude"],
-        ignore_noqa=given["ignore_noqa"] and given["add_noqa"] is None,  # what is suppressed needs no second comment
-        stdin_filename=given["stdin_filename"],
+        paths=given.paths,
+        select=split(given.select) if given.select else None,
+        ignore=split(given.ignore),
+        extend_select=split(given.extend_select),
+        exclude=split(given.exclude) if given.exclude else None,
+        extend_exclude=split(given.extend_exclude),
+        per_file_ignores=given.per_file_ignores,
+        config=given.config,
+        isolated=given.isolated,
+        respect_gitignore=given.gitignore,
+        force_exclude=given.force_exclude,
+        ignore_noqa=given.ignore_noqa and given.add_noqa is None,  # what is suppressed needs no second comment
+        stdin_filename=given.stdin_filename,
     )
 
 
@@ -184,23 +186,23 @@ def _status(report: Report, mended: Mended | None, *, fails: bool, exit_zero: bo
 
 
 def _instead(
-    report: Report, options: scanning.Options, mended: Mended | None, wanted: Fixing | None, given: dict[str, Any]
+    report: Report, options: scanning.Options, mended: Mended | None, wanted: Fixing | None, given: ScanArguments
 ) -> int | None:
     """Return the exit status if findings are only fixed or suppressed; None if they are to be reported."""
-    if given["add_noqa"] is not None:
+    if given.add_noqa is not None:
         for what, there in (("--fix", wanted), ("stdin", options.overlay)):
             if there:
                 message = f"--add-noqa cannot be used with {what}"
                 raise click.UsageError(message)
         from torch_doctor.cli.noting import add_noqa  # noqa: PLC0415 - libcst is slow to import
 
-        return add_noqa(report, options, given["add_noqa"].strip(), quiet=given["quiet"])
+        return add_noqa(report, options, given.add_noqa.strip(), quiet=given.quiet)
     if mended is not None and wanted is not None and (wanted.diff or wanted.only):
         return _mended_only(report, mended, wanted, given)
     return None
 
 
-def _mended_only(report: Report, mended: Mended, wanted: Fixing, given: dict[str, Any]) -> int:
+def _mended_only(report: Report, mended: Mended, wanted: Fixing, given: ScanArguments) -> int:
     """Print what was fixed, without findings, and return the exit status."""
     if wanted.diff:
         from torch_doctor.cli.mending import differences  # noqa: PLC0415 - as above
@@ -209,11 +211,11 @@ def _mended_only(report: Report, mended: Mended, wanted: Fixing, given: dict[str
             click.echo(line, nl=False)
     for error in (*report.errors, *mended.errors):
         click.echo(f"error: {error}", err=True)
-    if not given["quiet"]:
+    if not given.quiet:
         tell_mended(mended, wanted, errors=False)
     if report.errors or mended.errors:
         return 2
-    return int(bool(mended.findings) and (wanted.diff or wanted.fails) and not given["exit_zero"])
+    return int(bool(mended.findings) and (wanted.diff or wanted.fails) and not given.exit_zero)
 
 
 def _scanned(options: scanning.Options, progress: Progress) -> Report:

@@ -15,6 +15,7 @@ from torch_doctor.sources.discovery import display
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from torch_doctor.cli.arguments import ScanArguments
     from torch_doctor.config import LoadedConfig
     from torch_doctor.scan import Options
     from torch_doctor.sources.ignores import Patterns
@@ -22,25 +23,16 @@ if TYPE_CHECKING:
 
 RESOLVED = frozenset(("extend", "select", "ignore", "extend-select", "extend-per-file-ignores"))
 """Keys whose values are part of those of other keys."""
-OPTIONS = {
-    "fail-level": "fail_level",
-    "cache-dir": "cache_dir",
-    "baseline": "baseline",
-    "probe.time": "probe_timeout",
-    "probe.device": "device",
-    "probe.python": "python",
-}
-"""Keys with a command-line option that has the same values."""
 
 
-def show(options: Options, loaded: LoadedConfig, given: dict[str, Any]) -> int:
+def show(options: Options, loaded: LoadedConfig, given: ScanArguments) -> int:
     """Print the settings, or with `--show-files` the files to scan; return the exit status.
 
     `given` are the command-line options.
     """
     for warning in loaded.warnings:
         click.echo(f"warning: {warning}", err=True)
-    if not given["show_files"]:
+    if not given.show_files:
         write("".join(f"{line}\n" for line in _settings(options, loaded, given)))
         return 0
     names, report = scanning.files(options)
@@ -51,7 +43,7 @@ def show(options: Options, loaded: LoadedConfig, given: dict[str, Any]) -> int:
     return 2 if report.errors else 0
 
 
-def _settings(options: Options, loaded: LoadedConfig, given: dict[str, Any]) -> Iterator[str]:
+def _settings(options: Options, loaded: LoadedConfig, given: ScanArguments) -> Iterator[str]:
     """Yield the settings in effect as lines of TOML, from the configuration and the command line."""
     read = [display(part.path) for part in loaded.parts if part.path is not None]
     yield f"# read: {', '.join(read) or 'no configuration'}"
@@ -66,11 +58,19 @@ def _settings(options: Options, loaded: LoadedConfig, given: dict[str, Any]) -> 
     yield "]"
 
 
-def _in_effect(options: Options, loaded: LoadedConfig, given: dict[str, Any]) -> dict[str, Any]:
+def _in_effect(options: Options, loaded: LoadedConfig, given: ScanArguments) -> dict[str, Any]:
     """Return the values of all keys with the command line taken into account; None for those that are not set."""
     values = {key: getattr(loaded.config, key.replace("-", "_")) for key in KEYS if key not in {*RESOLVED, "probe"}}
     values |= {f"probe.{key}": getattr(loaded.config.probe, key) for key in PROBE_KEYS}
-    values |= {key: asked for key, option in OPTIONS.items() if (asked := given[option])}
+    on_the_command_line = {
+        "fail-level": given.fail_level,
+        "cache-dir": given.cache_dir,
+        "baseline": given.baseline,
+        "probe.time": given.probe_timeout,
+        "probe.device": given.device,
+        "probe.python": given.python,
+    }
+    values |= {key: asked for key, asked in on_the_command_line.items() if asked}
     pairs: dict[str, list[str]] = {}
     for ignore in options.file_ignores:
         name = "!" * ignore.negated + _globs([ignore.patterns])[0]

@@ -10,6 +10,7 @@ import click
 from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
+from torch_doctor.cli.arguments import TraceArguments, received
 from torch_doctor.cli.completing import Paths
 from torch_doctor.cli.libraries import environment
 from torch_doctor.cli.probe_options import ProbeCommand, check_probing, probe_options, probing
@@ -27,32 +28,33 @@ from torch_doctor.report.trace_text import render, render_json
 )
 @click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True, help="When to use colors.")
 @probe_options
-@click.pass_context
-def command(ctx: click.Context, /, file: str, output_format: str, color: str, **given: Any) -> int:  # noqa: ANN401 - as click hands them over
+def command(**arguments: Any) -> int:  # noqa: ANN401 - as click hands them over
     """Print the events of a script that the rules check, as the static analysis derives them from the source.
 
     The analysis follows each loop for two iterations, so that the second sees what the first leaves behind. With --probe,
     the events of the run are printed, too.
     """
+    given = received(arguments, TraceArguments)
+    file = given.file
     if os.path.isdir(file):  # noqa: PTH112 - never raises
         message = f"{file} is a folder; `torch-doctor trace` takes one file"
         raise click.UsageError(message)
     check_probing(given, (file,))
     options, loaded = settings(Flags(paths=(file,)))
-    run = probing(given, (file,), ctx, loaded)
-    options = replace(options, probe=run, environment=environment(given["python"], loaded))
+    run = probing(given, (file,), loaded)
+    options = replace(options, probe=run, environment=environment(given.python, loaded))
     with Progress(wanted=True) as progress:
         found, report = scanning.traces(options, progress)
-    if output_format == "json":
+    if given.output_format == "json":
         write(render_json(found))
     else:
-        look = look_of(color, sys.stdout)
+        look = look_of(given.color, sys.stdout)
         text = render(found, report.sources, look)
         write(text, colours=look.paint.colours)
         if not text and not report.errors:
             report.warnings.append(f"{file}: no code that trains or evaluates a model found")
-    paint = Paint(wants_colours(color, sys.stderr))
-    if given["probe_output"]:
+    paint = Paint(wants_colours(given.color, sys.stderr))
+    if given.probe_output:
         click.echo("".join(report.outputs.values()), err=True)
     for remark in report.remarks:
         click.echo(f"{paint('probe:', 'bold', 'magenta')} {remark}", err=True)

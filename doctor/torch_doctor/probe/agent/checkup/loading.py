@@ -68,7 +68,7 @@ class Loading:
         return [(name, share) for name, share in found.largest(MOST) if share >= 0.01]
 
     def _asked(self) -> int | None:
-        known = self._stage.watch.loaders._known if self.loader is not None else {}
+        known = self._stage.watch.loaders.known if self.loader is not None else {}
         told = known.get(self._stage.recorder.references.number(self.loader)) if self.loader is not None else None
         return int(told[1]) if told is not None else None
 

@@ -3,22 +3,73 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 from .facts import Facts
+from .instrument_hooks import InstrumentHooks
 from .marks import Marks
 from .patches import Patches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from types import ModuleType
 
     from ..loops import Loops
     from ..recorder import Recorder
+    from .protocols import (
+        Autocasting,
+        BuiltInForward,
+        Containers,
+        Datasets,
+        FirstLayers,
+        Flags,
+        Forwards,
+        FunctionalDropout,
+        Gradients,
+        Loaders,
+        Memory,
+        ModeMethods,
+        Modules,
+        Moves,
+        NamedForwards,
+        Optimizers,
+        PlainTensors,
+        Scaling,
+        Schedules,
+        Sharing,
+        Sums,
+    )
+
+Told = ParamSpec("Told")
 
 
 class Watch:
-    """Everything that watches one run of one script; each watcher is an attribute under its module's name."""
+    """Everything that watches one run of one script; each watcher is an attribute under its module's name.
+
+    Those that others ask something have a type.
+    """
+
+    autocasting: Autocasting
+    built_in_forward: BuiltInForward
+    containers: Containers
+    datasets: Datasets
+    first_layers: FirstLayers
+    flags: Flags
+    forwards: Forwards
+    functional_dropout: FunctionalDropout
+    gradients: Gradients
+    loaders: Loaders
+    memory: Memory
+    mode_methods: ModeMethods
+    modules: Modules
+    moves: Moves
+    named_forwards: NamedForwards
+    optimizers: Optimizers
+    plain_tensors: PlainTensors
+    scaling: Scaling
+    schedules: Schedules
+    sharing: Sharing
+    sums: Sums
 
     def __init__(self, torch: ModuleType, recorder: Recorder, loops: Loops) -> None:
         self.torch: Any = torch
@@ -27,22 +78,24 @@ class Watch:
         self.patches = Patches(recorder.failed)
         self.marks = Marks(torch)
         self.facts = Facts(torch, self.marks)
-        self.watchers: dict[str, Any] = {}
-        self.instruments: list[Any] = []
+        self.instruments: list[InstrumentHooks] = []
         self.fetching: tuple[str, int, int] | None = None  # whose rows a loader is getting: class, workers, its site
 
     def install(self, watchers: Mapping[str, Any]) -> None:
         """Installs watchers, by the names under which others know them."""
         for name, kind in watchers.items():
-            self.watchers[name] = kind(self)
-            self.watchers[name].install()
-        self.recorder.at_end.append(lambda error: self.tell("at_end", error))
+            watcher = kind(self)
+            setattr(self, name, watcher)
+            watcher.install()
+        self.recorder.at_end.append(lambda error: self.tell(InstrumentHooks.at_end, error))
 
-    def tell(self, what: str, *arguments: Any) -> None:
-        """Tells all expensive instruments of something; one that fails is switched off."""
+    def tell(
+        self, hook: Callable[Concatenate[InstrumentHooks, Told], None], *arguments: Told.args, **keywords: Told.kwargs
+    ) -> None:
+        """Calls a hook of all expensive instruments; one that fails is switched off."""
         for instrument in list(self.instruments):
             failures = self.recorder.failures
-            self.recorder.safely(getattr(instrument, what), *arguments)
+            self.recorder.safely(getattr(instrument, hook.__name__), *arguments, **keywords)
             if self.recorder.failures != failures:
                 self.instruments.remove(instrument)
 
@@ -54,9 +107,3 @@ class Watch:
             yield
         finally:
             self.recorder.quiet -= 1
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self.__dict__["watchers"][name]
-        except KeyError:
-            raise AttributeError(name) from None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import hooks
 from ...stand_ins.trackers import Writer
+from ..instrument_hooks import InstrumentHooks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -175,7 +176,7 @@ class Watcher:
             scheduler=_has_keys(saved, SCHEDULER, DEEPEST),
             scaler=_has_keys(saved, SCALER, DEEPEST),
         )
-        self._watch.tell("on_save", saved, target, here, event)
+        self._watch.tell(InstrumentHooks.on_save, saved, target, here, event)
 
     def _writes(self, folder: Any) -> None:
         """A writer of logs was made; one that is given no folder takes one of its own."""

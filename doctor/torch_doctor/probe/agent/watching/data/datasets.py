@@ -11,6 +11,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from ...hooks import PREFIX
+from ..instrument_hooks import InstrumentHooks
 from ..naming import class_name
 from .shared_rows import SharedRows
 
@@ -127,7 +128,7 @@ class Watcher:
             shares=list(shares),
             mostly=[other for other, share in shares.items() if MOSTLY <= share < 1],
         )
-        self._watch.tell("on_dataset", dataset, event)
+        self._watch.tell(InstrumentHooks.on_dataset, dataset, event)
         return number
 
     def _shuffled(self, dataset: Any, indices: Any) -> bool | None:

@@ -9,6 +9,7 @@ from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from ..instrument_hooks import InstrumentHooks
 from ..marks import NOTHING, Mark
 from ..naming import class_name
 
@@ -31,7 +32,7 @@ class Watcher:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._recorder = watch.recorder
-        self._known: dict[int, tuple[str, int, int]] = {}
+        self.known: dict[int, tuple[str, int, int]] = {}
         self.latest: list[Any] = []  # the tensors of the last batch
 
     def install(self) -> None:
@@ -78,7 +79,7 @@ class Watcher:
             recorder.references.number(loader),
             _asked(given, "num_workers", int(getattr(loader, "num_workers", 0))),
         )
-        self._known[built] = (class_name(type(getattr(loader, "dataset", None)), recorder), workers, here.site)
+        self.known[built] = (class_name(type(getattr(loader, "dataset", None)), recorder), workers, here.site)
         event = recorder.event(
             "LoaderBuilt",
             here,
@@ -101,7 +102,7 @@ class Watcher:
             cores=_cores() if self._watch.torch.cuda.is_available() else None,
         )
         setup = given.get("worker_init_fn", getattr(loader, "worker_init_fn", None))
-        self._watch.tell("on_loader", loader, workers, setup, event, here.site)
+        self._watch.tell(InstrumentHooks.on_loader, loader, workers, setup, event, here.site)
 
     def _pinned(self, loader: Any, given: dict[str, Any]) -> bool | None:
         """Whether the script asks for pinned memory; None where batches are of its own making, and it does not."""
@@ -166,7 +167,7 @@ class Watcher:
     def _taking(self, original: Any) -> Any:
         recorder, taken = self._recorder, self._taken
 
-        watch, known = self._watch, self._known
+        watch, known = self._watch, self.known
 
         def __next__(self: Any) -> Any:  # noqa: N807
             watch.fetching = known.get(getattr(self, "_torch_doctor_loader", 0))
@@ -201,7 +202,7 @@ class Watcher:
         if loop is not None and loop.node.over is not None:
             site, name = recorder.sites.number(loop.node.over), loop.node.text
         event = recorder.event("BatchTaken", here, site=site, loader=number, name=name, dtypes=dtypes[:MOST_TENSORS])
-        self._watch.tell("on_batch", batch, here, event)
+        self._watch.tell(InstrumentHooks.on_batch, batch, here, event)
 
     # --- Variables ---
 

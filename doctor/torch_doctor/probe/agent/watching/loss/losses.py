@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ... import claims
+from ..instrument_hooks import InstrumentHooks
 from ..marks import Mark, on_node
 from ..naming import nearest
 
@@ -141,7 +142,7 @@ class Watcher:
             self._whole(scores, target, event, site)
         if raised:
             return
-        self._watch.tell("on_loss", loss, arguments, keywords, value, here, event)
+        self._watch.tell(InstrumentHooks.on_loss, loss, arguments, keywords, value, here, event)
 
     def _whole(self, scores: Any, target: Any, event: int, site: int) -> None:
         """Whether what several columns are compared with are whole numbers, for the first calls at a place."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...identities import IdentityMap
 from ..definitions import class_site, init_site, misspelt_method
+from ..families import Family
 from ..naming import class_name, is_project
 from ..sensitivity import is_sensitive
 
@@ -32,17 +33,6 @@ class Birth:
         self.code = code
         self.owner = owner
         self.around = owner
-
-
-class Family:
-    """What is known of a module and all its parts, until another module is built."""
-
-    __slots__ = ("parameters", "sensitive", "version")
-
-    def __init__(self, version: int, parameters: list[Any], sensitive: list[Any]) -> None:
-        self.version = version
-        self.parameters = parameters
-        self.sensitive = sensitive
 
 
 class Watcher:

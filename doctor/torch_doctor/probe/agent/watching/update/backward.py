@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ... import claims
 from ...nodes import span_of
 from ..graphs import Behind, behind, gone_through, treated
+from ..instrument_hooks import InstrumentHooks
 from .gradients import PROOFS
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class Watcher:
         before.losses = losses
         self._note_kept(before, keywords)
         before.weighted = len(arguments) > 1 or any(keywords.get(name) is not None for name in WEIGHTS)
-        self._watch.tell("before_backward", losses, here)
+        self._watch.tell(InstrumentHooks.before_backward, losses, here)
         return before
 
     def _note_kept(self, before: Before, keywords: dict[str, Any]) -> None:
@@ -208,7 +209,7 @@ class Watcher:
         recorder.happened(here, trained=True)
         if before.old:
             self._measure(before, number)
-        self._watch.tell("on_backward", before.losses, got, here, number)
+        self._watch.tell(InstrumentHooks.on_backward, before.losses, got, here, number)
 
     def _retained_at(self, site: int, keywords: dict[str, Any]) -> int | None:
         """The place of the argument `retain_graph=True`."""
@@ -223,7 +224,7 @@ class Watcher:
     def _refused(self, before: Before) -> None:
         """Why torch does not take the loss: it has no graph, or several numbers."""
         loss, site = before.losses[0], before.here.site
-        self._watch.tell("on_refused", before.losses, before.here)
+        self._watch.tell(InstrumentHooks.on_refused, before.losses, before.here)
         if not loss.requires_grad:
             self._recorder.measured(claims.LOSSES_WITHOUT_GRAPH, 1, "losses", site=site)
         elif loss.numel() != 1 and not before.weighted:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ... import hooks
+from ..instrument_hooks import InstrumentHooks
 from ..marks import on_node
 from ..naming import class_name, is_project
 
@@ -126,7 +127,7 @@ class Watcher:
         if before is not None:
             before["wrapped"] = meant is not module
         if watch.instruments:
-            watch.tell("before_forward", meant, arguments, keywords, here)
+            watch.tell(InstrumentHooks.before_forward, meant, arguments, keywords, here)
         return meant, here, before
 
     def _came_back(
@@ -143,7 +144,7 @@ class Watcher:
             before["training"] = _is_training(meant, caring)  # hooks of the module may have switched it on the way in
             event = recorder.safely(self._after, before, here, output, [*arguments, *keywords.values()])
             if watch.instruments and event is not None:
-                watch.tell("on_forward", meant, arguments, keywords, output, here, event)
+                watch.tell(InstrumentHooks.on_forward, meant, arguments, keywords, output, here, event)
         if watch.modules.family(meant).parameters:
             recorder.happened(here)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import hooks
 from ..averages import followed
+from ..instrument_hooks import InstrumentHooks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -251,7 +252,7 @@ class Watcher:
                     "Stepped", here, site=site, optimizer=0, name=text, modules=sorted(modules), whole=True, manual=True
                 )
                 recorder.happened(_training(here), trained=True, step=True)
-                self._watch.tell("on_step", None, here, event)
+                self._watch.tell(InstrumentHooks.on_step, None, here, event)
         if gone:
             left = owners(
                 [state.ref() for key in self._present if (state := self._states[key]).ref() is not None], here

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import claims
 from ...identities import IdentitySet
+from ..instrument_hooks import InstrumentHooks
 from ..naming import class_name
 from .gradients import PROOFS, is_nonzero
 
@@ -154,7 +155,7 @@ class Watcher:
             numbers = {id(parameter) for parameter in parameters_of(optimizer)}
             self.moved |= numbers
             self._watch.gradients.owned(numbers)
-        self._watch.tell("before_step", optimizer, here)
+        self._watch.tell(InstrumentHooks.before_step, optimizer, here)
         return here
 
     def _after_step(self, optimizer: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
@@ -204,7 +205,7 @@ class Watcher:
             filled = sum(each.grad is not None and is_nonzero(each.grad) for each in parameters)
             recorder.measured(claims.STEPPED_PARAMETERS, filled, "tensors", site=here.site, about=[event])
             recorder.measured(claims.OWNED_PARAMETERS, len(parameters), "tensors", site=here.site, about=[event])
-        self._watch.tell("on_step", optimizer, here, event)
+        self._watch.tell(InstrumentHooks.on_step, optimizer, here, event)
 
     def name(self, optimizer: Any, here: Here) -> str:
         """What the user calls an optimizer that a call at this place steps."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..instrument_hooks import InstrumentHooks
 from ..marks import on_node
 
 if TYPE_CHECKING:
@@ -102,4 +103,4 @@ class Watcher:
             fields: dict[str, Any] = {"scaled": True, "scaler": recorder.references.number(scaler)}
             event = recorder.event("Stepped", here, optimizer=number, name=name, modules=[], whole=True, **fields)
             recorder.happened(here, trained=True, step=True)
-            self._watch.tell("on_step", optimizer, here, event)
+            self._watch.tell(InstrumentHooks.on_step, optimizer, here, event)

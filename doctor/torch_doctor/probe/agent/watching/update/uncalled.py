@@ -7,6 +7,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from ... import claims, hooks
+from ..instrument_hooks import InstrumentHooks
 
 if TYPE_CHECKING:
     from ..watch import Watch
@@ -95,7 +96,7 @@ class Watcher:
     def _dropped(self, key: int, value: Any) -> Any:
         if isinstance(value, self._torch.Tensor):
             self._recorder.safely(self._tell_dropped, key, value)
-            self._watch.tell("on_dropped", key, value)
+            self._watch.tell(InstrumentHooks.on_dropped, key, value)
         else:
             self._moved_others[key] = self._moved_others.get(key, 0) + 1
         return value

@@ -106,7 +106,7 @@ class UnknownModule(types.ModuleType):
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         whole = f"{self.__name__}.{name}"
-        value = sys.modules.get(whole) or self._unknowns.known(whole) or Unknown(whole, self._unknowns)
+        value = sys.modules.get(whole) or Unknown(whole, self._unknowns)
         setattr(self, name, value)
         return value
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import types
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 
 VOIDS = (told.VALUES, told.SHAPES, told.WEIGHTS, told.FILES, told.INSIDE)
 ASKING = frozenset({"hasattr", "getattr"})
-OLD = frozenset({"Field", "BucketIterator", "splits", "LabelField"})
-REPLICAS = f"{(__package__ or '').partition('.stand_ins')[0]}.replicas"
 SIZES = ("batch_size", "bs", "batch")
 LEARNING = ("lr", "learning_rate")
 
@@ -79,21 +76,6 @@ class Unknowns:
         """A key for another object of this name."""
         self._numbers[name] = self._numbers.get(name, 0) + 1
         return f"{name} {self._numbers[name]}"
-
-    def known(self, name: str) -> Any:
-        """What a name is of which more is known than its use; None where it is none."""
-        if name.partition(".")[0] != "torchtext" or self.torch is None:
-            return None
-        if any(
-            isinstance(node, ast.Attribute) and node.attr in OLD
-            for tree in self.sources.trees()
-            for node in ast.walk(tree)
-        ):
-            return None  # an interface of which only the use is known
-        found = importlib.import_module(f"{REPLICAS}.texts").NAMES.get(name)
-        if found is not None:
-            self.tell(name, "synthetic words and sentences", (told.VALUES, told.FILES))
-        return found
 
     # --- what they do ---
 

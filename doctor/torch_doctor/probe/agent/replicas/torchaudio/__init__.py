@@ -1,1 +1,0 @@
-"""What scripts use of torchaudio, for machines without it: waves, spectra of them, and data sets of both."""

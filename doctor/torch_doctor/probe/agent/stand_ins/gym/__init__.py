@@ -1,1 +1,0 @@
-"""gym and gymnasium where they are not installed, and their environments that need more than is there."""

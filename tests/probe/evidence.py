@@ -207,6 +207,10 @@ CLAIMS: dict[str, list[Claim]] = {
         ),
         Claim("`backward\\(\\)` raises an error: the loss depends on no weight of the model", always, never),
     ],
+    "TDR131": [
+        Claim("in {} of {} calls?, the result differs from `{…}`: {…}", some, never),
+        Claim("the result equals `{…}` in {} calls?", never, some),
+    ],
     "TDR201": [Claim("{} of {} loss calls got {…}", some, none), Claim(BETWEEN, lies_in_unit, always)],
     "TDR202": [Claim("{} of {} loss calls got {…}", some, none), Claim(BETWEEN, lambda _, high: high <= 0, always)],
     "TDR203": [Claim("{} of {} loss calls got {…}", some, none), Claim(BETWEEN, always, lambda _, high: high <= 0)],

@@ -102,7 +102,7 @@ NUMBERS = Cause(
 )
 EXPLODING = Cause(
     "gradients explode and are not clipped",
-    ("TDR108", "TDR121"),
+    ("TDR108", "TDR121", "TDR131"),
     ("non-finite", "learning-rate"),
     kinds=("steps too large",),
 )

@@ -57,7 +57,7 @@ EXPLAINING = {
     "too high": (*_LOSSES, "TDR309", "TDR711"),
     "probabilities": ("TDR201",),
     "does not fall": (*_UPDATES, *_PARAMETERS, *_LOSSES, "TDR306", "TDR403", "TDR711"),
-    "steps too large": ("TDR101", "TDR106", "TDR108", "TDR109", "TDR110", "TDR121", "TDR123", "TDR711"),
+    "steps too large": ("TDR101", "TDR106", "TDR108", "TDR109", "TDR110", "TDR121", "TDR123", "TDR131", "TDR711"),
     "steps too small": ("TDR109", "TDR110", "TDR121", "TDR123", "TDR309"),
     "kept graphs": _GRAPHS,
     "slower": (*_GRAPHS, "TDR122"),

@@ -20,6 +20,7 @@ from .syntax import (
 )
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+PATHS = (ast.Name, ast.Attribute, ast.Subscript)
 ADDING = frozenset({"append", "appendleft", "add", "extend", "insert"})
 ADDING_IN_PLACE = frozenset({"add_", "sub_", "lerp_"})
 MOVING = frozenset({"to", "cuda", "cpu", "half", "float", "double", "bfloat16"})
@@ -74,7 +75,7 @@ class StatementRewriter(Rewriter):
         if len(node.targets) != 1:
             return self._touching(node)
         target, value = node.targets[0], node.value
-        if isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):
+        if isinstance(target, PATHS):
             going_on = self._going_on(node, target, value)
             if going_on is not None:
                 return going_on
@@ -176,14 +177,18 @@ class StatementRewriter(Rewriter):
 
     def visit_Expr(self, node: ast.Expr) -> Any:
         """`c.append(v)`, `optimizer.step`, `x.to(device)`, `p.grad.zero_()`."""
-        value, path = node.value, self.file.path
+        value = node.value
         if isinstance(value, ast.Attribute):
-            key = self.index.add("named", span_of(path, value), text=self.file.spelled(value), name=value.attr)
+            key = self.index.add(
+                "named", span_of(self.file.path, value), text=self.file.spelled(value), name=value.attr
+            )
             self.generic_visit(node)
             node.value = self.call("named", node.value, key, node.value)
             return node
-        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+        if not isinstance(value, ast.Call):
             return self._touching(node)
+        if not isinstance(value.func, ast.Attribute):
+            return self._dropped(node, value)
         method = value.func.attr
         if (
             method in ADDING
@@ -192,14 +197,42 @@ class StatementRewriter(Rewriter):
             and not is_plain(value.args[-1])
         ):
             return self._appended(node, value, value.func)
-        if method in MOVING:
-            key = self.index.add("dropped", span_of(path, value), text=self.file.spelled(value.func.value), name=method)
-            self.generic_visit(node)
-            node.value = self.call("dropped", node.value, key, node.value)
-            return node
         if method in ADDING_IN_PLACE and value.args and isinstance(value.func.value, ast.Name):
             return self._added(node, value, value.func.value)
-        return self._touching(node)
+        return self._dropped(node, value)
+
+    def _dropped(self, node: ast.Expr, call: ast.Call) -> Any:
+        """`x.squeeze()` → `dropped(key, dropped(operand, x).squeeze())`; of `F.relu(x)`, both `F` and `x` may be the tensor."""
+        method, path = last_name(call.func), self.file.path
+        if not method or method.endswith("_"):
+            return self._touching(node)
+        first = call
+        while isinstance(first.func, ast.Attribute) and isinstance(first.func.value, ast.Call):
+            first = first.func.value
+        function = first.func
+        on = [function.value] if isinstance(function, ast.Attribute) and isinstance(function.value, PATHS) else []
+        given = first.args[:1] if first.args and isinstance(first.args[0], PATHS) else []
+        operands = [
+            self.index.add("operand", span_of(path, each), text=self.file.spelled(each), name=method)
+            for each in (*on, *given)
+        ]
+        holder = call.func.value if isinstance(call.func, ast.Attribute) else call.func
+        key = self.index.add(
+            "dropped",
+            span_of(path, call),
+            text=self.file.spelled(holder),
+            value=self.file.spelled(call),
+            name=method,
+            how="moved" if method in MOVING and holder is not call.func else "",
+            arguments=tuple(operands),
+        )
+        statements = self._touching(node)
+        if given:
+            first.args[0] = self.call("dropped", given[0], operands[-1], first.args[0])
+        if on and isinstance(first.func, ast.Attribute):
+            first.func.value = self.call("dropped", on[0], operands[0], first.func.value)
+        node.value = self.call("dropped", node.value, key, node.value)
+        return statements
 
     def _added(self, node: ast.Expr, call: ast.Call, holder: ast.Name) -> Any:
         """`x.add_(v)` → `x.add_(keep(key, v)); after(key, x)`."""

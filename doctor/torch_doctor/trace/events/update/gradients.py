@@ -245,3 +245,25 @@ class HandWrittenBackward(Event, frozen=True, kw_only=True):
             traits.append(f"stores its result as {quoted(self.kept)}")
         traits += [self.because] * bool(self.because)
         return f"the backward of {self.class_name}{in_brackets(traits)}"
+
+
+class ResultLost(Event, frozen=True, kw_only=True):
+    """A statement computed a tensor from another one, which stays as it was, and dropped the result."""
+
+    name: str
+    """The user's expression for the tensor that the result was computed from."""
+    call: str
+    """The user's expression for the result."""
+    bound: bool = False
+    """Whether everything that uses the tensor would use the result if it were assigned to `name`."""
+    method: bool = False
+    """Whether the result is that of a method of the tensor, and of nothing else."""
+    calls: int = 0
+    """How many results the probe compared with the tensor that they were computed from."""
+    differed: int = 0
+    """How many of them were different from it."""
+    difference: str = ""
+    """In what the first of these was different."""
+
+    def words(self, _: Names, /) -> str:
+        return f"compute {quoted(self.call)}; the result is discarded and {quoted(self.name)} is not changed"

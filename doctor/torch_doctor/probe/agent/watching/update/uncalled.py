@@ -1,4 +1,4 @@
-"""Methods and contexts that are named and not called, and moves whose result is dropped."""
+"""Methods and contexts that are named and not called, and calls whose result is dropped."""
 
 from __future__ import annotations
 
@@ -13,6 +13,18 @@ if TYPE_CHECKING:
     from ..watch import Watch
 
 CONTEXTS = frozenset({"no_grad", "inference_mode", "enable_grad", "set_grad_enabled", "autocast"})
+ENOUGH = 8
+"""Results at one place that are compared with what they were computed from."""
+
+
+class Lost:
+    """What a statement computed from a tensor and dropped: how often that was compared, and differed from the tensor."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.calls = 0
+        self.differed = 0
+        self.difference = ""
 
 
 def _owner(value: Any) -> Any:
@@ -23,7 +35,7 @@ def _owner(value: Any) -> Any:
 
 
 class Watcher:
-    """Is given the value of every expression that stands alone as `a.b`, or as `with a.b:`."""
+    """Is given the value of every expression that stands alone as `a.b`, as `with a.b:`, or as `a.b(c)`, and then `a` and `c`."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
@@ -31,6 +43,8 @@ class Watcher:
         self._recorder = watch.recorder
         self._others: dict[int, int] = {}
         self._moved_others: dict[int, int] = {}
+        self._operands: dict[int, tuple[Any, int]] = {}  # what the calls under way are given, and in which version
+        self._lost: dict[int, Lost] = {}
 
     def install(self) -> None:
         """Puts what instrumented code calls in place."""
@@ -52,6 +66,19 @@ class Watcher:
             self._recorder.measured(claims.NAMED_NO_METHOD, times, "times", site=site)
         for key, times in self._moved_others.items():
             self._recorder.measured(claims.MOVED_NO_TENSOR, times, "times", site=self._recorder.index.site(key))
+        for key, lost in self._lost.items():
+            if not lost.calls:
+                continue
+            self._recorder.event(
+                "ResultLost",
+                self._recorder.here(),
+                site=self._recorder.index.site(key),
+                name=lost.name,
+                call=self._recorder.index.nodes[key].value,
+                calls=lost.calls,
+                differed=lost.differed,
+                difference=lost.difference,
+            )
 
     def _tell(self, key: int, value: Any) -> None:
         node = self._recorder.index.nodes[key]
@@ -94,12 +121,38 @@ class Watcher:
         return ""
 
     def _dropped(self, key: int, value: Any) -> Any:
+        node = self._recorder.index.nodes[key]
+        if node.kind == "operand":
+            if isinstance(value, self._torch.Tensor) and not self._recorder.quiet and self._is_of_torch(node.name):
+                self._operands[key] = value, _version(value)
+            return value
+        given = [(each, *self._operands.pop(each)) for each in node.arguments if each in self._operands]
         if isinstance(value, self._torch.Tensor):
-            self._recorder.safely(self._tell_dropped, key, value)
-            self._watch.tell(InstrumentHooks.on_dropped, key, value)
-        else:
+            if given and not self._recorder.quiet:
+                self._recorder.safely(self._compare, key, *given[0], value)
+            if node.how == "moved":
+                self._recorder.safely(self._tell_dropped, key, value)
+                self._watch.tell(InstrumentHooks.on_dropped, key, value)
+        elif node.how == "moved":
             self._moved_others[key] = self._moved_others.get(key, 0) + 1
         return value
+
+    def _is_of_torch(self, name: str) -> bool:
+        """Whether torch has a function or a method of this name."""
+        torch = self._torch
+        return any(hasattr(owner, name) for owner in (torch.Tensor, torch, torch.nn.functional))
+
+    def _compare(self, key: int, part: int, operand: Any, version: int, result: Any) -> None:
+        """Counts a result, and whether it differs from the tensor that it was computed from, where that stayed as it was."""
+        lost = self._lost.setdefault(key, Lost(self._recorder.index.nodes[part].text))
+        captured = result.is_cuda and self._torch.cuda.is_current_stream_capturing()
+        if _version(operand) != version or lost.calls >= ENOUGH or captured or self._torch.jit.is_tracing():
+            return
+        with self._watch.unwatched(), self._torch.no_grad():
+            difference = "" if result is operand else _difference(operand, result)
+        lost.calls += 1
+        lost.differed += bool(difference)
+        lost.difference = lost.difference or difference
 
     def _tell_dropped(self, key: int, value: Any) -> None:
         here = self._recorder.here()
@@ -107,3 +160,22 @@ class Watcher:
         site = self._recorder.index.site(key)
         device = str(value.device) if value.device.type != "cpu" else ""
         self._recorder.event("Moved", here, site=site, module=0, name=node.text, device=device, used=False)
+
+
+def _version(tensor: Any) -> int:
+    """How often a tensor was changed in place, as far as torch counts it."""
+    return 0 if tensor.is_inference() else int(tensor._version)
+
+
+def _difference(before: Any, after: Any) -> str:
+    """In what one tensor differs from another, in words; "" where they are the same."""
+    if before.shape != after.shape:
+        return f"shape {tuple(after.shape)} instead of {tuple(before.shape)}"
+    if before.dtype != after.dtype:
+        return f"dtype {str(after.dtype).removeprefix('torch.')} instead of {str(before.dtype).removeprefix('torch.')}"
+    if before.requires_grad and not after.requires_grad:
+        return "no graph"
+    others = int(((before != after) & ~((before != before) & (after != after))).sum())  # noqa: PLR0124 - NaN is not itself
+    if others:
+        return f"{others:,} of {before.numel():,} values"
+    return "" if before.stride() == after.stride() else f"strides {after.stride()} instead of {before.stride()}"

@@ -150,15 +150,30 @@ def key_of(python: Path, plan: Mapping[str, Any], limits: Limits) -> str | None:
     """
     project = Path(plan["project"])
     inside = all(Path(plan[name]).is_relative_to(project) for name in ("script", "cwd"))
-    if str(python) != sys.executable or plan.get("server") or not inside or (files := _content(project)) is None:
+    if not own(python) or plan.get("server") or not inside or (files := _content(project)) is None:
         return None
     told = {name: each for name, each in plan.items() if name not in {"scratch", "timeout"}}
     rounded = -(-limits.seconds // ROUND) * ROUND
-    facts = [told, launch.AGENT.name, rounded, limits.written, limits.processes, files, variables(os.environ)]
+    facts = [
+        told,
+        python.name,
+        launch.AGENT.name,
+        rounded,
+        limits.written,
+        limits.processes,
+        files,
+        variables(os.environ),
+    ]
     words = (
         json.dumps(facts, sort_keys=True).replace(str(plan["scratch"]), "<scratch>").replace(str(project), "<project>")
     )
     return hashlib.sha256((ground() + words).encode()).hexdigest()
+
+
+def own(python: Path) -> bool:
+    """Whether it is the interpreter of this process, by any name in its environment: a probe starts `python` for `python3`."""
+    ours = Path(sys.executable)
+    return python.parent == ours.parent and python.resolve() == ours.resolve()
 
 
 def _content(project: Path) -> list[tuple[str, str]] | None:

@@ -12,6 +12,7 @@ from tests.marks import rules_for
 from tests.records import records as recording
 from tests.records.ground import AGENT, PACKAGE, digest, ground, sources, variables
 from tests.records.records import Records, key_of, read
+from torch_doctor.environments import of_environment
 from torch_doctor.probe import launch
 from torch_doctor.probe.launch import Limits
 from torch_doctor.probing import Probing
@@ -191,6 +192,23 @@ def test_what_depends_on_more_than_is_known_has_no_key(plan: dict[str, Any], fol
     for number in range(recording.FILES + 1):
         (folder / str(number)).touch()
     assert key(plan) is None
+
+
+def test_an_interpreter_has_several_names_in_its_environment_and_no_other(
+    plan: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    active = of_environment(Path(sys.prefix))
+    assert active is not None
+    assert key_of(active, plan, LIMITS) is not None
+    names = [tmp_path / name for name in ("one/bin/python3", "one/bin/python", "other/bin/python3")]
+    for name in names:
+        name.parent.mkdir(parents=True, exist_ok=True)
+        name.symlink_to(sys.executable)
+    monkeypatch.setattr(sys, "executable", str(names[0]))
+    first, second, elsewhere = (key_of(name, plan, LIMITS) for name in names)
+    assert None not in {first, second}
+    assert first != second
+    assert elsewhere is None
 
 
 def test_nothing_is_kept_where_nobody_wants_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

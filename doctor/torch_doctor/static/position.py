@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from torch_doctor.static.knowledge import overriding
 from torch_doctor.trace import Guards, Scope, ScopeKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from typing_extensions import Self
 
     from torch_doctor.static import program as p
     from torch_doctor.static.landing import Landing
-    from torch_doctor.static.values import Conditions, FunctionValue, Module, Object, Symbol
+    from torch_doctor.static.values import FunctionValue, Module, Object, Symbol
     from torch_doctor.static.values.functions import Frame
     from torch_doctor.trace import Event, Site
 
@@ -65,21 +65,18 @@ class Position:
         return other
 
 
-@contextmanager
-def given(position: Position, conditions: Conditions) -> Iterator[None]:
-    """What is asked within is asked where these tests have these outcomes, too."""
-    before = position.assumed
-    position.assumed = {**before, **dict(conditions)} if conditions else before
-    try:
-        yield
-    finally:
-        position.assumed = before
-
-
 class Positioned:
     """What has a position, and shows its parts."""
 
     position: Position
+
+    def override(self, **fields: Any) -> AbstractContextManager[None]:
+        """Parts of the position have other values within, and those that they had again behind, however it ends."""
+        return overriding(self.position, fields)
+
+    def at(self, position: Position) -> AbstractContextManager[None]:
+        """What is executed within is executed at another position."""
+        return overriding(self, {"position": position})
 
     @property
     def frame(self) -> Frame:

@@ -90,27 +90,22 @@ class Run(Positioned, Knowing):
         self.begin_again()
 
     @contextmanager
-    def override(self, **fields: Any) -> Iterator[None]:
-        """Parts of the position have other values within, and those that they had again behind, however it ends."""
-        with overriding(self.position, fields):
-            yield
-
-    @contextmanager
     def aside(self, steps: int) -> Iterator[None]:
         """What is executed within, in so many steps, leaves neither events nor changes."""
-        mark, trace, left = self.heap.mark(), self.trace, self.steps_left
-        entered, dead_end, imports = self.entered, self.dead_end, len(self.objects.brought)
-        outer, decisions = self.position, self.exchange(Decisions, Decisions(self.heap))
-        self.trace = Trace(trace.path)
-        self.entered = set(entered)
-        self.steps_left = min(steps, left)
-        self.position = outer.moved(modules_called=())
+        mark, imports = self.heap.mark(), len(self.objects.brought)
+        decisions = self.exchange(Decisions, Decisions(self.heap))
+        inside = {
+            "trace": Trace(self.trace.path),
+            "entered": set(self.entered),
+            "steps_left": min(steps, self.steps_left),
+            "dead_end": self.dead_end,
+            "position": self.position.moved(modules_called=()),
+        }
         try:
-            yield
+            with overriding(self, inside):
+                yield
         finally:
             self.heap.undo(mark)
-            self.trace, self.entered, self.dead_end, self.position = trace, entered, dead_end, outer
-            self.steps_left = left
             self.objects.forget_imports(imports)
             self.exchange(Decisions, decisions)
 

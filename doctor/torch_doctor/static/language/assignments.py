@@ -40,10 +40,8 @@ if TYPE_CHECKING:
 
 def _assign(run: Run, node: p.Assign) -> bool:
     before = len(run.trace.events)
-    assigning = run.of(escaping.Assigning)
-    around, assigning.node = assigning.node, node
-    value = run.evaluate(node.value)
-    assigning.node = around
+    with run.of(escaping.Assigning).override(node=node):
+        value = run.evaluate(node.value)
     if isinstance(value, Plain):
         value = loading.bound(run, node, value)
     if isinstance(node.value, p.Call) and all(map(_is_dropped, node.targets)):

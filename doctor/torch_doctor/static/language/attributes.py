@@ -8,7 +8,6 @@ from torch_doctor.static import dispatch
 from torch_doctor.static.flow import EMPTY
 from torch_doctor.static.language import defaults, files, object_attributes, settings
 from torch_doctor.static.measuring import making
-from torch_doctor.static.position import given
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.data import NEXT_METHODS
 from torch_doctor.static.tables.sinks import BAR_METHODS
@@ -71,7 +70,7 @@ def _of_either(run: Run, value: Value, name: str, node: p.Node) -> Value:
         return run.attribute(value, name, node)
     options = []
     for facts, option in value.options:
-        with given(run.position, facts):
+        with run.override(assumed={**run.assumed, **dict(facts)}):
             options.append((facts, run.attribute(option, name, node)))
     first = options[0][1]
     if all(option is first or _equal(option, first) for _, option in options):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import dispatch, repeating
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import OutOfBudget
+from torch_doctor.static.knowledge import overriding
 from torch_doctor.static.language import deferring, targets
 from torch_doctor.static.tables import frameworks, torch_functions
 from torch_doctor.static.tables.canonical import canonical
@@ -67,13 +68,11 @@ def execute_to_stay(run: Run, unit: Unit, namespace: Namespace) -> None:
     path = unit.source.path
     run.units[path] = namespace
     grad, log = run.grad, run.heap.aside()
-    steps = run.steps_left
     own = run.objects.begin_import()
-    position = run.position
     recording = repeating.begin(run, path)
     try:
-        execute_top(run, unit, namespace)
-        run.position = position
+        with overriding(run, {"steps_left": run.steps_left}):
+            execute_top(run, unit, namespace)
         run.objects.share(path, recording.image(run))
     except BaseException:
         del run.units[path]  # whoever imports it next begins anew
@@ -81,9 +80,7 @@ def execute_to_stay(run: Run, unit: Unit, namespace: Namespace) -> None:
         raise
     finally:
         recording.end(run)
-        run.position = position
         run.objects.end_import(own)
-        run.steps_left = steps
         run.heap.set(run.state.fields, "grad", grad)
         run.heap.back(log)
 
@@ -94,7 +91,7 @@ def execute_top(run: Run, unit: Unit, namespace: Namespace) -> None:
     left = IMPORT_STEPS
     whole = True
     for statement in unit.program.body:
-        run.position = outer.moved(
+        position = outer.moved(
             frame=top_frame(unit, namespace),
             iteration=None,
             loop=None,
@@ -103,7 +100,8 @@ def execute_top(run: Run, unit: Unit, namespace: Namespace) -> None:
         )
         before = run.steps_left = max(left, LATER_STEPS)
         try:
-            goes_on = run.block((statement,))
+            with run.at(position):
+                goes_on = run.block((statement,))
         except OutOfBudget:
             goes_on, whole = True, False
         left -= before - max(run.steps_left, 0)

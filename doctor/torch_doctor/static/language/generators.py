@@ -64,12 +64,11 @@ def _interleave(run: Run, node: p.For, function: FunctionValue, call: Call) -> N
     outer = run.frame
 
     def inside(value: Value) -> Value:
-        inner, run.position.frame = run.frame, outer
-        targets.bind(run, node.target, value, node)
-        around, run.position.iteration = run.position.iteration, Landing(run.heap.mark(), run.fork_depth)
-        run.land(run.position.iteration, alive=run.block(node.body))
-        run.position.iteration = around
-        run.position.frame = inner
+        with run.override(frame=outer):
+            targets.bind(run, node.target, value, node)
+            landing = Landing(run.heap.mark(), run.fork_depth)
+            with run.override(iteration=landing):
+                run.land(landing, alive=run.block(node.body))
         return NOTHING
 
     invocation.enter(run, function, call, on_yield=inside)

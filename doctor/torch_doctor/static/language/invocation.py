@@ -76,21 +76,33 @@ def enter(
             run.give_up(call.node, f"`{function.node.name}` calls itself" if repeated else "too many nested calls")
         _may_initialise(run)
         modes.met_whole(run, run.modules_called[-1:])
-        return Unknown(
-            blend(value.flow for value in call.values),
-            held(call.values),
-        )
+        return Unknown(blend(value.flow for value in call.values), held(call.values))
     frame = _frame(run, function, _fitting(function, call), on_yield)
     outer = run.position
     quiet = bool(run.modules_called)
     where, called_at = function.unit.site(function.node.name_at), run.site(call.node)
+    position = outer.moved(frame=frame, iteration=None, loop=None, stack=(*outer.stack, function))
     if not quiet:
         run.emit(CallEntered, call.node, function=function.node.name, function_site=where)
-    run.position = outer.moved(frame=frame, iteration=None, loop=None, stack=(*outer.stack, function))
+        position.scope = Scope(ScopeKind.CALL, where, outer.scope, name=function.node.name, called_at=called_at)
+    opaque = any(isinstance(context, Unknown) for context in function.contexts)
+    with run.at(position):
+        falls_through = _inside(run, function, call, frame, opaque=opaque)
+    for observe in run.observers.returned:
+        observe(run, function)
     if not quiet:
-        run.position.scope = Scope(ScopeKind.CALL, where, outer.scope, name=function.node.name, called_at=called_at)
+        run.emit(CallExited, call.node, function=function.node.name)
+    if function.node.generator and on_yield is None:
+        items = Content((), summary(frame.yielded) if frame.yielded else Unknown())
+        result: Value = run.own(Sequence("list", items, run.site(call.node), function))
+        return _wrapped(result) if opaque else result
+    result = _result(run, frame, falls_through=falls_through)
+    return rebuilt(result, _wrapped, run.own) if opaque else result
+
+
+def _inside(run: Run, function: FunctionValue, call: Call, frame: Frame, *, opaque: bool) -> bool:
+    """Execute a function with its decorators: whether a path leaves it by its end."""
     grad, autocast = run.grad, autocasting.current(run)
-    opaque = [context for context in function.contexts if isinstance(context, Unknown)]
     for context in function.contexts:
         if isinstance(context, Context):
             run.set_grad(context.name, context.enabled, context.born)
@@ -104,17 +116,7 @@ def enter(
     if not alive:
         _may_initialise(run)  # what is raised on all paths here is not, in a script that works
     _leave_decorators(run, function, call, (grad, autocast), alive=alive)
-    run.position = outer
-    for observe in run.observers.returned:
-        observe(run, function)
-    if not quiet:
-        run.emit(CallExited, call.node, function=function.node.name)
-    if function.node.generator and on_yield is None:
-        items = Content((), summary(frame.yielded) if frame.yielded else Unknown())
-        result: Value = run.own(Sequence("list", items, run.site(call.node), function))
-        return _wrapped(result) if opaque else result
-    result = _result(run, frame, falls_through=falls_through)
-    return rebuilt(result, _wrapped, run.own) if opaque else result
+    return falls_through
 
 
 def _executed(run: Run, function: FunctionValue, frame: Frame) -> tuple[bool, bool]:

@@ -234,16 +234,13 @@ def _draws(run: Run, value: Instance) -> bool:
     found = value.cls.find("__call__") or value.cls.find("forward")
     if found is None or not isinstance(found[0], FunctionValue):
         return False
-    before = run.of(drawing.Drawing).calls
-    with run.aside(STEPS):
+    drawn = run.of(drawing.Drawing)
+    before = drawn.calls
+    with drawn.override(calls=before), run.aside(STEPS):
         applied: tuple[int, list[Value]] = (run.fork_depth, [])
         try:
             with run.of(Applied).override(transforms=applied):
                 invocation.enter(run, found[0], Call((value, Unknown()), {}, found[0].node))
         except OutOfBudget:
             return False
-        drew = run.of(drawing.Drawing).calls > before or any(
-            any(_random_in(run, each, seen=True)) for each in applied[1]
-        )
-    run.of(drawing.Drawing).calls = before
-    return drew
+        return drawn.calls > before or any(any(_random_in(run, each, seen=True)) for each in applied[1])

@@ -11,7 +11,7 @@ from torch_doctor.scan import Shard
 from torch_doctor.scan.sharding import Sharing
 from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.project import Project
-from torch_doctor.static import Imports, Order
+from torch_doctor.static import FileOrder, Imports
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,7 @@ def files(write: Callable[..., Path], notebook: Callable[[list[str]], str]) -> l
 
 def shares(folder: Path, files: list[Path], count: int) -> list[list[str]]:
     project = Project(folder, Ignores(frozenset({folder})))
-    order = Order(files, project, Imports(project))
+    order = FileOrder(files, project, Imports(project))
     return [[path.name for path in Sharing(Shard(each + 1, count)).own(project, order)] for each in range(count)]
 
 

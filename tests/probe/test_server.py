@@ -19,7 +19,7 @@ import pytest
 
 from tests.probe.farm import farm
 from torch_doctor.probe import server
-from torch_doctor.probe.agent.server import Child, Server
+from torch_doctor.probe.agent.server import ServedRun, Server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -109,7 +109,7 @@ def test_a_process_that_ends_at_the_moment_when_its_client_hangs_up_ends_nothing
         serving._end_orphans = lambda: None  # noqa: SLF001 - other children of this process are no runs of its own
         process = subprocess.Popen(["sleep", "60"])
         ours, theirs = socket.socketpair()
-        child = Child(process.pid, os.pidfd_open(process.pid), ours)
+        child = ServedRun(process.pid, os.pidfd_open(process.pid), ours)
         serving._children.add(process.pid)  # noqa: SLF001 - as a client asks for it
         for key in (ours, child.ended):
             serving._selector.register(key, selectors.EVENT_READ, child)  # noqa: SLF001 - as above

@@ -11,7 +11,7 @@ from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.project import Project
 from torch_doctor.static.importing import modules
 from torch_doctor.static.imports import Imports
-from torch_doctor.static.order import Order
+from torch_doctor.static.order import FileOrder
 from torch_doctor.trace import Branch, ModuleBuilt, OptimizerBuilt, Trace
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def ordered(folder: Path) -> Callable[..., list[str]]:
     def order(*names: str) -> list[str]:
         project = Project(folder, Ignores(frozenset({folder})))
         given = [folder / name for name in names]
-        return [path.relative_to(folder).as_posix() for path in Order(given, project, Imports(project)).files]
+        return [path.relative_to(folder).as_posix() for path in FileOrder(given, project, Imports(project)).files]
 
     return order
 
@@ -91,7 +91,7 @@ def test_files_between_two_given_ones_join_them(write: Callable[..., Path], fold
     given = [write("train.py", "import between\n"), write("parts.py", "import torch\n")]
     write("between.py", "import parts\n")
     project = Project(folder, Ignores(frozenset({folder})))
-    order = Order(given, project, Imports(project))
+    order = FileOrder(given, project, Imports(project))
     assert order.files == given
     assert (order.above(given[1]), order.below(given[0])) == ([given[0]], given)
     assert (order.above(given[0]), order.below(given[1])) == ([], [given[1]])

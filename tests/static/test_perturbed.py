@@ -21,7 +21,7 @@ from tests import sweep
 from tests.marks import fixtures, name_of
 from torch_doctor.scan import Options
 from torch_doctor.scan.pipeline import Scan
-from torch_doctor.static import Failure, Followed, Order, Witness, entry_points, executing, heap, unreached
+from torch_doctor.static import Failure, FileOrder, Followed, Witness, entry_points, executing, heap, unreached
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.imports import Imports
 from torch_doctor.static.language import files as importing
@@ -158,7 +158,7 @@ class Subject(NamedTuple):
     def traces(self) -> Iterator[Trace | Failure]:
         """Those of all files, each of which is given what was come to before."""
         witness, before = Witness(self.project), Followed()
-        for path in Order(self.files, self.project, self.imports).files:
+        for path in FileOrder(self.files, self.project, self.imports).files:
             if (file := self.project.read(path)) is not None:
                 yield from witness.file(file, before)
                 before |= witness.followed()

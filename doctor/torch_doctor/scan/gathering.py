@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from torch_doctor.static import Order
+    from torch_doctor.static import FileOrder
     from torch_doctor.static.followed import Defined
     from torch_doctor.trace import Site
 
@@ -32,7 +32,7 @@ class Gathering:
     `files` are those that are looked at, with all that import them. `shown` gives the name that sites in a file carry.
     """
 
-    def __init__(self, order: Order, files: Sequence[Path], shown: Callable[[Path], str]) -> None:
+    def __init__(self, order: FileOrder, files: Sequence[Path], shown: Callable[[Path], str]) -> None:
         self._order = order
         self._shown = shown
         self._entered: dict[str, list[tuple[Path, frozenset[Defined]]]] = defaultdict(list)

@@ -24,7 +24,7 @@ from torch_doctor.scan.unfollowed import Unfollowed
 from torch_doctor.scan.unused import Unused
 from torch_doctor.sources.discovery import Discovered, discover, display, outer_root, root_of
 from torch_doctor.sources.project import Project
-from torch_doctor.static import Imports, Order, shipped
+from torch_doctor.static import FileOrder, Imports, shipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
@@ -205,9 +205,9 @@ class Scan:
                 found = dict(alone(gathering, examiner, recall, learn))
         return [(path, found[path]) for path in own]
 
-    def _order(self, project: Project, given: frozenset[Path]) -> Order:
+    def _order(self, project: Project, given: frozenset[Path]) -> FileOrder:
         imports = Imports(project)
-        order = Order(given, project, imports)
+        order = FileOrder(given, project, imports)
         imports.spending.close()
         for failure in imports.failures:
             self.report.failed(failure.path, failure.error)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch_doctor.sources.project import Project
-    from torch_doctor.static import Order
+    from torch_doctor.static import FileOrder
 
 BASE = 2_000
 """Bytes that looking at a file costs besides its own."""
@@ -30,7 +30,7 @@ class Sharing:
         self._shard = shard
         self._loads = [0] * shard.count
 
-    def own(self, project: Project, order: Order) -> list[Path]:
+    def own(self, project: Project, order: FileOrder) -> list[Path]:
         """The files of a project that the shard looks at. Files that depend on each other stay together."""
         costs = {path: BASE + len(project.raw(path)) for path in order.files}
         groups = sorted(order.groups(), key=lambda group: (-sum(map(costs.__getitem__, group)), group))

@@ -6,7 +6,7 @@ from torch_doctor.static.followed import Followed
 from torch_doctor.static.imports import Imports
 from torch_doctor.static.installed.environment import Environment, Installed
 from torch_doctor.static.installed.keeping import usual_folder
-from torch_doctor.static.order import Order
+from torch_doctor.static.order import FileOrder
 from torch_doctor.static.runs import Witness
 from torch_doctor.static.searching import is_there
 from torch_doctor.static.shipped import shipped
@@ -15,10 +15,10 @@ from torch_doctor.static.spending import Spending
 __all__ = [
     "Environment",
     "Failure",
+    "FileOrder",
     "Followed",
     "Imports",
     "Installed",
-    "Order",
     "OutOfTime",
     "Spending",
     "Witness",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.imports import Imports
 
 
-class Order:
+class FileOrder:
     """Files of a project, each after those of them that import it; those that import each other stand together.
 
     Else they stand by their paths. A function of a file is then entered by all who call it before anybody asks whether

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from torch_doctor.probe.agent.hooks import name_of
-from torch_doctor.probe.agent.rewriting.places import ARM, HOOK, Places
+from torch_doctor.probe.agent.rewriting.places import ARM, HOOK, StatementMarks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +56,7 @@ def passed(*rows: int) -> tuple[list[int], list[int]]:
     """The rows of the script that get a mark, and those that it comes to."""
     channel = Channel()
     tree = ast.parse(SCRIPT)
-    Places({"train.py": rows}, channel).mark(tree, "train.py")  # type: ignore[arg-type]
+    StatementMarks({"train.py": rows}, channel).mark(tree, "train.py")  # type: ignore[arg-type]
     names: dict[str, Any] = {"__name__": "scores"}
     exec(compile(ast.fix_missing_locations(tree), "train.py", "exec"), names)  # noqa: S102 - it is written above
     assert names["score"].__doc__ == "Scores."
@@ -97,7 +97,7 @@ def test_what_has_to_come_first_is_not_marked() -> None:
 def test_a_line_is_whole_when_both_arms_of_what_is_conditional_in_it_were_taken(values: str, told: list[str]) -> None:
     channel = Channel()
     tree = ast.parse(f"for x in {values}:\n    y = [x if x > 0 else -x][0]\nassert y == 1")
-    Places({"train.py": [2]}, channel).mark(tree, "train.py")  # type: ignore[arg-type]
+    StatementMarks({"train.py": [2]}, channel).mark(tree, "train.py")  # type: ignore[arg-type]
     exec(compile(ast.fix_missing_locations(tree), "train.py", "exec"), {})  # noqa: S102 - it is written above
     assert [line["t"] for line in channel.lines] == told
     assert all(line["rows"] == [2] for line in channel.lines)

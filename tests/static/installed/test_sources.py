@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.static.installed.conftest import SITE
-from torch_doctor.static.installed.sources import Library
+from torch_doctor.static.installed.sources import LibrarySources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ def found(environment: Path) -> Callable[[str], str | None]:
     """The module and the name of a definition."""
 
     def find(name: str) -> str | None:
-        place = Library((environment / SITE,)).find(name)
+        place = LibrarySources((environment / SITE,)).find(name)
         return None if place is None else f"{place.module}:{place.name}"
 
     return find

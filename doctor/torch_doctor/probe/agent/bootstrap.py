@@ -31,7 +31,7 @@ from .recorder import Recorder
 from .rehearsal import rehearsals
 from .rewriting import compiled
 from .rewriting.futures import without_futures
-from .rewriting.places import Places
+from .rewriting.places import StatementMarks
 from .rewriting.trainers import TRAINERS, compiled_trainer
 from .sites import Sites
 
@@ -109,7 +109,7 @@ class Run:
         prepare_others = self._others()
         if plan.get("instrument", True):
             hooks.install(self.loops)
-            self._index.mark = Places(plan.get("places") or {}, self._channel).mark
+            self._index.mark = StatementMarks(plan.get("places") or {}, self._channel).mark
             read_sources(self._index, trainers=bool(plan.get("checkup")))
         environment.install(self.recorder)
         instead("torch", self._importing_torch)

@@ -34,7 +34,7 @@ FAILED = 70  # EX_SOFTWARE
 
 
 @dataclass(eq=False)
-class Child:
+class ServedRun:
     """A run under way: its process, what tells when it ends, and who waits for it."""
 
     number: int
@@ -64,7 +64,7 @@ class Server:
             if not ready and not self._children:
                 return
             for key, _ in ready:
-                child: Child | None = key.data
+                child: ServedRun | None = key.data
                 if child is None:
                     with contextlib.suppress(OSError, ValueError, EOFError, TypeError):  # a client that is none
                         self._begin()
@@ -94,12 +94,12 @@ class Server:
             for descriptor in descriptors:
                 os.close(descriptor)
         connection.sendall(b"%d\n" % number)
-        child = Child(number, os.pidfd_open(number), connection)
+        child = ServedRun(number, os.pidfd_open(number), connection)
         self._children.add(number)
         self._selector.register(child.ended, selectors.EVENT_READ, child)
         self._selector.register(connection, selectors.EVENT_READ, child)
 
-    def _tell(self, child: Child) -> None:
+    def _tell(self, child: ServedRun) -> None:
         """Tells who waits how the process ended; it keeps its number until they hang up."""
         self._selector.unregister(child.ended)
         ended = os.waitid(os.P_PIDFD, child.ended, os.WEXITED | os.WNOWAIT)
@@ -108,7 +108,7 @@ class Server:
             with contextlib.suppress(OSError):
                 child.connection.sendall(b"%d\n" % status)
 
-    def _forget(self, child: Child) -> None:
+    def _forget(self, child: ServedRun) -> None:
         """Ends the run of a client that hung up."""
         self._selector.unregister(child.connection)
         with contextlib.suppress(KeyError):  # it has ended by itself

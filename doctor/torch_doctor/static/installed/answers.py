@@ -10,7 +10,7 @@ from torch_doctor.trace.words import Kind  # noqa: TC001 - msgspec reads it
 
 if TYPE_CHECKING:
     from torch_doctor.static.installed import caring
-    from torch_doctor.static.installed.sources import Library, Place
+    from torch_doctor.static.installed.sources import LibrarySources, Place
 
 VERSION = 1
 """Of what answers mean: those that were kept under another one are not read."""
@@ -45,13 +45,13 @@ class Answer(Struct, frozen=True, omit_defaults=True):
     asked: dict[str, str] = {}
 
 
-def answer(library: Library, place: Place) -> Answer:
+def answer(library: LibrarySources, place: Place) -> Answer:
     """Ask the sources what a call of the class or function at a place builds."""
     from astroid import nodes  # noqa: PLC0415 - it takes longer to import than a file to scan
 
     from torch_doctor.static.installed import building, endings, evaluating, meanings, reader  # noqa: PLC0415 - as above
 
-    evaluator = evaluating.Evaluator(reader.Reader(library))
+    evaluator = evaluating.Evaluator(reader.ParsedFiles(library))
     builder = building.Builder(evaluator)
     found = evaluator.reader.definition(place)
     training: bool | None = True
@@ -84,7 +84,7 @@ def answer(library: Library, place: Place) -> Answer:
     )
 
 
-def _condensed(cares: dict[caring.Care, None]) -> tuple[Care, ...]:
+def _condensed(cares: dict[caring.Caring, None]) -> tuple[Care, ...]:
     """The reasons in a lasting form: one that holds whatever is given makes the others superfluous."""
     if any(care.cares is True and not care.leans for care in cares):
         return (Care(cares=True),)

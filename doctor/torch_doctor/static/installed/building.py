@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from astroid import nodes
 
 from torch_doctor.static.installed.caring import SURELY, Notes, When
-from torch_doctor.static.installed.frames import DEPTH, Frame, Thing
+from torch_doctor.static.installed.frames import DEPTH, LibraryFrame, Thing
 from torch_doctor.static.installed.meanings import (
     NONE,
     UNCLEAR,
@@ -110,7 +110,7 @@ class Builder:
         """What methods do by `self.training`."""
         for cls in thing.own():
             for method in cls.mymethods():
-                frame = Frame(method, {}, thing, depth)
+                frame = LibraryFrame(method, {}, thing, depth)
                 for node in method.nodes_of_class(nodes.Attribute):
                     if (
                         node.attrname == "training"
@@ -119,7 +119,7 @@ class Builder:
                     ):
                         self._flag(node, frame, when)
 
-    def _flag(self, node: nodes.Attribute, frame: Frame, when: When) -> None:
+    def _flag(self, node: nodes.Attribute, frame: LibraryFrame, when: When) -> None:
         call = node.parent.parent if isinstance(node.parent, nodes.Keyword) else node.parent
         function = self.evaluator.value(call.func, frame).what if isinstance(call, nodes.Call) else None
         if isinstance(call, nodes.Call) and isinstance(function, Dotted) and function.name in _DROPOUTS:
@@ -130,11 +130,11 @@ class Builder:
 
     # --- functions ---
 
-    def call(self, frame: Frame) -> None:
+    def call(self, frame: LibraryFrame) -> None:
         """Follow a call of a function."""
         self._walk(frame, SURELY)
 
-    def _walk(self, frame: Frame, when: When) -> None:
+    def _walk(self, frame: LibraryFrame, when: When) -> None:
         key = (frame.function, id(frame.me), tuple(sorted(frame.names.items(), key=lambda item: item[0])))
         if key in self._walked or frame.depth > DEPTH:
             return
@@ -142,7 +142,7 @@ class Builder:
         for statement in frame.function.body:
             self._follow(statement, frame, when)
 
-    def _follow(self, node: nodes.NodeNG, frame: Frame, when: When) -> None:
+    def _follow(self, node: nodes.NodeNG, frame: LibraryFrame, when: When) -> None:
         """Follow the calls in a statement or an expression."""
         if isinstance(node, (nodes.FunctionDef, nodes.ClassDef, nodes.Lambda)):
             return
@@ -157,7 +157,7 @@ class Builder:
             for target in node.targets if isinstance(node, nodes.Assign) else [node.target]:
                 self._assign(target, node.value, frame, when)
 
-    def _branch(self, node: nodes.If | nodes.IfExp, frame: Frame, when: When) -> None:
+    def _branch(self, node: nodes.If | nodes.IfExp, frame: LibraryFrame, when: When) -> None:
         self._follow(node.test, frame, when)
         test = self.evaluator.value(node.test, frame)
         answer, leans = truth(test), when.leans | test.leans
@@ -173,7 +173,7 @@ class Builder:
             for statement in part if isinstance(part, list) else [part]:
                 self._follow(statement, frame, then)
 
-    def _assign(self, target: nodes.NodeNG, value: nodes.NodeNG | None, frame: Frame, when: When) -> None:
+    def _assign(self, target: nodes.NodeNG, value: nodes.NodeNG | None, frame: LibraryFrame, when: When) -> None:
         if isinstance(target, nodes.Tuple):
             for each in target.elts:
                 self._assign(each, None, frame, when)
@@ -187,7 +187,7 @@ class Builder:
 
     # --- calls ---
 
-    def _call(self, node: nodes.Call, frame: Frame, when: When) -> None:
+    def _call(self, node: nodes.Call, frame: LibraryFrame, when: When) -> None:
         self._left -= 1
         if self._left < 0:
             self.notes.note(None, NONE, SURELY)
@@ -212,7 +212,7 @@ class Builder:
             case _ if isinstance(node.func, nodes.Attribute) and node.func.attrname in _REGISTERING:
                 self.notes.owns(when)
 
-    def _is_harmless(self, node: nodes.Call, frame: Frame) -> bool:
+    def _is_harmless(self, node: nodes.Call, frame: LibraryFrame) -> bool:
         """Whether a method builds nothing: one of torch's modules, of an object that is known, or of a common name.
 
         What a factory calls on something is no layer of the module that it builds.
@@ -227,7 +227,7 @@ class Builder:
             isinstance(func.expr, nodes.Name) and func.expr.name == frame.itself
         )
 
-    def _own_method(self, node: nodes.Call, frame: Frame) -> nodes.FunctionDef | None:
+    def _own_method(self, node: nodes.Call, frame: LibraryFrame) -> nodes.FunctionDef | None:
         """The method that `self.build(…)` or `super().__init__(…)` calls."""
         func = node.func
         if not isinstance(func, nodes.Attribute) or frame.me is None:

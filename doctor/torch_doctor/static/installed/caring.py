@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Tri
 
 
-class Care(Struct, frozen=True):
+class Caring(Struct, frozen=True):
     """One reason why a module cares about the mode, or may: it holds as long as some parameters have their defaults.
 
     `rate`: where its one parameter is given, it cares if that number is not 0.
@@ -38,7 +38,7 @@ class Notes:
     """What was met: the reasons to care, and whether there are parameters."""
 
     def __init__(self) -> None:
-        self.cares: dict[Care, None] = {}
+        self.cares: dict[Caring, None] = {}
         self.parameters: Tri = False
 
     def layer(self, layer: layers.Layer, given: Given, when: When) -> None:
@@ -69,17 +69,17 @@ class Notes:
         if not leans <= value.leans and when.comes is not True:
             self.note(cares, value.leans, when)
         elif cares is not False or leans:
-            self.cares[Care(cares and when.comes, leans, rate=len(leans) == 1)] = None
+            self.cares[Caring(cares and when.comes, leans, rate=len(leans) == 1)] = None
 
     def note(self, cares: Tri, leans: Leans, when: When) -> None:
         """Something that cares, or may, as long as some parameters have their defaults."""
         if cares is False:
             if leans:
-                self.cares[Care(cares=False, leans=leans | when.leans)] = None
+                self.cares[Caring(cares=False, leans=leans | when.leans)] = None
             return
         answer = cares if when.comes else when.comes
         if answer is not False or when.leans:
-            self.cares[Care(answer, leans | when.leans)] = None
+            self.cares[Caring(answer, leans | when.leans)] = None
 
     def owns(self, when: When) -> None:
         """Something with parameters."""

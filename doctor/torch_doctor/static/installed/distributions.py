@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _SUFFIX = ".dist-info"
 
 
-class Distribution(Struct, frozen=True):
+class InstalledPackage(Struct, frozen=True):
     """A package as it was installed; no version where its files may change without one."""
 
     folder: Path
@@ -21,11 +21,11 @@ class Distribution(Struct, frozen=True):
 
 
 @cache
-def distribution(folders: tuple[Path, ...], package: str) -> Distribution | None:
+def distribution(folders: tuple[Path, ...], package: str) -> InstalledPackage | None:
     """The package of this name in the first folder that has it; None where none has."""
     for folder in folders:
         if (folder / package).is_dir() or (folder / f"{package}.py").is_file():
-            return Distribution(folder, _version(folder, package))
+            return InstalledPackage(folder, _version(folder, package))
     return None
 
 

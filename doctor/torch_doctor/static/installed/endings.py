@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from astroid import nodes
 from msgspec import Struct
 
-from torch_doctor.static.installed.frames import DEPTH, Frame
+from torch_doctor.static.installed.frames import DEPTH, LibraryFrame
 from torch_doctor.static.installed.meanings import Defined, Dotted, Given, Known, Literal, Made, truth
 from torch_doctor.static.tables import layers
 from torch_doctor.static.tables.functions import METHODS
@@ -42,13 +42,13 @@ class Endings:
         """What a module's `forward` ends with."""
         forward = thing.method("forward")
         if forward is not None:
-            return self._of_function(Frame(forward, {}, thing, depth))
+            return self._of_function(LibraryFrame(forward, {}, thing, depth))
         listed = any(known.what == Dotted(_SEQUENTIAL) for known in thing.classes)
         names = (known.what.torch for known in thing.classes if isinstance(known.what, Dotted))
         layer = next((layers.LAYERS[name] for name in names if name in layers.LAYERS), None)
         return Ending() if listed or layer is None else Ending(layer.kind)
 
-    def _of_function(self, frame: Frame) -> Ending:
+    def _of_function(self, frame: LibraryFrame) -> Ending:
         if frame.depth > DEPTH:
             return Ending()
         found = set()
@@ -64,7 +64,7 @@ class Endings:
             found.add(self._of(node.value, frame))
         return found.pop() if len(found) == 1 else Ending()
 
-    def _of(self, node: nodes.NodeNG | None, frame: Frame) -> Ending:
+    def _of(self, node: nodes.NodeNG | None, frame: LibraryFrame) -> Ending:
         match node:
             case nodes.Name():
                 return self._of_name(node, frame)
@@ -78,7 +78,7 @@ class Endings:
             case _:
                 return Ending()
 
-    def _of_name(self, node: nodes.Name, frame: Frame) -> Ending:
+    def _of_name(self, node: nodes.Name, frame: LibraryFrame) -> Ending:
         """What a variable was last set to, where that is certain."""
         bound = [each for each in frame.function.locals.get(node.name, ()) if each.lineno < node.lineno]
         for each in sorted(bound, key=lambda one: one.lineno, reverse=True):
@@ -91,7 +91,7 @@ class Endings:
                 return self._of(each.parent.value, frame)
         return Ending()
 
-    def _of_call(self, call: nodes.Call, frame: Frame) -> Ending:
+    def _of_call(self, call: nodes.Call, frame: LibraryFrame) -> Ending:
         func = call.func
         first = call.args[0] if call.args else None
         if isinstance(func, nodes.Attribute) and isinstance(func.expr, nodes.Name) and func.expr.name == frame.itself:
@@ -105,12 +105,12 @@ class Endings:
             return self._of(func.expr, frame) if kind is None else Ending(kind)
         return Ending()
 
-    def _of_own(self, name: str, first: nodes.NodeNG | None, frame: Frame) -> Ending:
+    def _of_own(self, name: str, first: nodes.NodeNG | None, frame: LibraryFrame) -> Ending:
         """`self.classify(x)`, or `self.head(x)`."""
         assert frame.me is not None
         method = frame.me.method(name)
         if method is not None:
-            return self._of_function(Frame(method, {}, frame.me, frame.depth + 1))
+            return self._of_function(LibraryFrame(method, {}, frame.me, frame.depth + 1))
         values = list(dict.fromkeys(frame.me.attributes.get(name, ())))
         if len(values) != 1 or values[0].leans:
             return Ending()
@@ -119,7 +119,7 @@ class Endings:
             return self._of(first, frame)  # it moves the numbers and leaves what they mean
         return Ending(ending.kind, (name, ending.head[1] if ending.head else -1)) if ending.kind else Ending()
 
-    def _of_part(self, known: Known, frame: Frame) -> Ending:
+    def _of_part(self, known: Known, frame: LibraryFrame) -> Ending:
         match known.what:
             case Made(Dotted(name), given) if name == _SEQUENTIAL:
                 if given.rest or not given.args:

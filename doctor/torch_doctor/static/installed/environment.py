@@ -13,8 +13,8 @@ from torch_doctor.environments import NoInterpreterError
 from torch_doctor.static.budget import uncounted
 from torch_doctor.static.installed.answers import Answer, answer
 from torch_doctor.static.installed.distributions import distribution
-from torch_doctor.static.installed.keeping import Kept
-from torch_doctor.static.installed.sources import Library
+from torch_doctor.static.installed.keeping import KeptAnswers
+from torch_doctor.static.installed.sources import LibrarySources
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,12 +75,12 @@ class Installed:
             return ()
 
     @cached_property
-    def _library(self) -> Library:
-        return Library(self._folders)
+    def _library(self) -> LibrarySources:
+        return LibrarySources(self._folders)
 
     @cached_property
-    def _kept(self) -> Kept:
-        return Kept(self._environment.cache if self._environment is not None else None, self.version)
+    def _kept(self) -> KeptAnswers:
+        return KeptAnswers(self._environment.cache if self._environment is not None else None, self.version)
 
     def version(self, package: str) -> str:
         """The version of a package: "" where its files may change without one, "absent" where it is not there."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from astroid import nodes
 
-from torch_doctor.static.installed.frames import DEPTH, Frame, Thing, is_static
+from torch_doctor.static.installed.frames import DEPTH, LibraryFrame, Thing, is_static
 from torch_doctor.static.installed.meanings import (
     NONE,
     UNCLEAR,
@@ -27,7 +27,7 @@ from torch_doctor.static.installed.meanings import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from torch_doctor.static.installed.reader import Reader
+    from torch_doctor.static.installed.reader import ParsedFiles
 
 _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
@@ -43,12 +43,12 @@ _PASSED_ON = frozenset(("functools.partial", "copy.deepcopy", "copy.copy"))
 class Evaluator:
     """What the expressions of one question mean."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: ParsedFiles) -> None:
         self.reader = reader
 
     # --- calls ---
 
-    def frame(self, function: nodes.FunctionDef, given: Given, me: Thing | None = None, depth: int = 0) -> Frame:
+    def frame(self, function: nodes.FunctionDef, given: Given, me: Thing | None = None, depth: int = 0) -> LibraryFrame:
         """The frame of a call."""
         arguments = function.args
         parameters = [*arguments.posonlyargs, *(arguments.args or [])]
@@ -66,9 +66,9 @@ class Evaluator:
         if arguments.kwarg:
             others = {name: value for name, value in given.keywords if name not in names}
             names[arguments.kwarg] = Known(Table(tuple(others.items()), given.rest, given.asked))
-        return Frame(function, names, me, depth)
+        return LibraryFrame(function, names, me, depth)
 
-    def asked(self, function: nodes.FunctionDef, me: Thing | None = None) -> Frame:
+    def asked(self, function: nodes.FunctionDef, me: Thing | None = None) -> LibraryFrame:
         """The frame of a call whose arguments are the caller's: each is its default, as long as it is not given."""
         frame = self.frame(function, Given(rest=True, asked=True), me)
         skip = int(me is not None)
@@ -85,7 +85,7 @@ class Evaluator:
         known = UNCLEAR if default is None else self.reader.plain(function.root(), default)
         return Known(known.what, known.leans | leans)
 
-    def given(self, call: nodes.Call, frame: Frame) -> Given:
+    def given(self, call: nodes.Call, frame: LibraryFrame) -> Given:
         """The arguments of a call."""
         args = tuple(self.value(each, frame) for each in call.args if not isinstance(each, nodes.Starred))
         rest = any(isinstance(each, nodes.Starred) for each in call.args)
@@ -104,7 +104,7 @@ class Evaluator:
 
     # --- expressions ---
 
-    def value(self, node: nodes.NodeNG, frame: Frame) -> Known:
+    def value(self, node: nodes.NodeNG, frame: LibraryFrame) -> Known:
         """What an expression means."""
         match node:
             case nodes.Const():
@@ -140,7 +140,7 @@ class Evaluator:
         chosen = yes() if answer else no()
         return Known(chosen.what, chosen.leans | test.leans)
 
-    def _bool_op(self, node: nodes.BoolOp, frame: Frame) -> Known:
+    def _bool_op(self, node: nodes.BoolOp, frame: LibraryFrame) -> Known:
         leans: Leans = NONE
         known = UNCLEAR
         for part in node.values:
@@ -153,7 +153,7 @@ class Evaluator:
                 break
         return Known(known.what, leans)
 
-    def _test(self, node: nodes.Compare | nodes.UnaryOp, frame: Frame) -> Known:
+    def _test(self, node: nodes.Compare | nodes.UnaryOp, frame: LibraryFrame) -> Known:
         if isinstance(node, nodes.UnaryOp):
             known = self.value(node.operand, frame)
             answer = truth(known)
@@ -172,13 +172,13 @@ class Evaluator:
                 return UNCLEAR
         return Known(UNCLEAR.what, leans)
 
-    def _attribute(self, node: nodes.Attribute, frame: Frame) -> Known:
+    def _attribute(self, node: nodes.Attribute, frame: LibraryFrame) -> Known:
         if isinstance(node.expr, nodes.Name) and node.expr.name == frame.itself and frame.me is not None:
             values = list(dict.fromkeys(frame.me.attributes.get(node.attrname, ())))
             return values[0] if len(values) == 1 else UNCLEAR
         return self.reader.member(self.value(node.expr, frame), node.attrname)
 
-    def _call(self, node: nodes.Call, frame: Frame) -> Known:
+    def _call(self, node: nodes.Call, frame: LibraryFrame) -> Known:
         if isinstance(node.func, nodes.Attribute) and node.func.attrname in ("get", "pop"):
             found = self._taken(node, frame)
             if found is not None:
@@ -198,7 +198,7 @@ class Evaluator:
             case what:
                 return Known(Made(what, given), called.leans)
 
-    def _taken(self, node: nodes.Call, frame: Frame) -> Known | None:
+    def _taken(self, node: nodes.Call, frame: LibraryFrame) -> Known | None:
         """`kwargs.pop("rate", 0.5)`."""
         holder = self.value(node.func.expr, frame).what
         if not isinstance(holder, Table) or not node.args or not isinstance(node.args[0], nodes.Const):
@@ -211,7 +211,7 @@ class Evaluator:
             return Known(known.what, known.leans | {(name, -1)})
         return UNCLEAR if holder.open else known
 
-    def returned(self, frame: Frame) -> Known:
+    def returned(self, frame: LibraryFrame) -> Known:
         """What a function returns, where all that it returns is the same."""
         if frame.depth > DEPTH:
             return UNCLEAR
@@ -225,7 +225,7 @@ class Evaluator:
                 found[Known(known.what, known.leans | comes.leans)] = None
         return next(iter(found)) if len({known.what for known in found}) == 1 else UNCLEAR
 
-    def comes(self, node: nodes.NodeNG, frame: Frame) -> Known:
+    def comes(self, node: nodes.NodeNG, frame: LibraryFrame) -> Known:
         """Whether execution comes to a statement of a function, as far as the tests around it tell."""
         leans: Leans = NONE
         answer: bool | None = True
@@ -244,13 +244,13 @@ class Evaluator:
 
     # --- names ---
 
-    def _name(self, name: str, frame: Frame) -> Known:
+    def _name(self, name: str, frame: LibraryFrame) -> Known:
         if name not in frame.known:
             frame.known[name] = frame.names.get(name, UNCLEAR)  # while it is looked for
             frame.known[name] = self._of_name(name, frame)
         return frame.known[name]
 
-    def _of_name(self, name: str, frame: Frame) -> Known:
+    def _of_name(self, name: str, frame: LibraryFrame) -> Known:
         found = frame.function.locals.get(name, ())
         bound = [
             each
@@ -273,7 +273,7 @@ class Evaluator:
             current = Known(known.what, known.leans | comes.leans)
         return current or UNCLEAR
 
-    def _assigned(self, node: nodes.NodeNG, frame: Frame) -> Known:
+    def _assigned(self, node: nodes.NodeNG, frame: LibraryFrame) -> Known:
         match node:
             case nodes.AssignName(parent=nodes.Assign() | nodes.AnnAssign() as assign) if assign.value is not None:
                 return self.value(assign.value, frame)

@@ -40,7 +40,7 @@ class Thing:
         return None
 
 
-class Frame:
+class LibraryFrame:
     """A call of a function of the library: what its parameters stand for, and the module that it is a method of."""
 
     def __init__(

@@ -27,7 +27,7 @@ def usual_folder() -> Path | None:
         return None
 
 
-class Kept:
+class KeptAnswers:
     """The answers about packages that somebody has asked for before.
 
     They hold for the version of the package, and for those of the other packages that were read (`version` tells them).

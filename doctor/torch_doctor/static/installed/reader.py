@@ -15,7 +15,7 @@ from torch_doctor.static.installed.meanings import UNCLEAR, Defined, Dotted, Kno
 from torch_doctor.static.tables.canonical import canonical
 
 if TYPE_CHECKING:
-    from torch_doctor.static.installed.sources import Library, Place
+    from torch_doctor.static.installed.sources import LibrarySources, Place
 
 MOST_FILES = 24
 """Files that are parsed for one question."""
@@ -36,10 +36,10 @@ class _Builder(AstroidBuilder):  # type: ignore[misc]
                 node.parent.set_local(alias or name, node)
 
 
-class Reader:
+class ParsedFiles:
     """The parsed files of one question."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: LibrarySources) -> None:
         self.library = library
         self._builder = _Builder(AstroidManager(), apply_transforms=False)
         self._modules: dict[str, nodes.Module | None] = {}

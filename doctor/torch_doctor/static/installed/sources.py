@@ -45,7 +45,7 @@ class Names(Struct, frozen=True):
 Seen: TypeAlias = set[tuple[str, str]]
 
 
-class Library:
+class LibrarySources:
     """The sources of the libraries in some folders."""
 
     def __init__(self, folders: tuple[Path, ...]) -> None:

@@ -36,10 +36,10 @@ from torch_doctor.static.values import (
     Method,
     Module,
     Namespace,
+    NamespacePackage,
     Number,
     OneOfTexts,
     Optimizer,
-    Package,
     ParameterValue,
     Params,
     Partial,
@@ -231,7 +231,7 @@ def _of_namespace(run: Run, value: Namespace, name: str, _: p.Node) -> Value:
     return found if isinstance(found, Value) else Unknown()
 
 
-def _of_package(run: Run, value: Package, name: str, _: p.Node) -> Value:
+def _of_package(run: Run, value: NamespacePackage, name: str, _: p.Node) -> Value:
     inner = run.imports.find(value.path, f"{value.path.name}.{name}", level=1)  # the folder asks: it was read
     return files.imported(run, inner) if inner is not None else Unknown()
 
@@ -261,7 +261,7 @@ dispatch.ATTRIBUTES.update(
         Tool: _of_tool,
         Distribution: _of_distribution,
         Namespace: _of_namespace,
-        Package: _of_package,
+        NamespacePackage: _of_package,
         ClassValue: object_attributes.of_class,
         Super: object_attributes.of_super,
         Instance: object_attributes.of_instance,

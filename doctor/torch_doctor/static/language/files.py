@@ -17,7 +17,7 @@ from torch_doctor.static.values import (
     Fact,
     Lib,
     Namespace,
-    Package,
+    NamespacePackage,
     Unknown,
     Value,
 )
@@ -166,7 +166,7 @@ def _part(run: Run, namespace: Namespace, name: str) -> Value | None:
 def imported(run: Run, path: Path) -> Value:
     """What importing a path of the project gives: its globals, or the folder."""
     if path.suffix != ".py":
-        return Package(path)
+        return NamespacePackage(path)
     return namespace_at(run, path) or Unknown()
 
 
@@ -253,7 +253,7 @@ def _import_from(run: Run, node: p.ImportFrom) -> bool:
             if not isinstance(package, Namespace)
             else namespace_of(run, package, name)
         )
-        if isinstance(package, Package) and not node.level and isinstance(value, Unknown):
+        if isinstance(package, NamespacePackage) and not node.level and isinstance(value, Unknown):
             value = Lib(f"{node.module}.{name}")  # a folder alone has nothing but modules: another package is meant
         targets.bind_name(run, alias, value if isinstance(value, Value) else Unknown())
     return True

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from torch_doctor.static.libraries.library import Library, members
-from torch_doctor.static.tables.reading import Channels
+from torch_doctor.static.tables.reading import ChannelFunctions
 
 LIBRARY = Library(
     harmless=("albumentations",),
-    channels=Channels(transforms=("albumentations.",), joined=("albumentations.Compose",)),
+    channels=ChannelFunctions(transforms=("albumentations.",), joined=("albumentations.Compose",)),
     random_transforms=members(
         "albumentations",
         """

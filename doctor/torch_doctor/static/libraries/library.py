@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 from msgspec import Struct
 
 from torch_doctor.static.tables import words
-from torch_doctor.static.tables.reading import EMPTY, NO_CHANNELS, Channels
+from torch_doctor.static.tables.reading import EMPTY, NO_CHANNELS, ChannelFunctions
 
 if TYPE_CHECKING:
     from torch_doctor.static.tables.framework import Framework
@@ -279,7 +279,7 @@ class Library(Struct, frozen=True):
     to_dtype: Names = ()
     spatial: Names = ()
     composed_transforms: Names = ()
-    channels: Channels = NO_CHANNELS
+    channels: ChannelFunctions = NO_CHANNELS
     held: Table[str] = EMPTY
     picture_models: Names = ()
     models: Table[LibraryModel] = EMPTY

@@ -6,7 +6,7 @@ import math
 
 from torch_doctor.static.libraries.library import Array, Arrays, Library, members
 from torch_doctor.static.tables import words
-from torch_doctor.static.tables.reading import Channels
+from torch_doctor.static.tables.reading import ChannelFunctions
 
 LIBRARY = Library(
     harmless=("numpy",),
@@ -68,7 +68,7 @@ LIBRARY = Library(
         concatenate vstack reshape flip fliplr flipud rot90 copy
         """,
     ),
-    channels=Channels(
+    channels=ChannelFunctions(
         flips={"numpy.flip": False, **dict.fromkeys(members("numpy", "fliplr flipud rot90"), True)},
         keeping=members("numpy", "array asarray ascontiguousarray float32 float64 copy"),
     ),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from torch_doctor.static.libraries.library import Library, members
 from torch_doctor.static.tables import words
-from torch_doctor.static.tables.reading import Channels
+from torch_doctor.static.tables.reading import ChannelFunctions
 
 LIBRARY = Library(
     harmless=words("PIL cv2 skimage imageio imgaug nibabel pycocotools"),
@@ -21,7 +21,7 @@ LIBRARY = Library(
         *members("cv2", "resize cvtColor flip rotate copyMakeBorder transpose warpAffine"),
         "PIL.Image.fromarray",
     ),
-    channels=Channels(
+    channels=ChannelFunctions(
         orders={
             **dict.fromkeys(words("cv2.imread cv2.imdecode"), "BGR"),
             **dict.fromkeys(

@@ -10,7 +10,7 @@ from torch_doctor.static.libraries.library import OPAQUE, SENSITIVE, UNSURE, Lib
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.function import LABELS, OTHER
 from torch_doctor.static.tables.loss import Loss
-from torch_doctor.static.tables.reading import Channels
+from torch_doctor.static.tables.reading import ChannelFunctions
 from torch_doctor.trace.words import Kind, Tri
 
 RANDOM = words(
@@ -137,7 +137,7 @@ LIBRARY = Library(
     to_dtype=tuple(f"{package}.ToDtype" for package in _TRANSFORMS),
     spatial=tuple(f"{package}.{name}" for package in _TRANSFORMS for name in _SPATIAL),
     composed_transforms=tuple(f"{package}.Compose" for package in _TRANSFORMS),
-    channels=Channels(transforms=("torchvision.transforms.",)),
+    channels=ChannelFunctions(transforms=("torchvision.transforms.",)),
     held={
         **dict.fromkeys(members("torchvision.datasets", "MNIST FashionMNIST KMNIST EMNIST QMNIST"), "tensor"),
         **dict.fromkeys(members("torchvision.datasets", "CIFAR10 CIFAR100 SVHN STL10"), "array"),

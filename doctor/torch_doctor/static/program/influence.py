@@ -35,7 +35,7 @@ Ignored: TypeAlias = "Callable[[Call], list[Name]]"
 """Which names among the arguments of a call go into nothing there."""
 
 
-class Kept(NamedTuple):
+class KeptSlice(NamedTuple):
     """A slice of a parameter that is assigned to a name as it is."""
 
     name: str
@@ -91,7 +91,7 @@ def overwritten(function: Function) -> Iterator[str]:
         waiting -= names_in(statement)
 
 
-def kept_slices(function: Function) -> Iterator[Kept]:
+def kept_slices(function: Function) -> Iterator[KeptSlice]:
     """The slices of parameters that are kept under a name of their own, where nothing else reads those elements."""
     parameters = {each.name for each in function.parameters[1:]}
     nodes = list(walk(function.body))
@@ -106,7 +106,7 @@ def kept_slices(function: Function) -> Iterator[Kept]:
         if names.count(of) != 1 + len(others) + asked.count(of) or not others:
             continue
         if _takes_all_rows(value) and all(_apart(value, other) for other in others):
-            yield Kept(name, value, of)
+            yield KeptSlice(name, value, of)
 
 
 class _Reader:

@@ -45,11 +45,11 @@ def path_of(expression: Node | None) -> str:
 def uses_in(function: Function) -> Uses:
     """What a function does with what it names, remembered with it."""
     if function.shown is None:
-        function.shown = _Reader(function).read()
+        function.shown = _UseReader(function).read()
     return function.shown
 
 
-class _Reader:
+class _UseReader:
     """Reads one function, those that are defined inside it included."""
 
     def __init__(self, function: Function) -> None:

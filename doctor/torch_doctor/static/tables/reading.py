@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-class Channels(NamedTuple):
+class ChannelFunctions(NamedTuple):
     """The functions and transforms of a library by what they do with the channels.
 
     Attributes:
@@ -35,4 +35,4 @@ class Channels(NamedTuple):
     joined: tuple[str, ...] = ()
 
 
-NO_CHANNELS = Channels()
+NO_CHANNELS = ChannelFunctions()

@@ -168,7 +168,7 @@ class Deferred(Value):
         self.name = name
 
 
-class Package(Value):
+class NamespacePackage(Value):
     """A folder of the project without an `__init__.py`."""
 
     __slots__ = ("path",)

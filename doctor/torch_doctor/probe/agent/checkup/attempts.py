@@ -15,7 +15,7 @@ FEWEST = 60  # updates without which a loss that does not fall says nothing
 WINDOW = 5
 
 
-class Run:
+class Attempt:
     """One attempt: its losses, and what was seen at its first and last update."""
 
     def __init__(self, rate: float, base: float | None = None) -> None:
@@ -55,7 +55,7 @@ class Run:
         return mean if mean <= 2 * self.losses[0] else self.losses[0]  # what rises at once begins where it was
 
 
-def curve(runs: list[Run]) -> dict[str, Any]:
+def curve(runs: list[Attempt]) -> dict[str, Any]:
     """Return the figure of the losses of all attempts, of which the first has the script's own learning rate."""
     own = runs[0]
     told = f"the loss goes from {number(own.losses[0])} to {number(own.losses[-1])} in {count(len(own.losses), 'step')}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..identities import IdentityMap, IdentitySet
 from .births import Births
-from .norms import Norms
+from .norms import StepNorms
 from .observing import Observer
 from .seeding import Seeding
 
@@ -48,7 +48,7 @@ class Caught:
         self.recorder = watch.recorder
         self.plan: dict[str, Any] = dict(self.recorder.plan["checkup"])
         self.observer = Observer(watch)
-        self.norms = Norms(self.observer)
+        self.norms = StepNorms(self.observer)
         self.loaders: IdentityMap[bool] = IdentityMap()  # whether it fed a step
         self.machinery: IdentitySet = IdentitySet()
         self.seeding = Seeding(self)

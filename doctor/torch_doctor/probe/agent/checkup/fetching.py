@@ -21,7 +21,7 @@ CALLS = frozenset({"__call__", "forward", "_call_impl", "_wrapped_call_impl"})
 COMPREHENSIONS = frozenset({"<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>"})
 
 
-class Node:
+class CallNode:
     """Calls of one function from one place: their seconds, and what they called where that is to be told apart."""
 
     __slots__ = ("called", "name", "opens", "seconds")
@@ -30,7 +30,7 @@ class Node:
         self.name = name
         self.opens = opens
         self.seconds = 0.0
-        self.called: dict[tuple[object, object], Node] = {}
+        self.called: dict[tuple[object, object], CallNode] = {}
 
     def spent(self) -> Iterator[tuple[str, float]]:
         """Names with their seconds: of what is not told apart, and what the functions of the script do themselves."""
@@ -49,8 +49,8 @@ class Fetching:
         self._datasets = torch.utils.data.Dataset
         self._chains = (torch.nn.Sequential, torch.nn.ModuleList)
         self._is_users = is_users
-        self.root = Node("", opens=True)
-        self._stack: list[tuple[Node, float]] = []
+        self.root = CallNode("", opens=True)
+        self._stack: list[tuple[CallNode, float]] = []
         self._deep = 0
 
     def run(self, function: Callable[[], object]) -> float:
@@ -89,21 +89,21 @@ class Fetching:
             parent.called[key] = self._node(event, frame, called, owner, where)
         self._stack.append((parent.called[key], perf_counter()))
 
-    def _node(self, event: str, frame: Any, called: Any, owner: Any, where: str) -> Node:
+    def _node(self, event: str, frame: Any, called: Any, owner: Any, where: str) -> CallNode:
         if event == "c_call":
             inner = not where  # what a loader itself calls is of no interest
             module = getattr(called, "__module__", None)
             name = getattr(called, "__qualname__", repr(called))
             prefix = "" if module in {None, "builtins"} else f"{module}."
-            return Node("" if inner else f"`{prefix}{name}`{where}", opens=False)
+            return CallNode("" if inner else f"`{prefix}{name}`{where}", opens=False)
         code = frame.f_code
         path = code.co_filename.replace(os.sep, "/")
         ours = code.co_filename.startswith(AGENT + os.sep) and not code.co_filename.startswith(REPLICAS)
         if ours or path.endswith(MACHINERY):
-            return Node("", opens=True)
+            return CallNode("", opens=True)
         if code.co_name in COMPREHENSIONS:
-            return Node("", opens=True)
-        return Node(f"`{self._name(frame, owner)}`{where}", opens=self._opens(code.co_name, owner))
+            return CallNode("", opens=True)
+        return CallNode(f"`{self._name(frame, owner)}`{where}", opens=self._opens(code.co_name, owner))
 
     def _opens(self, name: str, owner: Any) -> bool:
         """Whether what a call does is told apart: the methods of a data set, and chains that pass a sample to transforms."""

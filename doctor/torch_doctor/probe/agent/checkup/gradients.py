@@ -9,7 +9,7 @@ from .magnitude import middle, total
 from .telling import count, fact, line, listed, number, plot
 
 if TYPE_CHECKING:
-    from .norms import Norms, Step, Track
+    from .norms import Step, StepNorms, Track
     from .stage import Stage
 
 SPIKE = 10.0
@@ -50,7 +50,7 @@ def gradients(stage: Stage) -> Told:
     return told
 
 
-def _longest(norms: Norms) -> list[Track]:
+def _longest(norms: StepNorms) -> list[Track]:
     """The tracks of the rung with the most steps; those of one batch alone say nothing about the data."""
     rungs = [list(norms.tracks.get(rung, {}).values()) for rung in ("small-subset", "non-finite")]
     return max(rungs, key=lambda tracks: max((len(track.steps) for track in tracks), default=0))

@@ -38,7 +38,7 @@ class Tensor:
         self.size = size_of(tensor)
 
 
-class Memory:
+class StepMemory:
     """Of one step: the bytes of each part, those `kept` for the backward pass, and the largest tensors by name and line."""
 
     def __init__(self, stage: Stage) -> None:

@@ -50,7 +50,7 @@ class Track:
         self.steps: list[Step] = []
 
 
-class Norms:
+class StepNorms:
     """Measures the steps of rungs that train with the script's own code and learning rate.
 
     `rung` is the one under way. `tracks` are the steps by rung and by the parameters of the optimizer.

@@ -16,10 +16,10 @@ from . import captured, native, real, shared, signals
 from .audit import Audit
 from .descriptors import Descriptors
 from .fence import Fence
-from .files import Files
+from .files import FileReplacements
 from .network import Network
 from .overlay import Overlay
-from .processes import Processes
+from .processes import ProcessGuard
 from .refusal import Refusals, RefusedError
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ def install(plan: Mapping[str, Any], tell: Callable[..., None], kept: Iterable[i
     """
     refusals = Refusals(tell)
     overlay = Overlay(plan["scratch"], plan["cwd"], refusals, shared=plan.get("processes", 1) > 1)
-    network, processes = Network(refusals, overlay.is_free), Processes(refusals, tell)
+    network, processes = Network(refusals, overlay.is_free), ProcessGuard(refusals, tell)
     _temporary_files(os.path.join(overlay.scratch, "tmp"))
     sys.dont_write_bytecode = True
-    pairs = Files(overlay).install()
+    pairs = FileReplacements(overlay).install()
     pairs += processes.install()
     pairs += Descriptors(kept).install()
     pairs += signals.install(plan.get("signals", ()))

@@ -11,19 +11,19 @@ if TYPE_CHECKING:
     from .overlay import Overlay
 
 
-class Entries:
+class FolderEntries:
     """What `os.scandir` gives for a merged folder: an iterator that can be closed."""
 
     def __init__(self, overlay: Overlay, path: str, *, as_bytes: bool) -> None:
         self._entries = iter([Entry(overlay, path, name, as_bytes=as_bytes) for name in overlay.names(path)])
 
-    def __iter__(self) -> Entries:
+    def __iter__(self) -> FolderEntries:
         return self
 
     def __next__(self) -> Entry:
         return next(self._entries)
 
-    def __enter__(self) -> Entries:
+    def __enter__(self) -> FolderEntries:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from . import real
-from .entries import Entries
+from .entries import FolderEntries
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ REMOVERS = ("remove", "unlink", "rmdir")
 MAKERS = ("mkdir", "mkfifo", "mknod")
 
 
-class Files:
+class FileReplacements:
     """The replacements, each named as what it replaces; `replacements` pairs every original with its own."""
 
     def __init__(self, overlay: Overlay) -> None:
@@ -136,7 +136,7 @@ class Files:
         spelled = self._text(path)
         if not self.overlay.is_merged(spelled):
             return real.functions["scandir"](_like(path, self.overlay.seen(spelled)))
-        return Entries(self.overlay, spelled, as_bytes=isinstance(path, bytes))
+        return FolderEntries(self.overlay, spelled, as_bytes=isinstance(path, bytes))
 
     def getcwd(self) -> str:
         """The working directory as the script knows it."""

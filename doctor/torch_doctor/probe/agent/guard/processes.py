@@ -57,7 +57,7 @@ OWN = os.getpid  # the script may replace it
 TRACKER = "from multiprocessing.resource_tracker import main"
 
 
-class Processes:
+class ProcessGuard:
     """What the audit of processes asks, and the replacements for what no event tells of."""
 
     def __init__(self, refusals: Refusals, tell: Callable[..., None]) -> None:

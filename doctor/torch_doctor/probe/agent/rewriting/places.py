@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 HOOK, ARM = "passed", "arm"
 
 
-class Places:
+class StatementMarks:
     """Puts a mark before each statement that begins in one of the rows, and writes the rows when the first of them is passed.
 
     The arms of conditional expressions, `and` and `or` included, are marked there, too: who has taken one has not gone all ways.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 TEXT = "a made-up line of text, and another word\n" * 500
 
 
-class Answer(io.BytesIO):
+class Response(io.BytesIO):
     """What a server answers."""
 
     status = code = status_code = 200
@@ -67,13 +67,13 @@ class Requests:
         self.headers: dict[str, str] = {}
         self.cookies: dict[str, str] = {}
 
-    def get(self, url: Any, *_: Any, **__: Any) -> Answer:
+    def get(self, url: Any, *_: Any, **__: Any) -> Response:
         """What the address would give."""
-        return Answer(self._content(str(url)), str(url))
+        return Response(self._content(str(url)), str(url))
 
     post = head = get
 
-    def request(self, _: str, url: Any, *__: Any, **___: Any) -> Answer:
+    def request(self, _: str, url: Any, *__: Any, **___: Any) -> Response:
         """What the address would give."""
         return self.get(url)
 

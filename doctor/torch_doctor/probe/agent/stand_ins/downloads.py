@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from .. import imports
 from . import folders, told
-from .answers import TEXT, Answer, Requests, tarred, zipped
+from .answers import TEXT, Requests, Response, tarred, zipped
 from .fallbacks import has_fallback, importing_frame, is_only_asking
 from .files import Files
 from .stand_in import Setting, StandIn
@@ -129,7 +129,7 @@ class FetchedFiles(StandIn):
             address = getattr(url, "full_url", url)
             if not self._asked() or str(address).startswith("file:"):
                 return opened(url, *arguments, **keywords)
-            return Answer(self.content(str(address)), str(address))
+            return Response(self.content(str(address)), str(address))
 
         @functools.wraps(retrieved)
         def urlretrieve(url: str, filename: Any = None, *arguments: Any, **keywords: Any) -> Any:
@@ -208,7 +208,7 @@ class FetchedFiles(StandIn):
         if top not in FETCHING:
             return None
         if name != top:
-            return imports.spec_of(name, self._made) if isinstance(sys.modules.get(top), Fetching) else None
+            return imports.spec_of(name, self._made) if isinstance(sys.modules.get(top), FetchingLibrary) else None
         frame = importing_frame()
         users = frame is not None and self.sources.is_users(frame.f_code.co_filename)
         if not users or is_only_asking() or has_fallback(self.sources, frame):
@@ -216,7 +216,7 @@ class FetchedFiles(StandIn):
         return imports.spec_of(name, self._made)
 
     def _made(self, name: str) -> types.ModuleType:
-        module: Any = Fetching(name)
+        module: Any = FetchingLibrary(name)
         module.__path__ = []
         if name.startswith("requests"):
             errors = types.SimpleNamespace(**{each: type(each, (OSError,), {}) for each in ERRORS})
@@ -232,5 +232,5 @@ class FetchedFiles(StandIn):
 ERRORS = ("RequestException", "HTTPError", "ConnectionError", "Timeout", "ConnectTimeout", "ReadTimeout")
 
 
-class Fetching(types.ModuleType):
+class FetchingLibrary(types.ModuleType):
     """A library that fetches."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..imports import after
 from . import folders, told
 from .stand_in import StandIn
-from .vision_table import EMNIST_CLASSES, KNOWN, SPLITS, Rows
+from .vision_table import EMNIST_CLASSES, KNOWN, SPLITS, VisionRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -150,7 +150,7 @@ def _fill(dataset: Any, name: str, given: dict[str, Any], base: Any, stand_in: S
     stand_in.tell(f"torchvision.datasets.{name}", f"{count} random samples {shape}{sort}")
 
 
-def _fill_arrays(dataset: Any, rows: Rows, count: int) -> None:
+def _fill_arrays(dataset: Any, rows: VisionRows, count: int) -> None:
     import numpy as np
     import torch
 
@@ -186,7 +186,7 @@ def _row(dataset: Any, index: int) -> tuple[Any, Any]:
     return image, target
 
 
-def _target(rows: Rows, index: int, draw: Any, given: dict[str, Any]) -> Any:
+def _target(rows: VisionRows, index: int, draw: Any, given: dict[str, Any]) -> Any:
     """What goes with an image of this dataset."""
     import numpy as np
     import torch

@@ -57,7 +57,7 @@ class Vision(StandIn):
         if top not in LIBRARIES:
             return None
         if name != top:
-            known = isinstance(sys.modules.get(top), Library)
+            known = isinstance(sys.modules.get(top), VisionLibrary)
             return imports.spec_of(name, functools.partial(_inner, stand_in=self)) if known else None
         frame = importing_frame()
         users = frame is not None and self.sources.is_users(frame.f_code.co_filename)
@@ -65,10 +65,10 @@ class Vision(StandIn):
             return None
         how, voids = LIBRARIES[top]
         self.tell(top, how, voids=voids)
-        return imports.spec_of(name, Library)
+        return imports.spec_of(name, VisionLibrary)
 
 
-class Library(types.ModuleType):
+class VisionLibrary(types.ModuleType):
     """A library, whose modules are imported when they are asked for."""
 
     def __init__(self, name: str) -> None:

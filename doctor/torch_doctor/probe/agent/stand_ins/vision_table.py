@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Rows(NamedTuple):
+class VisionRows(NamedTuple):
     """What a dataset holds: `size` is height and width, `mode` PIL's, `target` the sort of what goes with an image.
 
     `array` names the attributes that hold all images and targets, where the dataset has such: `chw` where the images are
@@ -25,12 +25,12 @@ class Rows(NamedTuple):
     layout: str = ""
 
 
-_MNIST = Rows((28, 28), "L", 10, 60_000, 10_000, array=("data", "targets"), layout="tensor")
-_CIFAR = Rows((32, 32), "RGB", 10, 50_000, 10_000, array=("data", "targets"), layout="hwc")
+_MNIST = VisionRows((28, 28), "L", 10, 60_000, 10_000, array=("data", "targets"), layout="tensor")
+_CIFAR = VisionRows((32, 32), "RGB", 10, 50_000, 10_000, array=("data", "targets"), layout="hwc")
 
 
-def _images(classes: int, size: tuple[int, int], train: int, test: int) -> Rows:
-    return Rows(size, "RGB", classes, train, test)
+def _images(classes: int, size: tuple[int, int], train: int, test: int) -> VisionRows:
+    return VisionRows(size, "RGB", classes, train, test)
 
 
 KNOWN = {
@@ -41,19 +41,19 @@ KNOWN = {
     "EMNIST": _MNIST,
     "CIFAR10": _CIFAR,
     "CIFAR100": _CIFAR._replace(classes=100),
-    "SVHN": Rows((32, 32), "RGB", 10, 73_257, 26_032, array=("data", "labels"), layout="chw"),
-    "STL10": Rows((96, 96), "RGB", 10, 5_000, 8_000, array=("data", "labels"), layout="chw"),
-    "USPS": Rows((16, 16), "L", 10, 7_291, 2_007, array=("data", "targets"), layout="hw"),
-    "SEMEION": Rows((16, 16), "L", 10, 1_593, 1_593, array=("data", "labels"), layout="hw"),
-    "CelebA": Rows((218, 178), "RGB", 2, 162_770, 19_962, "attributes"),
-    "VOCSegmentation": Rows((240, 320), "RGB", 21, 1_464, 1_449, "mask"),
-    "SBDataset": Rows((240, 320), "RGB", 21, 8_498, 2_857, "mask"),
-    "Cityscapes": Rows((256, 512), "RGB", 34, 2_975, 500, "mask"),
-    "VOCDetection": Rows((240, 320), "RGB", 20, 5_717, 5_823, "voc"),
-    "CocoDetection": Rows((240, 320), "RGB", 80, 118_287, 5_000, "coco"),
-    "CocoCaptions": Rows((240, 320), "RGB", 0, 118_287, 5_000, "captions"),
-    "Flickr8k": Rows((240, 320), "RGB", 0, 8_000, 1_000, "captions"),
-    "Flickr30k": Rows((240, 320), "RGB", 0, 31_000, 1_000, "captions"),
+    "SVHN": VisionRows((32, 32), "RGB", 10, 73_257, 26_032, array=("data", "labels"), layout="chw"),
+    "STL10": VisionRows((96, 96), "RGB", 10, 5_000, 8_000, array=("data", "labels"), layout="chw"),
+    "USPS": VisionRows((16, 16), "L", 10, 7_291, 2_007, array=("data", "targets"), layout="hw"),
+    "SEMEION": VisionRows((16, 16), "L", 10, 1_593, 1_593, array=("data", "labels"), layout="hw"),
+    "CelebA": VisionRows((218, 178), "RGB", 2, 162_770, 19_962, "attributes"),
+    "VOCSegmentation": VisionRows((240, 320), "RGB", 21, 1_464, 1_449, "mask"),
+    "SBDataset": VisionRows((240, 320), "RGB", 21, 8_498, 2_857, "mask"),
+    "Cityscapes": VisionRows((256, 512), "RGB", 34, 2_975, 500, "mask"),
+    "VOCDetection": VisionRows((240, 320), "RGB", 20, 5_717, 5_823, "voc"),
+    "CocoDetection": VisionRows((240, 320), "RGB", 80, 118_287, 5_000, "coco"),
+    "CocoCaptions": VisionRows((240, 320), "RGB", 0, 118_287, 5_000, "captions"),
+    "Flickr8k": VisionRows((240, 320), "RGB", 0, 8_000, 1_000, "captions"),
+    "Flickr30k": VisionRows((240, 320), "RGB", 0, 31_000, 1_000, "captions"),
     "OxfordIIITPet": _images(37, (256, 256), 3_680, 3_669),
     "Flowers102": _images(102, (256, 256), 1_020, 6_149),
     "Food101": _images(101, (256, 256), 75_750, 25_250),
@@ -71,8 +71,8 @@ KNOWN = {
     "EuroSAT": _images(10, (64, 64), 27_000, 27_000),
     "PCAM": _images(2, (96, 96), 262_144, 32_768),
     "RenderedSST2": _images(2, (448, 448), 6_920, 1_821),
-    "FER2013": Rows((48, 48), "L", 7, 28_709, 7_178),
-    "Omniglot": Rows((105, 105), "L", 964, 19_280, 13_180),
+    "FER2013": VisionRows((48, 48), "L", 7, 28_709, 7_178),
+    "Omniglot": VisionRows((105, 105), "L", 964, 19_280, 13_180),
     "LSUN": _images(10, (256, 256), 3_033_042, 300),
     "ImageNet": _images(1_000, (256, 256), 1_281_167, 50_000),
 }

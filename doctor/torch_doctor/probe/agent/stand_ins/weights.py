@@ -23,7 +23,7 @@ COUNTS = ("epoch", "iter", "step", "global", "start", "n_")
 SCORES = ("acc", "best", "loss", "score", "map", "prec")
 
 
-class Weights(StandIn):
+class RandomWeights(StandIn):
     """Leaves the random weights where others would be fetched or read."""
 
     replaces = "the probe downloads nothing"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 MISSING = object()
 
 
-class Hook:
+class TorchHook:
     """A function that torch calls until it is removed; `register` has it called, and gives the handle that ends that."""
 
     def __init__(self, register: Callable[[Any], Any], function: Callable[..., Any]) -> None:
@@ -33,7 +33,7 @@ class Patches:
     def __init__(self, failed: Callable[[Exception], None]) -> None:
         self._failed = failed
         self._done: list[tuple[Any, str, Any, Any]] = []
-        self._hooks: list[Hook] = []
+        self._hooks: list[TorchHook] = []
 
     def replace(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
         """Puts `make(original)` in the place of `owner.name`; nothing where there is none."""
@@ -47,7 +47,7 @@ class Patches:
         setattr(owner, name, made)
         self._done.append((owner, name, own, made))
 
-    def hook(self, register: Callable[[Any], Any], function: Callable[..., Any]) -> Hook:
+    def hook(self, register: Callable[[Any], Any], function: Callable[..., Any]) -> TorchHook:
         """Has torch call a function, at each call of any module or step of any optimizer, say, and take what it returns."""
         failed = self._failed
 
@@ -58,7 +58,7 @@ class Patches:
                 failed(error)
                 return None
 
-        self._hooks.append(Hook(register, told))
+        self._hooks.append(TorchHook(register, told))
         return self._hooks[-1]
 
     @contextmanager

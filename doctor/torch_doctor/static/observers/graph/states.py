@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
 
-class States(Observer):
+class ModuleStates(Observer):
     """Looks at the attributes that modules are given while one is called."""
 
     writes = (StateKept,)

@@ -47,7 +47,7 @@ _OPEN: Final = (Sequence, Mapping, Instance, Module)
 _LOSSES: Final = frozenset(losses.LOSSES)
 
 
-class Reading(Observer):
+class OutputReading(Observer):
     """Readers of what a model gives: comparisons, arithmetic, functions, texts, files, and code that nobody can follow.
 
     What gives the same numbers on, in another form, reads nothing: its own readers are seen.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
 
-class Settings(Observer, invoked=(Method,)):
+class GlobalSettings(Observer, invoked=(Method,)):
     """Attributes, variables, functions and contexts that switch something of the whole process."""
 
     writes = (SettingSet,)
@@ -67,7 +67,7 @@ class Settings(Observer, invoked=(Method,)):
 @library_family(settings.SWITCHES, stage=Stage.NOTE)
 def switched(run: Run, name: str, call: Call) -> None:
     """A function that switches something."""
-    if run.watches(Settings):
+    if run.watches(GlobalSettings):
         value = call.flag(settings.SWITCHES[name], position=0)
         run.emit(SettingSet, call.node, setting=settings.ANOMALY, name=call.name, value=value)
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _ZEROS = frozenset(("torch.nn.init.zeros_", "torch.nn.init.constant_"))
 
 
-class Known(NamedTuple):
+class Adapter(NamedTuple):
     """An adapter: the owners of its parameters, and of those that it was put into."""
 
     adapter: Module
@@ -56,8 +56,8 @@ class Adapters(Observer, read=(Module,), calling=(Lib, Method)):
 
     writes = (AdapterTrained,)
 
-    _written: dict[int, Known] = per_run(dict)  # modules of the project that may be adapters, by their numbers
-    _of_base: dict[int, Known] = per_run(dict)
+    _written: dict[int, Adapter] = per_run(dict)  # modules of the project that may be adapters, by their numbers
+    _of_base: dict[int, Adapter] = per_run(dict)
     _shared: set[int] = per_run(set)  # layers with several adapters
     _flagged: set[Site] = per_run(set)  # comprehensions that choose parameters by `requires_grad` alone
     _chosen: MutableSet[int] = per_path(
@@ -65,12 +65,12 @@ class Adapters(Observer, read=(Module,), calling=(Lib, Method)):
     )  # optimizers that perhaps have only some parameters of what they were given
     _loaded: MutableSet[int] = per_path(set)  # modules whose weights were given
     _zero: MutableSet[int] = per_path(set)  # what was set to 0
-    _outputs: dict[int, tuple[Value, Known]] = per_run(dict)  # of what is adapted, by their ids
+    _outputs: dict[int, tuple[Value, Adapter]] = per_run(dict)  # of what is adapted, by their ids
     _added: set[int] = per_run(set)  # modules that add something to such an output
     _used: set[int] = per_run(set)  # modules whose own matrices were taken in a forward
     _called: set[int] = per_run(set)
     _off: list[tuple[range, adapters.Disabled]] = per_run(list)  # the events in a `with` that disables adapters
-    _handed: dict[int, list[tuple[Known, dict[str, Any]]]] = per_run(dict)  # with what trainers got, by the model
+    _handed: dict[int, list[tuple[Adapter, dict[str, Any]]]] = per_run(dict)  # with what trainers got, by the model
     _told: set[tuple[object, ...]] = per_run(set)
 
     # --- what is an adapter ---
@@ -94,7 +94,7 @@ class Adapters(Observer, read=(Module,), calling=(Lib, Method)):
         own -= {number for number in own if not adapters.has_weights(run, number)}
         matrices = [sizes for number in own if len(sizes := adapters.sizes(run.objects.get(number))) == adapters.PAIR]
         if len(matrices) == adapters.PAIR and adapters.low_rank(*matrices):
-            known = Known(thing, own, base)
+            known = Adapter(thing, own, base)
             self._shared |= {base.id for base in given if base.id in self._of_base}
             self._written[thing.id] = self._of_base[given[0].id] = known
 
@@ -119,7 +119,7 @@ class Adapters(Observer, read=(Module,), calling=(Lib, Method)):
         elif not to_zero:
             self._zero -= numbers
 
-    def _starts_at_zero(self, run: Run, known: Known) -> bool:
+    def _starts_at_zero(self, run: Run, known: Adapter) -> bool:
         made = (run.objects.get(number) for number in known.own)
         drawn = (Tensor(meta=each.fact(Fact.MADE)) for each in made if isinstance(each, ParameterValue))
         return bool(known.own & self._zero) or any(run.ask(Filled, data) == 0 for data in drawn)
@@ -230,18 +230,18 @@ class Adapters(Observer, read=(Module,), calling=(Lib, Method)):
         """The modules that were called, and never took their own matrices."""
         return self._called - self._used
 
-    def _of_libraries(self, run: Run, parts: list[Module] | tuple[Module, ...]) -> Iterator[Known]:
+    def _of_libraries(self, run: Run, parts: list[Module] | tuple[Module, ...]) -> Iterator[Adapter]:
         layers = [part for part in parts if part.layer.startswith(wrappers.ADAPTER_LAYERS) and adapters.ranked(part)]
         own = frozenset(part.id for part in layers)
         others = frozenset(part.id for part in parts if part.id not in own and adapters.has_weights(run, part.id))
         loaded = [part for part in layers if part.id in self._loaded]
         if loaded and others:
-            yield Known(loaded[0], own, others)
+            yield Adapter(loaded[0], own, others)
         for part in parts:
             if part.fact(Fact.ADAPTS) is not None:
-                yield Known(part, frozenset((part.id,)), part.fact(Fact.ADAPTS))
+                yield Adapter(part, frozenset((part.id,)), part.fact(Fact.ADAPTS))
 
-    def _state(self, run: Run, known: Known, behind: frozenset[int] = NONE) -> dict[str, Any]:
+    def _state(self, run: Run, known: Adapter, behind: frozenset[int] = NONE) -> dict[str, Any]:
         """What holds of an adapter now: fields of the event."""
         own, base = adapters.flags(run, known.own), adapters.flags(run, known.base)
         off, off_at = self._why_off(known, behind)
@@ -253,7 +253,7 @@ class Adapters(Observer, read=(Module,), calling=(Lib, Method)):
         flags = {"own_trains": own[0], "base_trains": base[0], "since": since}
         return {**flags, "off": off, "off_at": off_at, "takers": takers}
 
-    def _tell(self, run: Run, known: Known, state: dict[str, Any]) -> None:
+    def _tell(self, run: Run, known: Adapter, state: dict[str, Any]) -> None:
         adapter, site = known.adapter, known.adapter.born
         key = (adapter.id, *state.values())
         if site is not None and key not in self._told:
@@ -266,7 +266,7 @@ class Adapters(Observer, read=(Module,), calling=(Lib, Method)):
             }
             run.emit(AdapterTrained, site, **fields, **state)
 
-    def _why_off(self, known: Known, behind: frozenset[int]) -> tuple[str, Site | None]:
+    def _why_off(self, known: Adapter, behind: frozenset[int]) -> tuple[str, Site | None]:
         """Why an adapter computed nothing in these forwards, and where that was asked for."""
         adapter = known.adapter
         for events, context in self._off:

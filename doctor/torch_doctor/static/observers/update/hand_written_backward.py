@@ -11,7 +11,7 @@ from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training.module import whole_graphs
-from torch_doctor.static.training.update.derivatives import CannotTell, Context, Execution, arguments
+from torch_doctor.static.training.update.derivatives import CannotTell, Execution, FunctionContext, arguments
 from torch_doctor.static.values import ClassValue, FunctionValue
 from torch_doctor.trace import HandWrittenBackward
 
@@ -228,7 +228,7 @@ def _at(of: _Function, point: int) -> list[tuple[float, float | None]]:
     for place, each in enumerate(of.inputs):
         flag = each.default.value if _is_flag(each) and isinstance(each.default, p.Const) else None
         values.append(flag if _is_flag(each) else _POINTS[(point + _STRIDE * place) % len(_POINTS)])  # type: ignore[arg-type]
-    context = Context()
+    context = FunctionContext()
     _forward(of, values, context)
     gradients = Execution(of.backward, arguments(of.backward, [context, _GRADIENT], {})).result()
     gradients = gradients if isinstance(gradients, tuple) else (gradients,)
@@ -246,14 +246,14 @@ def _slope(of: _Function, values: list[float | bool | str | None], place: int) -
     around = []
     for step in (-_STEP, 0, _STEP):
         moved = [float(value) + step if number == place else value for number, value in enumerate(values)]  # type: ignore[arg-type]
-        around.append(_forward(of, moved, Context()))
+        around.append(_forward(of, moved, FunctionContext()))
     before, after = (around[1] - around[0]) / _STEP, (around[2] - around[1]) / _STEP
     if abs(before - after) > _CLOSE * (1 + abs(before)):
         raise CannotTell  # a step, or a bend
     return (before + after) / 2
 
 
-def _forward(of: _Function, values: list[float | bool | str | None], context: Context) -> float:
+def _forward(of: _Function, values: list[float | bool | str | None], context: FunctionContext) -> float:
     if of.setup is None:
         result = Execution(of.forward, arguments(of.forward, [context, *values], {})).result()
     else:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.values import Call, Symbol, Value
 
 
-class Argument(NamedTuple):
+class ConstructorArgument(NamedTuple):
     """An argument of a constructor: where it stands, and its name."""
 
     position: int
@@ -25,26 +25,26 @@ class Argument(NamedTuple):
 class Schedule(NamedTuple):
     """How a class of schedulers is told its length; `gamma` is what it multiplies the learning rate with."""
 
-    length: Argument
-    gamma: Argument | None = None
+    length: ConstructorArgument
+    gamma: ConstructorArgument | None = None
 
 
-GAMMA: Final = Argument(2, "gamma")
+GAMMA: Final = ConstructorArgument(2, "gamma")
 SCHEDULES: Final = {
-    "CosineAnnealingLR": Schedule(Argument(1, "T_max")),
-    "LinearLR": Schedule(Argument(3, "total_iters")),
-    "MultiStepLR": Schedule(Argument(1, "milestones"), GAMMA),
-    "OneCycleLR": Schedule(Argument(2, "total_steps")),
-    "PolynomialLR": Schedule(Argument(1, "total_iters")),
-    "StepLR": Schedule(Argument(1, "step_size"), GAMMA),
-    "get_cosine_schedule_with_warmup": Schedule(Argument(2, "num_training_steps")),
-    "get_cosine_with_hard_restarts_schedule_with_warmup": Schedule(Argument(2, "num_training_steps")),
-    "get_linear_schedule_with_warmup": Schedule(Argument(2, "num_training_steps")),
-    "get_polynomial_decay_schedule_with_warmup": Schedule(Argument(2, "num_training_steps")),
-    "get_scheduler": Schedule(Argument(3, "num_training_steps")),
+    "CosineAnnealingLR": Schedule(ConstructorArgument(1, "T_max")),
+    "LinearLR": Schedule(ConstructorArgument(3, "total_iters")),
+    "MultiStepLR": Schedule(ConstructorArgument(1, "milestones"), GAMMA),
+    "OneCycleLR": Schedule(ConstructorArgument(2, "total_steps")),
+    "PolynomialLR": Schedule(ConstructorArgument(1, "total_iters")),
+    "StepLR": Schedule(ConstructorArgument(1, "step_size"), GAMMA),
+    "get_cosine_schedule_with_warmup": Schedule(ConstructorArgument(2, "num_training_steps")),
+    "get_cosine_with_hard_restarts_schedule_with_warmup": Schedule(ConstructorArgument(2, "num_training_steps")),
+    "get_linear_schedule_with_warmup": Schedule(ConstructorArgument(2, "num_training_steps")),
+    "get_polynomial_decay_schedule_with_warmup": Schedule(ConstructorArgument(2, "num_training_steps")),
+    "get_scheduler": Schedule(ConstructorArgument(3, "num_training_steps")),
 }
 """The schedules that have a length, of torch and transformers."""
-FACTORS: Final = Argument(3, "epochs"), Argument(4, "steps_per_epoch")
+FACTORS: Final = ConstructorArgument(3, "epochs"), ConstructorArgument(4, "steps_per_epoch")
 """What `OneCycleLR` multiplies, where it is not given the product."""
 DEFAULT_GAMMA: Final = 0.1
 
@@ -81,10 +81,10 @@ def _passes(run: Run, call: Call) -> Count | None:
         )
     if len(call.args) not in (1, 2):
         return Count(text=run.text(call.node)) if call.args else None
-    return _count(run, call.args[-1], call, Argument(len(call.args) - 1, ""))
+    return _count(run, call.args[-1], call, ConstructorArgument(len(call.args) - 1, ""))
 
 
-def _length(run: Run, call: Call, argument: Argument) -> Count | None:
+def _length(run: Run, call: Call, argument: ConstructorArgument) -> Count | None:
     """How many steps a scheduler is told to make."""
     given = call.argument(*argument)
     if isinstance(given, Sequence):
@@ -98,7 +98,7 @@ def _length(run: Run, call: Call, argument: Argument) -> Count | None:
     return None if given is None else _count(run, given, call, argument)
 
 
-def _count(run: Run, value: Value, call: Call, argument: Argument) -> Count:
+def _count(run: Run, value: Value, call: Call, argument: ConstructorArgument) -> Count:
     text = _spelled(run, call, argument)
     if isinstance(value, Const):
         return Count(number=value.value if type(value.value) is int else None, text=text)
@@ -139,12 +139,12 @@ def _batches(run: Run, symbol: Symbol) -> frozenset[int]:
     return frozenset[int]().union(*(_batches(run, part) for part in parts if isinstance(part, tuple)))
 
 
-def _gamma(call: Call, argument: Argument) -> float | None:
+def _gamma(call: Call, argument: ConstructorArgument) -> float | None:
     value = call.argument(*argument) or Const(DEFAULT_GAMMA)
     return value.value if isinstance(value, Const) and isinstance(value.value, float) else None
 
 
-def _spelled(run: Run, call: Call, argument: Argument) -> str:
+def _spelled(run: Run, call: Call, argument: ConstructorArgument) -> str:
     """The user's words for an argument."""
     if not isinstance(call.node, p.Call):
         return ""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Cares = tuple[Tri, Tri]  # whether a part cares about the mode, and whether it is in training mode
 
 
-class Followed(Knowledge):
+class FollowedCall(Knowledge):
     """What the call of a module that is being followed has come to: an object, whose fact `CARED` each path has its own of."""
 
     call: Object | None = per_run()
@@ -91,12 +91,12 @@ def _caring(run: Run, module: Module) -> list[Cares]:
 
 def followed(run: Run, call: Object) -> AbstractContextManager[None]:
     """What is called within is called by this call of a module."""
-    return run.of(Followed).override(call=call)
+    return run.of(FollowedCall).override(call=call)
 
 
 def met(run: Run, caring: Iterable[Cares]) -> None:
     """The call that is being followed has come to parts that care about the mode."""
-    call = run.of(Followed).call
+    call = run.of(FollowedCall).call
     if call is not None:
         before: frozenset[Cares] = call.fact(Fact.CARED)
         run.heap.set(call.facts, Fact.CARED, before.union(caring))
@@ -107,7 +107,7 @@ def met_whole(run: Run, modules: Iterable[Module], *, surely: bool = False) -> N
 
     What is no part of the module that was called has a mode of its own, which nobody sets with that of the whole.
     """
-    if run.of(Followed).call is not None:
+    if run.of(FollowedCall).call is not None:
         for module in modules:
             caring = _caring(run, module)
             if caring and _belongs(run, module):

@@ -24,7 +24,7 @@ class CannotTell(Exception):  # noqa: N818 - it ends an execution, it is no faul
     """What comes next is more than arithmetic with single numbers."""
 
 
-class Context:
+class FunctionContext:
     """The `ctx` of a function: what was saved, and attributes."""
 
     def __init__(self) -> None:
@@ -149,10 +149,10 @@ class Execution:
         call = statement.value
         if isinstance(call, p.Call) and isinstance(call.func, p.Attribute) and isinstance(call.func.value, p.Name):
             context = self._names.get(call.func.value.id)
-            if isinstance(context, Context) and call.func.name == _SAVES:
+            if isinstance(context, FunctionContext) and call.func.name == _SAVES:
                 context.saved = tuple(self._value(each) for each in call.args)
                 return
-            if isinstance(context, Context) and call.func.name in _SAYS:
+            if isinstance(context, FunctionContext) and call.func.name in _SAYS:
                 return
         raise CannotTell
 
@@ -162,7 +162,7 @@ class Execution:
         elif isinstance(target, p.Display) and isinstance(value, tuple) and len(value) == len(target.items):
             for each, part in zip(target.items, value, strict=True):
                 self._bind(each, part)
-        elif isinstance(target, p.Attribute) and isinstance(context := self._value(target.value), Context):
+        elif isinstance(target, p.Attribute) and isinstance(context := self._value(target.value), FunctionContext):
             context.fields[target.name] = value
         elif isinstance(target, p.Index) and isinstance(self._value(target.value), float):
             if self._test(target.key):  # `gradient[x < 0] = 0`
@@ -216,7 +216,7 @@ class Execution:
         return _OPERATORS[op](*values) if op in _OPERATORS else _refuse()
 
     def _attribute(self, node: p.Attribute) -> Any:
-        if isinstance(node.value, p.Name) and isinstance(context := self._names.get(node.value.id), Context):
+        if isinstance(node.value, p.Name) and isinstance(context := self._names.get(node.value.id), FunctionContext):
             if node.name in _SAVED:
                 return context.saved
             if node.name in context.fields:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.data import Dataset, Subset
 
-from torch_doctor.probe.agent.stand_ins.batches.datasets import Datasets
+from torch_doctor.probe.agent.stand_ins.batches.datasets import FailedDatasets
 from torch_doctor.probe.agent.stand_ins.source import Sources
 from torch_doctor.probe.agent.stand_ins.told import Teller
 
@@ -25,8 +25,8 @@ class Anything:
         return Anything()
 
 
-def datasets() -> Datasets:
-    return Datasets(Sources(str(HERE.parent), str(HERE)), Teller(lambda *_, **__: None))
+def datasets() -> FailedDatasets:
+    return FailedDatasets(Sources(str(HERE.parent), str(HERE)), Teller(lambda *_, **__: None))
 
 
 def test_a_part_fails_as_the_dataset_that_it_is_of(monkeypatch: pytest.MonkeyPatch) -> None:

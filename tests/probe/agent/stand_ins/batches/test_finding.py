@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from torch_doctor.probe.agent.stand_ins.batches.finding import Finder
+from torch_doctor.probe.agent.stand_ins.batches.finding import BatchFinder
 from torch_doctor.probe.agent.stand_ins.batches.making import described, made
 from torch_doctor.probe.agent.stand_ins.batches.trying import NotFoundError
 from torch_doctor.probe.agent.stand_ins.batches.wanted import Wanted
@@ -27,7 +27,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Any], Any]], s
     """Gives the batch that a pass takes, in words."""
 
     def found(one_pass: Callable[[Any], Any]) -> str:
-        finder = Finder(torch, Sources(str(HERE.parent), str(HERE)), ROWS)
+        finder = BatchFinder(torch, Sources(str(HERE.parent), str(HERE)), ROWS)
         finder.call_module = nn.Module.__call__
         monkeypatch.setattr(Wanted, "finder", finder, raising=False)
         monkeypatch.setattr(nn.Module, "__call__", lambda module, *given, **named: finder.module(module, given, named))

@@ -42,7 +42,7 @@ class Way(NamedTuple):
     about: str = "precision"
 
 
-class Answer:
+class Computed:
     """What came of one way to compute: outputs, loss and gradients; the loss is None where it could not be computed."""
 
     def __init__(self, outputs: Any, loss: Any, gradients: dict[str, Any]) -> None:
@@ -117,7 +117,7 @@ def _is_new(known: Roles, own: str) -> bool:
     return known.seen.autocast is None and own == "cpu"
 
 
-def _offer(stage: Stage, call: Call, known: Roles, first: Answer, own: str) -> list[dict[str, Any]]:
+def _offer(stage: Stage, call: Call, known: Roles, first: Computed, own: str) -> list[dict[str, Any]]:
     """What autocast to bfloat16 would change, where the script has none: it is told and never judged."""
     torch = stage.torch
     way = Way("autocast to bfloat16 (not used by the script) against float32", own, torch.float32, torch.bfloat16, HALF)
@@ -164,7 +164,7 @@ def _apart(one: Any, other: Any) -> float | None:
     return None if one is None or other is None else apart(one, other)
 
 
-def _gradients(first: Answer, other: Answer) -> tuple[float | None, str]:
+def _gradients(first: Computed, other: Computed) -> tuple[float | None, str]:
     """The largest difference between the gradients of one parameter."""
     found = [
         (far, name)
@@ -174,7 +174,7 @@ def _gradients(first: Answer, other: Answer) -> tuple[float | None, str]:
     return max(found, default=(None, ""))
 
 
-def _answer(stage: Stage, call: Call, known: Roles, way: Way, seed: int = 0) -> Answer | None:
+def _answer(stage: Stage, call: Call, known: Roles, way: Way, seed: int = 0) -> Computed | None:
     """What a copy of the model answers in evaluation mode, with random numbers of a seed; None where it cannot run so."""
     torch = stage.torch
 
@@ -208,7 +208,7 @@ def _answer(stage: Stage, call: Call, known: Roles, way: Way, seed: int = 0) -> 
                 got = torch.autograd.grad(loss, list(named.values()), allow_unused=True)
                 gradients = {name: each.cpu().double() for name, each in zip(named, got) if each is not None}
             lost = None if loss is None else loss.detach().reshape(1).cpu().double()
-            return Answer(found.detach().cpu().double(), lost, gradients)
+            return Computed(found.detach().cpu().double(), lost, gradients)
     except Exception:  # noqa: BLE001 - whatever keeps it from running so
         return None
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ..advice import advice
-from ..attempts import FEWEST, Run, curve
+from ..attempts import FEWEST, Attempt, curve
 from ..fit import MEMORISED, bounds, fit, knowing_nothing, lowest
 from ..narrowing import narrowed
 from ..roles import Roles, constant, roles, scale_of
@@ -99,8 +99,8 @@ def _run(
     details: bool = False,
     base: float | None = None,
     bounds: tuple[float, float] = (0.0, math.inf),
-) -> Generator[Play, Seen, Run]:
-    run, (floor, reference) = Run(rate, base), bounds
+) -> Generator[Play, Seen, Attempt]:
+    run, (floor, reference) = Attempt(rate, base), bounds
     until = stage.left - seconds
     while len(run.losses) < steps and stage.left > until:
         look = details and (run.first is None or len(run.losses) == steps // 2)
@@ -116,7 +116,7 @@ def _run(
     return run
 
 
-def _more(stage: Stage, run: Run) -> Generator[Play, Seen, None]:
+def _more(stage: Stage, run: Attempt) -> Generator[Play, Seen, None]:
     """Go on where the loss is low, but some labels are still wrong."""
     for _ in range(MORE):
         seen = yield from stage.play()
@@ -143,7 +143,7 @@ def _fitted(fitted: Fit) -> list[dict[str, Any]]:
     return found
 
 
-def _evidence(stage: Stage, run: Run) -> list[dict[str, Any]]:
+def _evidence(stage: Stage, run: Attempt) -> list[dict[str, Any]]:
     low = min((each for each in run.losses if math.isfinite(each)), default=math.nan)
     return [
         *([fact("samples", stage.examples)] if stage.examples else []),
@@ -160,7 +160,7 @@ def _evidence(stage: Stage, run: Run) -> list[dict[str, Any]]:
 def _judged(
     stage: Stage,
     known: Roles,
-    runs: list[Run],
+    runs: list[Attempt],
     evidence: list[dict[str, Any]],
     plots: list[dict[str, Any]],
     checks: Wiring,
@@ -208,7 +208,7 @@ def _learned(stage: Stage, known: Roles, told: str, said: Result, fitted: Fit, *
 
 
 def _not_learned(
-    stage: Stage, known: Roles, runs: list[Run], told: str, said: Result, checks: Wiring, fitted: Fit
+    stage: Stage, known: Roles, runs: list[Attempt], told: str, said: Result, checks: Wiring, fitted: Fit
 ) -> dict[str, Any]:
     """What it means that the loss has not fallen by half."""
     own, wrong, steps = runs[0], _wrong(checks), len(runs[0].losses)
@@ -246,7 +246,7 @@ def _not_learned(
     )
 
 
-def _too_faint(stage: Stage, runs: list[Run], told: str, said: Result, checks: Wiring) -> dict[str, Any]:
+def _too_faint(stage: Stage, runs: list[Attempt], told: str, said: Result, checks: Wiring) -> dict[str, Any]:
     """No weight changes by what a number of single precision resolves."""
     size = f"an update changes the weights by about {number(checks.step or 0.0)} of their size"
     told += f": it does not decrease, as {size}: the learning rate {number(stage.rate)} is too low"
@@ -263,7 +263,7 @@ def _hopeless(fitted: Fit, told: str, said: Result, checks: Wiring) -> dict[str,
     return said("failed", told, then=then, about=("does not fall",))
 
 
-def _with_another_rate(stage: Stage, own: Run, better: Run, told: str, said: Result) -> dict[str, Any]:
+def _with_another_rate(stage: Stage, own: Attempt, better: Attempt, told: str, said: Result) -> dict[str, Any]:
     """The loss falls with a multiple of the script's learning rate."""
     rate, high = better.rate, better.rate < 1
     told += f", and to {number(better.losses[-1])} with {rate:g} times the learning rate {number(stage.rate)}"
@@ -282,7 +282,7 @@ def _wrong(checks: Wiring) -> str:
     return checks.first if checks.dead >= DEAD else ""
 
 
-def _alike(known: Roles, run: Run) -> bool:
+def _alike(known: Roles, run: Attempt) -> bool:
     """Whether the best constant answer would do as well as memorising."""
     best = constant(known)
     nothing = run.base if known.task == "numbers" else min(run.base, knowing_nothing(known) or run.base)

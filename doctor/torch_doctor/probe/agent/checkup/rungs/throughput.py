@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..batches import rows
 from ..loading import Loading
-from ..memory import Memory
+from ..memory import StepMemory
 from ..peaks import Peaks
 from ..plays import PARTS
 from ..stage import Short
@@ -93,7 +93,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     if not made:
         raise Short("no step fit into the time limit")
     usual = sorted(made, key=lambda seen: seen.seconds)[len(made) // 2]  # the parts add up in one step alone
-    pace, memory = Pace(stage, usual, loading), Memory(stage)
+    pace, memory = Pace(stage, usual, loading), StepMemory(stage)
     operations: list[tuple[str, float]] = []
     highest: list[dict[str, Any]] = []
     if stage.left > AGAIN * pace.step:

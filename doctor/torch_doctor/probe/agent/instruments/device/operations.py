@@ -53,11 +53,11 @@ class Operations:
             self._follow_shells()
         operate = self.operate
 
-        class Mode(self._torch.overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
+        class OperationMode(self._torch.overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
             def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
                 return operate(func, args, kwargs or {})
 
-        Mode().__enter__()
+        OperationMode().__enter__()
 
     def operate(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Does what was asked for, and knows where the result is."""

@@ -19,7 +19,7 @@ LARGEST = 4_000_000  # numbers of a tensor whose values are compared
 MATRIX = 2
 
 
-class Fate:
+class Adapter:
     """An adapter, its own parameters and those that it was put beside, and what became of them."""
 
     __slots__ = (
@@ -58,7 +58,7 @@ class Instrument(Base):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._roots: IdentityMap[int] = IdentityMap()  # with the number of modules that there were then
-        self._fates: IdentityMap[Fate] = IdentityMap()
+        self._fates: IdentityMap[Adapter] = IdentityMap()
         self._taken: dict[int, int] = {}  # how many adapters a base has
         self._owned: dict[int, set[int]] = {}  # the parameters of the optimizers that step, by their numbers
 
@@ -73,7 +73,7 @@ class Instrument(Base):
             if part not in self._fates:
                 found = _of_peft(part) or _of_loralib(part, module) or self._by_hand(part)
                 if found is not None and all(found):
-                    self._fates[part] = Fate(part, module, *found)
+                    self._fates[part] = Adapter(part, module, *found)
 
     def _by_hand(self, part: Any) -> tuple[list[Any], list[Any]] | None:
         """A module of the project that got a layer, and has two matrices of its own, one of them zero."""
@@ -125,7 +125,7 @@ class Instrument(Base):
                 self._note(fate, module)
                 fate.refused = True
 
-    def _note(self, fate: Fate, module: Any) -> None:
+    def _note(self, fate: Adapter, module: Any) -> None:
         """What requires gradients, and whether the adapter is off."""
         fate.own_trains |= {each.requires_grad for each in _alive(fate.own)}
         fate.base_trains |= {each.requires_grad for each in _alive(fate.base)}
@@ -141,7 +141,7 @@ class Instrument(Base):
             self._note(fate, module)
             fate.idle = fate.idle + 1 if not any(id(each) in filled for each in _alive(fate.own)) else -MOST
 
-    def _is_among(self, fate: Fate, numbers: set[int]) -> bool:
+    def _is_among(self, fate: Adapter, numbers: set[int]) -> bool:
         """Whether any parameter of the module around an adapter is one of these."""
         root = fate.root()
         return root is not None and any(id(each) in numbers for each in root.parameters())

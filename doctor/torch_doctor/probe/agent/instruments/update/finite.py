@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ..instrument import Instrument as Base
-from .births import Birth, born_in_backward, born_in_forward
+from .births import OperationSite, born_in_backward, born_in_forward
 
 if TYPE_CHECKING:
     from ...scopes import Here
@@ -84,7 +84,7 @@ class Instrument(Base):
         for tensor in got:
             if tensor.grad is not None and self._bad(tensor.grad):
                 name = self.watch.recorder.owner(here.site, "backward")
-                born = born_in_backward(self.watch, *self._last) if self._last is not None else Birth()
+                born = born_in_backward(self.watch, *self._last) if self._last is not None else OperationSite()
                 self._tell("gradient", here, born.site or here.site, name, tensor.grad, born.operation)
                 return
 

@@ -18,7 +18,7 @@ MOST = 8  # calls of a module, and steps of an optimizer, that are looked at
 LARGEST = 4_000_000  # numbers of parameters whose values are kept
 
 
-class Call:
+class FrozenNorms:
     """A call of a module: how many batch norms in it are frozen, and how many of them gathered statistics."""
 
     __slots__ = ("changed", "event", "here", "module", "norms")
@@ -49,7 +49,7 @@ class Instrument(Base):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._seen: IdentityMap[int] = IdentityMap()  # how often a module was called
-        self._calls: list[Call] = []
+        self._calls: list[FrozenNorms] = []
         self._weights: dict[int, list[tuple[weakref.ref[Any], Any]]] = {}  # what is frozen beside them, as it was
         self._before: list[tuple[Any, Any]] = []  # the statistics before a call
         self._steps: IdentityMap[Steps] = IdentityMap()
@@ -93,7 +93,7 @@ class Instrument(Base):
             equal = self.watch.torch.equal
             changed = sum(not equal(part.running_mean.detach(), was) for part, was in self._before)
             number = self.watch.recorder.references.number(module)
-            self._calls.append(Call(event, here, number, len(self._before), changed))
+            self._calls.append(FrozenNorms(event, here, number, len(self._before), changed))
             self._before = []
 
     # --- old gradients ---

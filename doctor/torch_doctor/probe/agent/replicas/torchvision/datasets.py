@@ -9,7 +9,7 @@ import torch
 from torch.utils.data import Dataset
 
 from ...stand_ins import folders
-from ...stand_ins.vision_table import EMNIST_CLASSES, KNOWN, SPLITS, Rows
+from ...stand_ins.vision_table import EMNIST_CLASSES, KNOWN, SPLITS, VisionRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +72,7 @@ class MadeUp(VisionDataset):
         rows = KNOWN[self.name]
         if self.name == "EMNIST":
             rows = rows._replace(classes=EMNIST_CLASSES.get(str(split), rows.classes))
-        self.rows: Rows = rows
+        self.rows: VisionRows = rows
         self.count = rows.train if self.train else rows.test
         self.classes = [f"class {number}" for number in range(rows.classes)]
         self.class_to_idx = {each: number for number, each in enumerate(self.classes)}
@@ -88,7 +88,7 @@ class MadeUp(VisionDataset):
             f"torchvision.datasets.{self.name}", f"{self.count} random samples {shape}{sort}", why=folders.WHY
         )
 
-    def _fill(self, rows: Rows, generator: Any) -> None:
+    def _fill(self, rows: VisionRows, generator: Any) -> None:
         """The arrays that hold all rows."""
         channels = len(rows.mode) if rows.mode == "RGB" else 0
         shape = {"chw": (channels, *rows.size), "hwc": (*rows.size, channels)}.get(rows.layout, rows.size)
@@ -254,7 +254,7 @@ def from_tensor(data: Any) -> Any:
     return picture_module().fromarray(data.numpy())
 
 
-def _picture(rows: Rows, place: int) -> Any:
+def _picture(rows: VisionRows, place: int) -> Any:
     shape = rows.size if rows.mode == "L" else (*rows.size, 3)
     generator = torch.Generator().manual_seed(place)
     return from_tensor(torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8))

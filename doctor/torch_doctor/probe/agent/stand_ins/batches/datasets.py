@@ -19,7 +19,7 @@ UNREADABLE = (OSError, ImportError)
 VOIDS = (told.VALUES, told.FILES, told.SHAPES)
 
 
-class Datasets:
+class FailedDatasets:
     """Knows which datasets of the user's failed, and why."""
 
     def __init__(self, sources: Sources, teller: Teller) -> None:

@@ -29,7 +29,7 @@ ARITHMETIC = frozenset("add radd sub rsub mul rmul truediv rtruediv neg mean sum
 """Operations between numbers, after which a loss is a single number still."""
 
 
-class Finder:
+class BatchFinder:
     """What is found out about one batch.
 
     Attributes:

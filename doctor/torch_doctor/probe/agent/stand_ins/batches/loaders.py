@@ -10,10 +10,10 @@ from .. import told
 from ..cuda.devices import needed
 from ..stand_in import StandIn
 from .cutting import cut
-from .datasets import VOIDS, Datasets, unreadable
-from .finding import Finder
+from .datasets import VOIDS, FailedDatasets, unreadable
+from .finding import BatchFinder
 from .making import described, made
-from .rehearsing import Pass
+from .rehearsing import RehearsedPass
 from .wanted import Wanted
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class WantedBatches(StandIn):
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
-        self._datasets = Datasets(self.sources, self.teller)
+        self._datasets = FailedDatasets(self.sources, self.teller)
         self._learnt: dict[int, tuple[Any, Any]] = {}  # by the sampler that the iterators of one loader share
         self._of_class: dict[str, list[Any]] = {}
         self._looked: set[int] = set()
@@ -55,7 +55,7 @@ class WantedBatches(StandIn):
         @functools.wraps(fetch)
         def fetched(iterator: Any) -> Any:
             sampler = iterator._index_sampler
-            if Pass.current is not None:
+            if RehearsedPass.current is not None:
                 return self._rehearsed(iterator, fetch)
             if id(sampler) in self._learnt:
                 iterator._next_index()
@@ -142,7 +142,7 @@ class WantedBatches(StandIn):
         else:
             learnt = self._found(iterator)
             if learnt is rehearsals:
-                return Wanted(Pass.current.finder.batch)  # type: ignore[union-attr]
+                return Wanted(RehearsedPass.current.finder.batch)  # type: ignore[union-attr]
             if not learnt or "failed" in learnt:
                 why = learnt["failed"] if learnt else "it did not finish in time"
                 self.teller.note(f"no synthetic batch of {name} fits the loop ({why})")
@@ -157,13 +157,13 @@ class WantedBatches(StandIn):
         """What rehearsals find out, with few rows if the pass takes them, and with fewer where a forward takes long."""
         whole = _size(iterator._index_sampler)
         for rows in dict.fromkeys((min(whole, MANY), whole)):
-            learnt = self._rehearse(iterator, Finder(self._torch, self.sources, rows))
+            learnt = self._rehearse(iterator, BatchFinder(self._torch, self.sources, rows))
             if learnt is rehearsals or (learnt and "failed" not in learnt):
                 break
         if learnt is rehearsals or not learnt or learnt.get("seconds", 0) < LONG or rows <= FEW:
             return learnt
         few = max(FEW, int(rows * SHORT / learnt["seconds"]))
-        fewer = self._rehearse(iterator, Finder(self._torch, self.sources, few))
+        fewer = self._rehearse(iterator, BatchFinder(self._torch, self.sources, few))
         if fewer is rehearsals or (fewer and "failed" not in fewer):
             return fewer
         return learnt
@@ -173,13 +173,13 @@ class WantedBatches(StandIn):
 
     # --- rehearsals ---
 
-    def _rehearse(self, iterator: Any, finder: Finder | None) -> Any:
+    def _rehearse(self, iterator: Any, finder: BatchFinder | None) -> Any:
         """What a rehearsal has learnt; in it, `rehearsals`."""
-        return Pass.rehearse(Pass(self._torch, iterator, finder))
+        return RehearsedPass.rehearse(RehearsedPass(self._torch, iterator, finder))
 
     def _rehearsed(self, iterator: Any, fetch: Callable[[Any], Any]) -> Any:
         """What a loader gives in a rehearsal; a second batch of the one that is rehearsed is the end."""
-        passing: Any = Pass.current
+        passing: Any = RehearsedPass.current
         if iterator is passing.iterator or (passing.came_through and passing.iterator is None):
             passing.end()
         sampler = iterator._index_sampler

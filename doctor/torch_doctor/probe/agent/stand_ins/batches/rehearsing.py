@@ -12,20 +12,20 @@ from .wanted import Wanted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .finding import Finder
+    from .finding import BatchFinder
 
 
-class Pass:
+class RehearsedPass:
     """A pass over `iterator` that is rehearsed, with a batch that is to be found by `finder`, or that is there.
 
     `current` is the one that this process rehearses; `heard` are called with what a rehearsal has told. A pass in which
     stand-ins are looked at goes on behind its backward, where the script measures.
     """
 
-    current: ClassVar[Pass | None] = None
+    current: ClassVar[RehearsedPass | None] = None
     heard: ClassVar[list[Callable[[Any], None]]] = []
 
-    def __init__(self, torch: Any, iterator: Any, finder: Finder | None) -> None:
+    def __init__(self, torch: Any, iterator: Any, finder: BatchFinder | None) -> None:
         self.iterator = iterator
         self.finder = finder
         self._torch = torch
@@ -34,7 +34,7 @@ class Pass:
         self._is_inside = False  # one function that goes backward calls another
         self.is_there = finder is None
 
-    def found_by(self, finder: Finder) -> Finder:
+    def found_by(self, finder: BatchFinder) -> BatchFinder:
         """What finds out what is wanted: the finder of the pass, or else this one, now that there is something to find."""
         if self.finder is None:
             self.finder = finder
@@ -44,7 +44,7 @@ class Pass:
     def begin(self) -> None:
         """Has this process, which rehearses, tell what it learnt when the pass comes to its backward."""
         torch = self._torch
-        Pass.current = self
+        RehearsedPass.current = self
         self._began = thread_time()
         torch.set_num_threads(1)  # those of the process that was copied are not there
         rehearsals.learnt = lambda: self._learnt() if self.came_through else None
@@ -57,7 +57,7 @@ class Pass:
             self._hand_over(self.finder)
 
     @classmethod
-    def rehearse(cls, passing: Pass) -> Any:
+    def rehearse(cls, passing: RehearsedPass) -> Any:
         """What a rehearsal of the pass has learnt; in it, `rehearsals`."""
         importlib.import_module("torch._subclasses.fake_tensor")  # once, and not in each rehearsal
         answer = rehearsals.begin(passing.begin)
@@ -66,7 +66,7 @@ class Pass:
                 hear(answer)
         return answer
 
-    def _hand_over(self, finder: Finder) -> None:
+    def _hand_over(self, finder: BatchFinder) -> None:
         """Has models and variables take what is wanted."""
         Wanted.finder = finder
         module: Any = self._torch.nn.Module

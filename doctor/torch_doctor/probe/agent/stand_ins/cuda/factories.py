@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from .devices import Devices
-    from .memory import Memory
+    from .memory import GpuContents
 
 NEW = ("new_tensor", "new_empty", "new_full", "new_zeros", "new_ones", "new_empty_strided")
 SHARING = ("as_tensor", "asarray")
@@ -44,7 +44,7 @@ def named(torch: Any) -> list[tuple[Any, list[str]]]:
 class Factories:
     """The replacements of what makes tensors."""
 
-    def __init__(self, torch: ModuleType, devices: Devices, memory: Memory) -> None:
+    def __init__(self, torch: ModuleType, devices: Devices, memory: GpuContents) -> None:
         self._torch: Any = torch
         self._devices = devices
         self._memory = memory
@@ -105,14 +105,14 @@ class Factories:
     def _generator(self, generator: type) -> type:
         on_cpu = self._devices.on_cpu
 
-        class Kind(type(generator)):  # type: ignore[misc]  # OpaqueBaseMeta since torch 2.10
+        class GeneratorKind(type(generator)):  # type: ignore[misc]  # OpaqueBaseMeta since torch 2.10
             def __instancecheck__(cls, instance: object) -> bool:
                 return isinstance(instance, generator)
 
             def __call__(cls, device: Any = "cpu") -> Any:
                 return generator(on_cpu(device))
 
-        return Kind("Generator", (generator,), {"__module__": "torch", "__doc__": generator.__doc__})
+        return GeneratorKind("Generator", (generator,), {"__module__": "torch", "__doc__": generator.__doc__})
 
 
 def _is_one_of(function: Any, known: set[Any]) -> bool:

@@ -10,8 +10,8 @@ from . import loading, types
 from .devices import Devices, needed
 from .factories import Factories, named
 from .lineage import Lineage
-from .memory import Memory
-from .moves import Moves
+from .memory import GpuContents
+from .moves import MoveReplacements
 from .queries import Queries
 
 
@@ -35,10 +35,10 @@ class Gpu(StandIn):
         why = "--device cpu" if torch.cuda.is_available() else ""
         pretend = bool(self.plan.get("pretend"))
         devices = Devices(torch, lambda: self.tell("cuda", "the CPU", why=why))
-        memory = Memory(torch)
+        memory = GpuContents(torch)
         if not pretend:  # else the places of all tensors are followed
             memory.on_use = Lineage(torch, memory).begin
-        Moves(torch, devices, memory).patch()
+        MoveReplacements(torch, devices, memory).patch()
         Factories(torch, devices, memory).patch()
         loading.patch(torch, devices)
         types.patch(torch, devices, memory, pretend=pretend)

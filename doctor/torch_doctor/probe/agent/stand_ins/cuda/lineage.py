@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .memory import Memory
+    from .memory import GpuContents
 
 MOVING = frozenset({"to", "cpu", "cuda", "type", "type_as", "numpy", "__array__", "tolist", "copy_", "pin_memory"})
 """What may give a tensor elsewhere than where its own is, or says itself where it is."""
 REPLACED = frozenset({"to", "cpu", "type"})
-"""Methods in whose place there are others: see `Moves` and `types`."""
+"""Methods in whose place there are others: see `MoveReplacements` and `types`."""
 RECURRENT = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
 """Their layers make a first state by themselves, where their input is."""
 DEEP = 3
@@ -22,7 +22,7 @@ class Lineage:
     What is computed of other tensors as well is left open: they may be on the CPU, or where nobody knows.
     """
 
-    def __init__(self, torch: Any, memory: Memory) -> None:
+    def __init__(self, torch: Any, memory: GpuContents) -> None:
         self._torch = torch
         self._memory = memory
         self._mode: Any = None

@@ -13,7 +13,7 @@ NOT_READABLE = (
 )
 
 
-class Memory:
+class GpuContents:
     """What was put on the GPU, and what was fetched from it; where neither is known, a tensor was computed.
 
     `used` tells that something was put there at all; `on_use` is called when that happens.

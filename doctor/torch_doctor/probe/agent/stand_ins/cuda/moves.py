@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from .devices import Devices
-    from .memory import Memory
+    from .memory import GpuContents
 
 
-class Moves:
+class MoveReplacements:
     """The replacements of what moves."""
 
-    def __init__(self, torch: ModuleType, devices: Devices, memory: Memory) -> None:
+    def __init__(self, torch: ModuleType, devices: Devices, memory: GpuContents) -> None:
         self._torch: Any = torch
         self._devices = devices
         self._memory = memory

@@ -9,14 +9,14 @@ from .places import GPU, places
 
 if TYPE_CHECKING:
     from .devices import Devices
-    from .memory import Memory
+    from .memory import GpuContents
 
 TYPES = (
     "FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor LongTensor BoolTensor"
 ).split()
 
 
-def patch(torch: Any, devices: Devices, memory: Memory, *, pretend: bool) -> None:
+def patch(torch: Any, devices: Devices, memory: GpuContents, *, pretend: bool) -> None:
     """Replaces the types of tensors on a GPU by those on the CPU; with `pretend`, by types that know them apart."""
     for name in TYPES:
         kind = getattr(torch, name)

@@ -39,18 +39,18 @@ def read(sources: Sources, held: set[str]) -> dict[str, str]:
         sources: the user's files; those that are loaded are looked at.
         held: the names that the data set is assigned to.
     """
-    found = _Reader(list(sources.trees()), held)
+    found = _ColumnReader(list(sources.trees()), held)
     return {name: found.kind(name) for name in found.columns()}
 
 
 def splits(sources: Sources, held: set[str]) -> list[str]:
     """The splits that the code takes out of a data set, in the order of the source."""
-    found = _Reader(list(sources.trees()), held)
+    found = _ColumnReader(list(sources.trees()), held)
     words = [word for node in found.indexed() for word in found.words(node.slice) if word in SPLITS]
     return list(dict.fromkeys(words))
 
 
-class _Reader:
+class _ColumnReader:
     """What is known of names: which hold the data set or something out of it, and which strings they hold."""
 
     def __init__(self, trees: list[ast.Module], held: set[str]) -> None:

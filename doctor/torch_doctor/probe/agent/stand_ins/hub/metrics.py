@@ -41,7 +41,7 @@ class Metrics(StandIn):
         after("datasets", functools.partial(_patch, self, "load_metric"))
 
 
-class Result(dict[str, Any]):
+class MetricResult(dict[str, Any]):
     """What a metric comes to: 0, under whatever name it is asked for."""
 
     def __missing__(self, name: str) -> float:
@@ -60,9 +60,9 @@ class Metric:
 
     add_batch = add
 
-    def compute(self, *_: Any, **__: Any) -> Result:
+    def compute(self, *_: Any, **__: Any) -> MetricResult:
         """Zeros."""
-        return Result(dict.fromkeys(self._names, 0.0))
+        return MetricResult(dict.fromkeys(self._names, 0.0))
 
 
 def _patch(stand_in: StandIn, name: str, module: ModuleType) -> None:

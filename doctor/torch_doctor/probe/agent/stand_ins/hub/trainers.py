@@ -62,7 +62,7 @@ def _patch(stand_in: StandIn, module: ModuleType) -> None:
     library: Any = module
     build = library.Trainer.__init__
 
-    class Ending(library.TrainerCallback):  # type: ignore[misc]
+    class EndingCallback(library.TrainerCallback):  # type: ignore[misc]
         """Ends epochs, and training, early."""
 
         def __init__(self) -> None:
@@ -85,6 +85,6 @@ def _patch(stand_in: StandIn, module: ModuleType) -> None:
     @functools.wraps(build)
     def built(self: Any, *arguments: Any, **keywords: Any) -> None:
         build(self, *arguments, **keywords)
-        self.add_callback(Ending())
+        self.add_callback(EndingCallback())
 
     library.Trainer.__init__ = built

@@ -12,7 +12,7 @@ CONFIGURING = frozenset({"in_features", "out_features", "num_features", "in_chan
 WIDTH = 512
 
 
-class Asked(dict[str, Any]):
+class Augmented(dict[str, Any]):
     """What an augmentation gives: what it was given by name, as items and as attributes."""
 
     def __getattr__(self, name: str) -> Any:
@@ -42,7 +42,7 @@ def layer_class(torch: Any) -> Any:
         def forward(self, *arguments: Any, **keywords: Any) -> Any:
             """What a rehearsal finds that it is to return; what is no tensor comes back as it went in."""
             if not any(True for _ in tensors_in((arguments, keywords), torch)):
-                return arguments[0] if arguments else Asked(keywords)
+                return arguments[0] if arguments else Augmented(keywords)
             parts = [each for each in self.held.parameters() if each.requires_grad]
             return self._user.computed(self._key, self._name, (arguments, keywords), self.weight, parts)
 

@@ -26,7 +26,7 @@ def tensors_in(value: Any, torch: Any, depth: int = DEPTH) -> Iterator[Any]:
             yield from tensors_in(each, torch, depth - 1)
 
 
-class Result:
+class ResultMaker:
     """Makes what a stand-in returns.
 
     Args:

@@ -85,7 +85,13 @@ class Unread:
             return functools.partial(self._to, name)
         if name in SAME:
             return lambda *_, **__: self
-        given = {"shape": Shape(self), "size": self._size, "items": self._items, "keys": self._keys, "get": self._get}
+        given = {
+            "shape": ContentShape(self),
+            "size": self._size,
+            "items": self._items,
+            "keys": self._keys,
+            "get": self._get,
+        }
         return given[name] if name in given else self._part(name, MAPPING)
 
     def _to(self, name: str, *arguments: Any, **keywords: Any) -> Unread:
@@ -146,7 +152,7 @@ class Unread:
         return self[key] if default is None else default
 
     def _size(self, dim: int | None = None) -> Any:
-        shape = Shape(self)
+        shape = ContentShape(self)
         return shape if dim is None else shape[dim]
 
     # --- values ---
@@ -213,7 +219,7 @@ for _each in ("lt", "le", "gt", "ge", "eq"):
     setattr(Unread, f"__{_each}__", _compared(f"__{_each}__"))
 
 
-class Shape:
+class ContentShape:
     """The shape of what would have been read."""
 
     def __init__(self, unread: Unread) -> None:

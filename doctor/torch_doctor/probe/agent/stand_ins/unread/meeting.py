@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...rehearsal import rehearsals
-from ..batches.finding import Finder
+from ..batches.finding import BatchFinder
 from ..batches.parts import LEAF, MAPPING, Part, Spec
-from ..batches.rehearsing import Pass
+from ..batches.rehearsing import RehearsedPass
 from ..batches.wanted import Wanted
 from ..cuda.places import places
 from .content import UnknownFormError, Unread
@@ -34,7 +34,7 @@ class Roots(Part):
         return False
 
 
-class Meeting:
+class UnreadValues:
     """The values that were never read, and what is known of them."""
 
     def __init__(self, torch: Any, sources: Sources) -> None:
@@ -100,9 +100,9 @@ class Meeting:
             return _replaced(given, lambda each: Wanted(each._node))
         if any(self._found(each) is None for each in _unread(given)) and self._tries < TRIES:
             self._tries += 1
-            finder = Finder(self._torch, self._sources, BATCH)
+            finder = BatchFinder(self._torch, self._sources, BATCH)
             finder.batch = self._roots
-            answer = rehearsals.begin(Pass(self._torch, None, finder).begin)
+            answer = rehearsals.begin(RehearsedPass(self._torch, None, finder).begin)
             if answer is rehearsals:
                 return _replaced(given, lambda each: Wanted(each._node))
             if answer and "failed" not in answer:

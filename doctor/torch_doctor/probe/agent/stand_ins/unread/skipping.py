@@ -20,7 +20,7 @@ from ..source import AGENT
 from ..stand_in import StandIn
 from .content import UnknownFormError, Unread
 from .looking import Looking
-from .meeting import Meeting
+from .meeting import UnreadValues
 
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
@@ -60,7 +60,7 @@ class SkippedStatements(StandIn):
         self._torch: Any = None
         self._times: dict[tuple[str, int], int] = {}
         self._training = False
-        self._meeting: Meeting | None = None
+        self._meeting: UnreadValues | None = None
 
     def prepare(self) -> None:
         """Answers what guarded statements ask."""
@@ -99,7 +99,7 @@ class SkippedStatements(StandIn):
     def _instead(self, count: int) -> Any:
         """The value of what failed: `count` of them where it was to be taken apart."""
         if self._meeting is None:
-            self._meeting = Meeting(self._torch, self.sources)
+            self._meeting = UnreadValues(self._torch, self.sources)
         frame = sys._getframe(1)
         while frame.f_code.co_filename.startswith(AGENT) and frame.f_back is not None:
             frame = frame.f_back

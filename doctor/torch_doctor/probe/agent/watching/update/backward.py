@@ -19,7 +19,7 @@ WEIGHTS = ("gradient", "grad_tensors")
 STABLE = 3  # times that one place has to find the same tensors before it is not walked any more
 
 
-class Seen:
+class Reached:
     """The tensors that the backward pass of one place reaches, while they stay the same."""
 
     __slots__ = ("leaves", "modules", "same", "version")
@@ -55,7 +55,7 @@ class Watcher:
         self._recorder = watch.recorder
         self._busy = False
         self._by_method = True
-        self._seen: dict[int, Seen] = {}
+        self._seen: dict[int, Reached] = {}
         self._proofs: dict[int, int] = {}
         self._keeps = False
 
@@ -140,7 +140,7 @@ class Watcher:
 
     def _reached(self, losses: list[Any], site: int) -> Behind:
         """Everything behind the losses; at a place that always reaches the same tensors only what is near."""
-        seen = self._seen.setdefault(site, Seen())
+        seen = self._seen.setdefault(site, Reached())
         called = self._watch.facts.called
         version = self._watch.modules.version
         if seen.version != version:  # a part may be another one

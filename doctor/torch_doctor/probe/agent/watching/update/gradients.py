@@ -20,7 +20,7 @@ LARGEST = 4_000_000  # elements of a tensor whose values are kept for comparison
 PROOFS = 4  # backward passes for which the old gradients are measured
 
 
-class State:
+class GradientState:
     """The gradient of one tensor: whether there is one that is not zero, which tensor it is, and in which version.
 
     `values` are those of the tensor after the last backward pass, where it may be updated by hand: `waited` says that an
@@ -47,7 +47,7 @@ class Watcher:
         self._watch = watch
         self._torch = watch.torch
         self._recorder = watch.recorder
-        self._states: dict[int, State] = {}
+        self._states: dict[int, GradientState] = {}
         self._present: set[int] = set()
         self._unowned: set[int] = set()
         self._parts: set[float] = set()
@@ -75,7 +75,7 @@ class Watcher:
 
     # --- states ---
 
-    def state(self, tensor: Any) -> State:
+    def state(self, tensor: Any) -> GradientState:
         """The state of a tensor's gradient."""
         key = id(tensor)
         known = self._states.get(key)
@@ -89,7 +89,7 @@ class Watcher:
                 present.discard(key)
                 unowned.discard(key)
 
-        known = states[key] = State(weakref.ref(tensor, forget))
+        known = states[key] = GradientState(weakref.ref(tensor, forget))
         self._present.discard(key)
         return known
 
@@ -220,7 +220,7 @@ class Watcher:
         self._parts.add(part)
         return part > 0
 
-    def _is_cleared(self, gradient: Any, state: State, thoroughly: bool) -> bool:  # noqa: FBT001 - as `_changes` knows it
+    def _is_cleared(self, gradient: Any, state: GradientState, thoroughly: bool) -> bool:  # noqa: FBT001 - as `_changes` knows it
         looks = thoroughly or gradient._version != state.version
         return looks and not state.empty and not is_nonzero(gradient)
 

@@ -24,4 +24,4 @@ BOTH, EITHER = ("and", A, ("not", B)), ("or", A, B)
 def test_a_connective_tells_of_its_parts_where_it_decides_them(
     test: Symbol | None, yes: set[tuple[Symbol, bool]], no: set[tuple[Symbol, bool]]
 ) -> None:
-    assert conditions(test) == (yes, no)
+    assert conditions(test) == (frozenset(yes), frozenset(no))

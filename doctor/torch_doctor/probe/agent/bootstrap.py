@@ -158,7 +158,7 @@ class Run:
         vars(module).update(
             __file__=script, __builtins__=builtins, __loader__=loader, __package__=None, __spec__=None, __cached__=None
         )
-        if sys.version_info < (3, 14):
+        if sys.version_info < (3, 14):  # made on demand from then on: https://peps.python.org/pep-0649
             module.__annotations__ = {}
         sys.modules["__main__"] = module
         sys.argv = [self._plan.get("argv0") or script, *self._plan.get("args", [])]

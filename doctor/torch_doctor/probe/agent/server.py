@@ -232,7 +232,9 @@ def serve(main: Main, path: str, idle: float) -> int:
         process.adopt()
         if threads() > 1:
             return 1
-        gc.freeze()  # no collection in a fork walks through torch's objects, and copies the pages they lie in
+        # No collection in a fork walks through torch's objects, and copies the pages they lie in:
+        # https://docs.python.org/3/library/gc.html#gc.freeze
+        gc.freeze()
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)  # of one that was killed
         with socket.socket(socket.AF_UNIX) as listener:

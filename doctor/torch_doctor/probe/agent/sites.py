@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 INSTALLED = ("site-packages", "dist-packages", "node_modules")
 EXACT = sys.version_info >= (3, 11)
-"""Whether instructions know their columns."""
+"""Whether instructions know their columns (https://peps.python.org/pep-0657)."""
 
 
 class Span(NamedTuple):

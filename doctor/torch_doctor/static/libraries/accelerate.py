@@ -19,6 +19,7 @@ ACCELERATE = Framework(
         "clip_grad_value_": Method(("clip",), of=0, returns="nothing"),
         "unscale_gradients": Method(returns="nothing"),
         # Within, step and zero_grad of prepared optimizers wait until the window is full; backward divides the loss.
+        # https://huggingface.co/docs/accelerate/usage_guides/gradient_accumulation
         "accumulate": Method(returns="context"),
         "no_sync": Method(returns="context"),
         "autocast": Method(returns="context"),

@@ -55,7 +55,7 @@ def _dropout(position: int, default: float = 0.0) -> Argument:
 
 
 def _recurrent(position: int, result: Result) -> Layer:
-    # Dropout acts between layers only: with a single one it does nothing.
+    # Dropout acts between layers only: https://docs.pytorch.org/docs/stable/generated/torch.nn.LSTM.html
     several = Argument(2, "num_layers", 1, above=1)
     dropout = Argument(position, "dropout", 0.0, beside=several)
     return Layer(Kind.HIDDEN, parameters=True, mode=dropout, result=result)
@@ -162,6 +162,7 @@ def _in_dimensions() -> dict[str, Layer]:
         table["BatchNorm" + d] = Layer(Kind.LOGITS, parameters=True, mode=_statistics(4, default=True))
         table["LazyBatchNorm" + d] = Layer(Kind.LOGITS, parameters=True, mode=_statistics(3, default=True))
         # In training mode each sample is normalised by itself, whatever is tracked: that is no mistake in evaluation.
+        # https://docs.pytorch.org/docs/stable/generated/torch.nn.InstanceNorm2d.html
         table["InstanceNorm" + d] = Layer(Kind.LOGITS)
         table["LazyInstanceNorm" + d] = Layer(Kind.LOGITS, parameters=True)
     return table

@@ -15,6 +15,7 @@ from torch_doctor.static.tables.frameworks import DECLARED
 
 ON_THE_CPU: dict[str, tuple[tuple[int, str], ...]] = {
     # These have to be there: torch refuses any other.
+    # https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.rnn.pack_padded_sequence.html
     "pack_padded_sequence": ((1, "lengths"),),
     "PackedSequence": ((1, "batch_sizes"),),
     "tensor_split": ((1, "indices_or_sections"), (1, "tensor_indices_or_sections")),

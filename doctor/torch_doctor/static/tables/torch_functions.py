@@ -161,7 +161,8 @@ _ELSEWHERE = {
     "torch.nn.utils.rnn.pack_sequence": KEPT,
     "torch.nn.utils.rnn.pad_packed_sequence": TUPLE,
     "torch.nn.utils.parameters_to_vector": OTHER,
-    # A Variable is the tensor itself, without its graph (tried on torch 2.13).
+    # A Variable is the tensor itself, without its graph (tried on torch 2.13):
+    # https://docs.pytorch.org/docs/stable/autograd.html#variable-deprecated
     "torch.autograd.Variable": Function(graph=False),
     "torch.clip_": replace(BOTH["clip"], in_place=True),
 }

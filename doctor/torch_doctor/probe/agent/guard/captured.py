@@ -43,7 +43,7 @@ def followed() -> Iterator[None]:
 
 
 def _in_classes(known: dict[int, Callable[..., Any]]) -> None:
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # without accessors: https://github.com/python/cpython/pull/25701
         importlib.import_module("pathlib")  # later its class would make methods of the replacements
     for name in WITH_CLASSES:
         for value in list(vars(sys.modules.get(name, object)).values()):

@@ -25,7 +25,8 @@ class Deleted:
         if self._file:
             line = (json.dumps(path) + "\n").encode()
             with real.inside(), real.open_file(self._file, "ab", buffering=0) as file:
-                file.write(line)  # one short write at the end of a file is whole, whoever else writes
+                # One write with O_APPEND is whole, whoever else writes: https://man7.org/linux/man-pages/man2/write.2.html
+                file.write(line)
 
     def __contains__(self, path: str) -> bool:
         return path in self._known()

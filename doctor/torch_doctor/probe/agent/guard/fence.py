@@ -14,6 +14,7 @@ import sys
 
 from . import real
 
+# https://docs.kernel.org/userspace-api/landlock.html
 CREATE, ADD, RESTRICT = 444, 445, 446  # system calls, by the same numbers on all machines
 VERSION = 1  # asks `CREATE` for the version
 BENEATH = 1  # a rule for what lies below a folder

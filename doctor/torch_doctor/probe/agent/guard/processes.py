@@ -78,7 +78,8 @@ class ProcessGuard:
 
     def install(self) -> list[tuple[Any, Callable[..., Any]]]:
         """Replaces the functions in `os`, and returns (original, replacement) for those who hold them elsewhere."""
-        os.environ["GIT_OPTIONAL_LOCKS"] = "0"  # `git status` would else write to the index
+        # `git status` would else write to the index: https://git-scm.com/docs/git-status#_background_refresh
+        os.environ["GIT_OPTIONAL_LOCKS"] = "0"
         made: dict[str, Callable[..., Any]] = {
             "system": self.system,
             "_exit": self.leave,

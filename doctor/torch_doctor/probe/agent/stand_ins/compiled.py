@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 COMPILER = "torch._dynamo"
-OWN = "_orig_mod"  # where a compiled module keeps the one that it was made of
+OWN = "_orig_mod"
+"""Where a compiled module keeps the one that it was made of (https://github.com/pytorch/pytorch/issues/101107)."""
 
 
 class Compiler(StandIn):

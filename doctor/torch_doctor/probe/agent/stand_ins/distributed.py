@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 # What a launcher would have set; the script is given it where it would fail without.
+# https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables
 LAUNCHED = {
     "RANK": "0",
     "LOCAL_RANK": "0",

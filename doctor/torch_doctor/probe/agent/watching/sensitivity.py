@@ -23,7 +23,9 @@ def is_sensitive(part: Any, nn: Any, recorder: Recorder) -> bool:  # noqa: PLR09
     if isinstance(part, kinds.batchnorm._BatchNorm):
         return True
     if isinstance(part, kinds.instancenorm._InstanceNorm):
-        return False  # each sample is normalised by itself while training, and evaluation comes close to it
+        # Each sample is normalised by itself while training, and evaluation comes close to it:
+        # https://docs.pytorch.org/docs/stable/generated/torch.nn.InstanceNorm2d.html
+        return False
     if isinstance(part, (nn.RNNBase, nn.MultiheadAttention)):
         return bool(part.dropout) and getattr(part, "num_layers", 2) > 1
     if isinstance(part, nn.RReLU):

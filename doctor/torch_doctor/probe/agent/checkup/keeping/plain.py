@@ -79,7 +79,10 @@ class Plain:
         for frame, names in self._frames:
             if frame.f_locals is not frame.f_globals:
                 changed = _rebind(frame.f_locals, names)
-                if changed and sys.version_info < (3, 13):
+                if changed and sys.version_info < (
+                    3,
+                    13,
+                ):  # from then on it writes through: https://peps.python.org/pep-0667
                     ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
 
     def _look(self, value: Any, deep: int) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MOST = 2  # forwards of one place that are repeated
 LARGEST = 50_000_000  # parameters of a model that is copied
 ATTENTION = "scaled_dot_product_attention"
+# https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html
 RATE_OF_ATTENTION = 4  # the place of `dropout_p`
 DROPPING = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
 

@@ -6,7 +6,8 @@ import importlib
 from typing import Any
 
 LEAST = 0.3  # of a norm: random numbers are a few hundredths of it, and one forward comes to more than half
-ENOUGH = 15  # iterations, as many as torch's newer form makes when it is built
+ENOUGH = 15
+"""Iterations, as many as `torch.nn.utils.parametrizations.spectral_norm` of torch 2.13 makes when it is built."""
 
 
 def estimated(torch: Any, module: Any) -> bool:

@@ -21,7 +21,11 @@ LOSSES = {
     "torch.nn.functional.nll_loss": "nll_loss",
 }
 IGNORE_INDEX = 4  # its place among the arguments of these functions
-IGNORED = -100  # the label that models leave out which compute their loss themselves
+IGNORED = -100
+"""The label that models leave out which compute their loss themselves: the default of `ignore_index`.
+
+https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
+"""
 LARGEST = 50_000_000  # parameters of a model that is copied
 MATRIX = 2  # dimensions of labels: rows and places
 

@@ -46,7 +46,8 @@ class RehearsedPass:
         torch = self._torch
         RehearsedPass.current = self
         self._began = thread_time()
-        torch.set_num_threads(1)  # those of the process that was copied are not there
+        # The threads of the process that was copied are not there: https://github.com/pytorch/pytorch/issues/58962.
+        torch.set_num_threads(1)
         rehearsals.learnt = lambda: self._learnt() if self.came_through else None
         for owner, name in ((torch.Tensor, "backward"), (torch.autograd, "backward"), (torch.autograd, "grad")):
             setattr(owner, name, self._ending(getattr(owner, name)))

@@ -105,7 +105,8 @@ class Factories:
     def _generator(self, generator: type) -> type:
         on_cpu = self._devices.on_cpu
 
-        class GeneratorKind(type(generator)):  # type: ignore[misc]  # OpaqueBaseMeta since torch 2.10
+        # OpaqueBaseMeta in torch 2.13: https://github.com/pytorch/pytorch/pull/180291.
+        class GeneratorKind(type(generator)):  # type: ignore[misc]
             def __instancecheck__(cls, instance: object) -> bool:
                 return isinstance(instance, generator)
 

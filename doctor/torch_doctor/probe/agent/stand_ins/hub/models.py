@@ -74,7 +74,8 @@ class Models:
 
     def patch_configurations(self, module: ModuleType) -> None:
         """Patches what reads the configuration for all classes of configurations."""
-        for name in ("PreTrainedConfig", "PretrainedConfig"):  # since version 5, and before
+        # Since version 5, and before: https://github.com/huggingface/transformers/issues/39202.
+        for name in ("PreTrainedConfig", "PretrainedConfig"):
             cls = getattr(module, name, None)
             if cls is not None:
                 _replace(cls, "get_config_dict", self.configuration)

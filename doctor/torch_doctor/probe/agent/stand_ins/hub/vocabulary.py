@@ -10,7 +10,9 @@ from ..files import VOCABULARY
 from .layouts import T5, Layout
 
 SPACE = "▁"
-EXTRAS = 100  # T5's sentinels
+EXTRAS = (
+    100  # T5's sentinels, `extra_ids` of https://huggingface.co/docs/transformers/model_doc/t5#transformers.T5Tokenizer
+)
 LEARNT = 2_000  # pairs of letters that are merged
 
 

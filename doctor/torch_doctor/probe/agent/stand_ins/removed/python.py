@@ -45,7 +45,10 @@ class PythonNames(Removed):
         imports.where_absent(self._find)
 
     def _patch_defaults(self, module: types.ModuleType) -> None:
-        """Until Python 3.11, the default of a field could be an object of any class but a list, a dictionary or a set."""
+        """Until Python 3.11, the default of a field could be an object of any class but a list, a dictionary or a set.
+
+        Since then it has to be hashable: https://docs.python.org/3/whatsnew/3.11.html#dataclasses.
+        """
         fields: Any = module
         get = fields._get_field
 

@@ -72,7 +72,8 @@ class TorchNames(Removed):
         return imports.spec_of(name, _made)
 
 
-STFT_ARGUMENTS = 7  # before `return_complex`
+STFT_ARGUMENTS = 7
+"""Those before `return_complex`, which real inputs require since torch 2.0 (https://github.com/pytorch/pytorch/pull/86724)."""
 
 
 def _algebra(torch: Any) -> dict[str, Callable[..., Any]]:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 SCHEDULER = frozenset(("last_epoch", "_step_count"))  # keys of its state
 SCALER = frozenset(("scale", "growth_factor"))
-LIMITED = "Weights only load failed"  # what torch says of a file that it reads only without limits
+LIMITED = "Weights only load failed"
+"""What torch says of a file that it reads only without limits (https://docs.pytorch.org/docs/stable/generated/torch.load.html)."""
 DEEPEST = 4
 DEVICES = "/dev/"  # what is written there, nobody keeps
 WIDEST = 64  # items of a dict or list that are looked at

@@ -164,7 +164,8 @@ class Watcher:
 
 def is_referable(thing: Any) -> bool:
     """Whether there can be a weak reference to it: not to lists, dicts and the like."""
-    return getattr(type(thing), "__weakrefoffset__", 0) != 0  # below 0 from Python 3.12 on
+    # Below 0 from Python 3.12 on: https://github.com/python/cpython/pull/95996.
+    return getattr(type(thing), "__weakrefoffset__", 0) != 0
 
 
 def is_drawn(dataset: Any) -> bool:
@@ -178,7 +179,10 @@ def is_drawn(dataset: Any) -> bool:
 
 
 def _uses(step: dis.Instruction) -> Iterator[tuple[str, Any]]:
-    """What an instruction does with names: from Python 3.13 on `STORE_FAST_LOAD_FAST` stores one and loads another."""
+    """What an instruction does with names: from Python 3.13 on `STORE_FAST_LOAD_FAST` stores one and loads another.
+
+    https://github.com/python/cpython/pull/105230
+    """
     verbs = [word for word in step.opname.split("_") if word in VERBS]
     return zip(verbs, step.argval if isinstance(step.argval, tuple) else (step.argval,), strict=False)
 

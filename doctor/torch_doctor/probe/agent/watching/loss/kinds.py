@@ -160,7 +160,8 @@ class Watcher:
 
     def _sized(self, made: Any, site: int, name: str, given: Any, dim: Any) -> None:
         """Tells along which dimension it went, and over how many numbers, once of each place and size."""
-        along = dim if isinstance(dim, int) else 0 if made.dim() in {1, 3} else 1  # as `torch.nn.functional` chooses
+        # As `_get_softmax_dim` of `torch/nn/functional.py` chooses.
+        along = dim if isinstance(dim, int) else 0 if made.dim() in {1, 3} else 1
         size = made.shape[along]
         if (site, size, dim) not in self._told and len(self._told) < MOST:
             self._told.add((site, size, dim))

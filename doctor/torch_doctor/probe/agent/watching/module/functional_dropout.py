@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 NAMES = ("dropout", "dropout1d", "dropout2d", "dropout3d")
 TRAINING = 2  # the place of the argument
+# https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.dropout.html
 RATE = 0.5  # what `p` is by default
 ATTENTION = "scaled_dot_product_attention"
 RATE_OF_ATTENTION = 4  # the place of `dropout_p`

@@ -17,7 +17,7 @@ from ...imports import after
 if TYPE_CHECKING:
     from ..watch import Watch
 
-FRAMES_UP = 2  # the place of `_frames_up` among the arguments of `torch.jit.script`
+FRAMES_UP = 2  # the place of `_frames_up` among the arguments of `torch.jit.script` in torch 2.13
 
 
 class Watcher:

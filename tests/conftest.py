@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from hypothesis import settings
 
-from tests import reports
+from tests import installing, reports
 from tests.folders import keep_apart
 from tests.probe.farm import farm as farming
 from tests.records import records as recording
@@ -55,6 +55,20 @@ def _reports(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 PASSED = pytest.StashKey[bool]()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test of frameworks is skipped where one of them is absent, and fails where all have to be there."""
+    needed = [name for mark in item.iter_markers("frameworks") for name in mark.args]
+    if absent := installing.absent(needed):
+        (pytest.fail if installing.required() else pytest.skip)(f"needs {', '.join(absent)}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says how many tests were skipped for want of frameworks, and how they are run."""
+    skipped = [report for report in terminalreporter.stats.get("skipped", ()) if "frameworks" in report.keywords]
+    if skipped:
+        terminalreporter.write_line(installing.told(len(skipped)), yellow=True)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -172,15 +171,14 @@ print("RESULT", trainer.state.global_step, sum(p.sum().item() for p in trainer.m
 """
 
 
-@pytest.mark.hub
 @pytest.mark.parametrize(
-    ("library", "script"), [("lightning", LIGHTNING), ("transformers", TRANSFORMERS)], ids=["lightning", "transformers"]
+    "script",
+    [
+        pytest.param(LIGHTNING, id="lightning", marks=pytest.mark.frameworks("lightning", "accelerate")),
+        pytest.param(TRANSFORMERS, id="transformers", marks=pytest.mark.frameworks("transformers", "accelerate")),
+    ],
 )
-def test_the_real_trainers_repeat_their_step(
-    examine: Examine, write: Callable[..., Path], library: str, script: str
-) -> None:
-    if importlib.util.find_spec(library) is None or importlib.util.find_spec("accelerate") is None:
-        pytest.skip(f"{library} is not here")
+def test_the_real_trainers_repeat_their_step(examine: Examine, write: Callable[..., Path], script: str) -> None:
     path = write("bare.py", script)
     bare = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True, cwd=path.parent).stdout
     examined = examine(script, *RUNGS, seconds=240)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -96,8 +95,7 @@ trainer.fit(net, DataLoader(rows, batch_size=16, shuffle=True), DataLoader(rows,
 CODES = "TDR125,TDR401,TDR402,TDR502"
 
 
-@pytest.mark.framework
-@pytest.mark.skipif(importlib.util.find_spec("lightning") is None, reason="lightning is not installed")
+@pytest.mark.frameworks("lightning")
 def test_each_hook_is_called_in_the_mode_that_the_table_says(write: Callable[..., Path]) -> None:
     script = write("hooks.py", HOOKS)
     names = json.dumps(sorted({*LIGHTNING.hooks, *LIGHTNING.training_hooks, *BEFORE_TRAINING}.union(*EVALUATION)))

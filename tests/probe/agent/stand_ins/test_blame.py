@@ -171,8 +171,8 @@ print("of types", typed["sex"].dtype, typed["age"].dtype, cities.index.names, fi
 """
 
 
+@pytest.mark.frameworks("pandas")
 def test_a_missing_table_has_the_columns_that_its_reader_is_told_of(run: Any, write: Callable[..., Any]) -> None:
-    pytest.importorskip("pandas")
     write("train.py", TABLES)
     err = run("scan", "train.py", "--probe", "--isolated", "--probe-output").err
     assert "fails" not in err

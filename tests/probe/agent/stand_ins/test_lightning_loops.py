@@ -9,7 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = [pytest.mark.framework, pytest.mark.usefixtures("farm")]
+pytestmark = [pytest.mark.frameworks("lightning"), pytest.mark.usefixtures("farm")]
 
 TRAIN = """
 import lightning as L
@@ -52,7 +52,6 @@ L.Trainer(max_epochs=5, logger=False, enable_checkpointing=False, OPTIONS).fit(N
     ],
 )
 def test_a_fit_ends_early_and_evaluates(options: str, updates: int, run: Any, write: Callable[..., Any]) -> None:
-    pytest.importorskip("lightning")
     write("train.py", TRAIN.replace("OPTIONS", options))
     err = run("scan", "train.py", "--probe", "--isolated", "--probe-output").err
     assert f"reached {updates} optimizer steps" in err

@@ -199,7 +199,7 @@ def test_parts_with_modes_of_their_own_stay(offered: Offered) -> None:
     assert offered(before.replace("    net[0].train()\n    net.train()\n", "")) == {"TDR401": True, "TDR402": True}
 
 
-@pytest.mark.usefixtures("farm")
+@pytest.mark.usefixtures("farm", "records")
 def test_a_run_proves_the_fixes_of_every_round(folder: Path, run: Callable[..., Outcome]) -> None:
     script = folder / "train.py"
     script.write_text(HEAD + EPOCH + VALIDATION)

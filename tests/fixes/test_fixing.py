@@ -250,7 +250,7 @@ def test_what_goes_with_fixing_alone_says_so(flag: str, fix: Fix) -> None:
     assert f"{flag} requires --fix, --fix-only or --diff" in result.err
 
 
-@pytest.mark.usefixtures("farm")
+@pytest.mark.usefixtures("farm", "records")
 def test_a_run_proves_a_fix(folder: Path, write: Callable[..., Path], fix: Fix) -> None:
     write("train.py", TRAINING)
     result = fix("--fix", "--unsafe-fixes", "--probe", folder / "train.py")
@@ -259,7 +259,7 @@ def test_a_run_proves_a_fix(folder: Path, write: Callable[..., Path], fix: Fix) 
     assert (folder / "train.py").read_text() == CLEARED
 
 
-@pytest.mark.usefixtures("farm")
+@pytest.mark.usefixtures("farm", "records")
 def test_a_fix_that_the_run_refutes_is_withdrawn(
     folder: Path, write: Callable[..., Path], fix: Callable[..., Outcome]
 ) -> None:

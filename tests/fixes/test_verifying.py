@@ -116,7 +116,7 @@ def changes(folder: Path) -> Changes:
     return compared
 
 
-@pytest.mark.usefixtures("farm")
+@pytest.mark.usefixtures("farm", "records")
 def test_probabilities_that_others_read_must_stay(changes: Changes) -> None:
     source = BINARY.replace("{use}", "\n            ".join(HARMED.values()))
     found = "; ".join(changes(source, source.replace(SIGMOID, BARE)))
@@ -124,13 +124,13 @@ def test_probabilities_that_others_read_must_stay(changes: Changes) -> None:
     assert [use for row, use in enumerate(HARMED, first) if f" at train.py:{row} changed from " not in found] == []
 
 
-@pytest.mark.usefixtures("farm")
+@pytest.mark.usefixtures("farm", "records")
 def test_the_loss_may_change_and_what_does_not_depend_on_the_sigmoid_does_not(changes: Changes) -> None:
     source = BINARY.replace("{use}", "\n            ".join(KEPT))
     assert changes(source, source.replace(SIGMOID, BARE)) == []
 
 
-@pytest.mark.usefixtures("farm")
+@pytest.mark.usefixtures("farm", "records")
 def test_a_line_says_what_changed(changes: Changes) -> None:
     source = BINARY.replace("{use}", "print('accuracy', ((scores > 0.5).float() == yb).float().mean().item())")
     first = changes(source, source.replace(SIGMOID, BARE))[0]
@@ -139,21 +139,21 @@ def test_a_line_says_what_changed(changes: Changes) -> None:
     assert first.endswith(" with the same weights")
 
 
-@pytest.mark.usefixtures("farm")
+@pytest.mark.usefixtures("farm", "records")
 def test_a_probability_that_is_put_where_it_is_read_keeps_the_figures(changes: Changes) -> None:
     source = BINARY.replace("{use}", "hits += ((scores > 0.5).float() == yb).sum().item()")
     after = source.replace(SIGMOID, BARE).replace("(scores > 0.5)", "(torch.sigmoid(scores) > 0.5)")
     assert changes(source, after) == []
 
 
-@pytest.mark.usefixtures("farm")
+@pytest.mark.usefixtures("farm", "records")
 def test_a_script_that_fails_only_with_the_fix_is_a_change(changes: Changes) -> None:
     source = BINARY.replace("{use}", "assert scores.min() > 0")
     found = changes(source, source.replace(SIGMOID, "-9 + self.fc(x)"))
     assert found[0].startswith("the script fails with the fix: AssertionError")
 
 
-@pytest.mark.usefixtures("farm")
+@pytest.mark.usefixtures("farm", "records")
 def test_figures_that_change_by_themselves_count_for_nothing(changes: Changes) -> None:
     source = BINARY.replace("{use}", "import time; print('took', time.perf_counter())")
     assert changes(source, source.replace(SIGMOID, BARE)) == []
@@ -180,7 +180,7 @@ for step in range(4):
 """
 
 
-@pytest.mark.usefixtures("farm")
+@pytest.mark.usefixtures("farm", "records")
 def test_cleared_gradients_change_the_updates_alone(changes: Changes) -> None:
     cleared = NORMED.replace("    loss.backward()", "    optimizer.zero_grad()\n    loss.backward()")
     assert changes(NORMED, cleared, "TDR101") == []
@@ -190,7 +190,7 @@ def test_cleared_gradients_change_the_updates_alone(changes: Changes) -> None:
 THRESHOLD = BINARY.replace("{use}", "hits += eval('((scores > 0.5).float() == yb).sum().item()'); float(hits)")
 
 
-@pytest.mark.usefixtures("farm")
+@pytest.mark.usefixtures("farm", "records")
 def test_a_fix_that_changes_a_figure_is_withdrawn_and_the_others_stay(
     folder: Path, write: Callable[..., Path], run: Callable[..., Outcome]
 ) -> None:
@@ -208,7 +208,7 @@ def test_a_fix_that_changes_a_figure_is_withdrawn_and_the_others_stay(
     assert "optimizer.zero_grad()" in (folder / "train.py").read_text()
 
 
-@pytest.mark.usefixtures("farm")
+@pytest.mark.usefixtures("farm", "records")
 def test_every_applied_fix_gets_a_verdict(
     folder: Path, write: Callable[..., Path], run: Callable[..., Outcome]
 ) -> None:
@@ -228,7 +228,7 @@ def test_every_applied_fix_gets_a_verdict(
 SAMPLE = [bad for bad in BAD if name(bad) not in NOT_MENDED][7 :: 1 if WHOLE else 36]
 
 
-@pytest.mark.usefixtures("farm", "folder")
+@pytest.mark.usefixtures("farm", "folder", "records")
 @pytest.mark.parametrize("bad", SAMPLE, ids=name)
 def test_the_fixes_of_a_fixture_change_what_they_may_and_nothing_else(bad: Path) -> None:
     checked = check(bad)

@@ -15,7 +15,7 @@ from torch_doctor.probe.agent.watching.data.shared_rows import SharedRows
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.usefixtures("farm")
+pytestmark = pytest.mark.usefixtures("farm", "records")
 
 
 def test_a_class_that_draws_stays_a_class(run: Any, write: Callable[..., Any]) -> None:

@@ -9,7 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.usefixtures("farm")
+pytestmark = pytest.mark.usefixtures("farm", "records")
 
 PICKLES = """
 import builtins, copy, pickle

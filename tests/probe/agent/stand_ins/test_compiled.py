@@ -9,6 +9,9 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# not the farm: there the compiler of torch is loaded from the start
+pytestmark = pytest.mark.usefixtures("records")
+
 Run = Any
 Write = Any
 

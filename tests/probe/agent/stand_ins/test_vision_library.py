@@ -87,7 +87,7 @@ def test_transforms_make_tensors_of_their_sizes() -> None:
     assert functional.to_tensor(functional.to_pil_image(torch.ones(3, 4, 4))).min() == 1
 
 
-@pytest.mark.usefixtures("farm")
+@pytest.mark.usefixtures("farm", "records")
 def test_a_script_that_needs_torchvision_comes_to_its_updates(run: Any, write: Callable[..., Any]) -> None:
     write(
         "train.py",

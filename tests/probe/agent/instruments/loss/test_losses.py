@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.usefixtures("farm")
+pytestmark = pytest.mark.usefixtures("farm", "records")
 FIXTURES = Path(__file__).parents[5] / "fixtures"
 STRICT = "import warnings\nwarnings.simplefilter('error')\n"
 OWN = """

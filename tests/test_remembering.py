@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,9 +14,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from torch_doctor import cache
-from torch_doctor.cache import FOLDER
+from torch_doctor.cache import FOLDER, Storage
+from torch_doctor.cli.fixing import with_proposals
 from torch_doctor.rule import all_rules
 from torch_doctor.scan import Environment, Options, Report, examining, scan
+from torch_doctor.scan.proposals import Proposals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -364,3 +368,46 @@ def test_after_any_edits_it_tells_what_a_new_scan_tells(
             text = path.read_text() if path.exists() else ""
             path.write_text(text + "\n".join(lines) + "\n")
         remembered(project)
+
+
+AGAIN = """
+import sys
+from torch_doctor.cli import run
+run(["scan", "train.py"])
+print(len(sys.modules), *({"libcst", "torch_doctor.static.run", "astroid"} & set(sys.modules)), file=sys.stderr)
+"""
+
+
+def test_what_has_not_changed_is_shown_with_its_fixes_again_and_nothing_is_imported_for_it(
+    folder: Path, write: Callable[..., Path]
+) -> None:
+    write("train.py", TRAIN.replace("from parts import build, fit\n", PARTS))
+
+    def shown() -> tuple[str, int, list[str]]:
+        done = subprocess.run([sys.executable, "-c", AGAIN], cwd=folder, capture_output=True, text=True, check=True)
+        many, *heavy = done.stderr.splitlines()[-1].split()
+        return done.stdout, int(many), sorted(heavy)
+
+    first, second = shown(), shown()
+    assert first[2] == ["libcst", "torch_doctor.static.run"]
+    assert second[2] == []
+    assert second[1] < first[1] / 2
+    assert first[0] == second[0]
+    assert "optimizer.zero_grad()" in first[0]
+
+
+@pytest.mark.parametrize("breaks", ["text", "entry", "options"])
+def test_fixes_are_worked_out_anew_where_they_may_be_others(
+    project: Path, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, breaks: str
+) -> None:
+    options = Options(paths=(project,), rules=tuple(all_rules()), cache=project / FOLDER)
+    with_proposals(scan(options), options)
+    monkeypatch.setattr(Proposals, "put", lambda *_: None)
+    assert Proposals(scan(options), options).get() == with_proposals(scan(options), options).findings
+    if breaks == "text":
+        write("parts.py", PARTS.replace("optimizer", "adam"))
+    elif breaks == "options":
+        options = replace(options, rules=tuple(rule for rule in all_rules() if rule.code != "TDR201"))
+    else:
+        monkeypatch.setattr(Storage, "get", lambda *_: b"damaged")
+    assert Proposals(scan(options), options).get() is None

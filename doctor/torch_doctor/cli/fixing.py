@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from msgspec import Struct
 
+from torch_doctor.scan.proposals import Proposals
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -74,8 +76,17 @@ def fixing(given: ScanArguments) -> Fixing | None:
 
 def with_proposals(report: Report, options: Options) -> Report:
     """Return the report with the fix of each finding; an internal error costs that alone."""
-    if any(finding.edits for finding in report.findings):
-        from torch_doctor.mending import with_proposals as proposed  # noqa: PLC0415 - libcst is slow to import
+    if not any(finding.edits for finding in report.findings):
+        return report
+    remembered = Proposals(report, options)
+    found = remembered.get()
+    if found is not None:
+        report.findings[:] = found
+        return report
+    from torch_doctor.mending import with_proposals as proposed  # noqa: PLC0415 - libcst is slow to import
 
-        return proposed(report, options)
+    errors = len(report.errors)
+    report = proposed(report, options)
+    if len(report.errors) == errors:
+        remembered.put(report.findings)
     return report

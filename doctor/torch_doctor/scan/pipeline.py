@@ -24,7 +24,8 @@ from torch_doctor.scan.unfollowed import Unfollowed
 from torch_doctor.scan.unused import Unused
 from torch_doctor.sources.discovery import Discovered, discover, display, outer_root, root_of
 from torch_doctor.sources.project import Project
-from torch_doctor.static import FileOrder, Imports, shipped
+from torch_doctor.static import FileOrder, Imports
+from torch_doctor.static.shipped import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
@@ -206,8 +207,7 @@ class Scan:
         return [(path, found[path]) for path in own]
 
     def _order(self, project: Project, given: frozenset[Path]) -> FileOrder:
-        imports = Imports(project)
-        order = FileOrder(given, project, imports)
+        order = FileOrder(given, project, imports := Imports(project))
         imports.spending.close()
         for failure in imports.failures:
             self.report.failed(failure.path, failure.error)

@@ -94,6 +94,17 @@ def _assigned(scope: list[ast.AST]) -> dict[str, list[ast.expr]]:
     return names
 
 
+def _named(scope: list[ast.AST]) -> dict[str, list[ast.expr]]:
+    """What the variables of a scope are assigned."""
+    names: dict[str, list[ast.expr]] = {}
+    for node in scope:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    names.setdefault(target.id, []).append(node.value)
+    return names
+
+
 def _passing(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Functions that give a parameter to something, and what that is."""
     for function in ast.walk(tree):
@@ -114,7 +125,7 @@ def _given(call: ast.Call) -> ast.expr | None:
 
 
 def _saves(scope: list[ast.AST]) -> Iterator[_Kept]:
-    names, added = _assigned(scope), cache(lambda name: tuple(_added(scope, name)))
+    names, added = _named(scope), cache(lambda name: tuple(_added(scope, name)))
     for call in scope:
         if not isinstance(call, ast.Call):
             continue
@@ -139,14 +150,21 @@ def _keys(value: ast.expr) -> list[str]:
 def _added(scope: list[ast.AST], name: str) -> Iterator[str]:
     """Keys that a dictionary gets later."""
     for node in scope:
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == name:
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and _is_name(node.value, name):
             yield str(node.slice.value) if isinstance(node.slice, ast.Constant) else ANY
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == f"{name}.update":
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "update"
+            and _is_name(node.func.value, name)
+        ):
             yield from (key for each in node.args for key in _keys(each) or [ANY])
             yield from (each.arg or ANY for each in node.keywords)
 
 
 def _reads(scope: list[ast.AST]) -> Iterator[tuple[str, list[str], bool]]:
+    if not any(isinstance(node, ast.Call) and _is_load(node) for node in scope):
+        return
     names, taken = _assigned(scope), cache(lambda name: _taken(scope, name))
     for node in scope:
         if isinstance(node, ast.Assign) and _is_load(node.value) and len(node.targets) == 1:
@@ -165,7 +183,14 @@ def _reads(scope: list[ast.AST]) -> Iterator[tuple[str, list[str], bool]]:
 
 
 def _is_load(value: ast.expr) -> bool:
-    return isinstance(value, ast.Call) and ast.unparse(value.func) in (LOAD, f"torch.{LOAD}")
+    func = value.func if isinstance(value, ast.Call) else None
+    if isinstance(func, ast.Attribute):
+        return func.attr == LOAD and _is_name(func.value, "torch")
+    return func is not None and _is_name(func, LOAD)
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 def _taken(scope: list[ast.AST], name: str) -> set[str]:

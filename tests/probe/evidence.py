@@ -211,6 +211,11 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("in {} of {} calls?, the result differs from `{…}`: {…}", some, never),
         Claim("the result equals `{…}` in {} calls?", never, some),
     ],
+    "TDR132": [
+        Claim("the optimizer took {} steps?, the scheduler none", some, never),
+        Claim("the optimizer took {} steps?, the scheduler {}", never, lambda _, steps: steps > 0),
+        Claim("the learning rate stayed at {}", always, never),
+    ],
     "TDR201": [Claim("{} of {} loss calls got {…}", some, none), Claim(BETWEEN, lies_in_unit, always)],
     "TDR202": [Claim("{} of {} loss calls got {…}", some, none), Claim(BETWEEN, lambda _, high: high <= 0, always)],
     "TDR203": [Claim("{} of {} loss calls got {…}", some, none), Claim(BETWEEN, always, lambda _, high: high <= 0)],

@@ -49,8 +49,8 @@ CUT = Cause(
     excluded_by=("overfit-one-batch",),
 )
 RATE = Cause(
-    "the learning rate is too high or too low, or its scheduler steps at the wrong time",
-    ("TDR110", "TDR122", "TDR123"),
+    "the learning rate is too high or too low, or its scheduler steps at the wrong time or never",
+    ("TDR110", "TDR122", "TDR123", "TDR132"),
     ("learning-rate",),
     kinds=("steps too large", "steps too small"),
     excluded_by=("learning-rate",),

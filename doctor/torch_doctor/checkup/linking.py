@@ -58,7 +58,7 @@ EXPLAINING = {
     "probabilities": ("TDR201",),
     "does not fall": (*_UPDATES, *_PARAMETERS, *_LOSSES, "TDR306", "TDR403", "TDR711"),
     "steps too large": ("TDR101", "TDR106", "TDR108", "TDR109", "TDR110", "TDR121", "TDR123", "TDR131", "TDR711"),
-    "steps too small": ("TDR109", "TDR110", "TDR121", "TDR123", "TDR309"),
+    "steps too small": ("TDR109", "TDR110", "TDR121", "TDR123", "TDR132", "TDR309"),
     "kept graphs": _GRAPHS,
     "slower": (*_GRAPHS, "TDR122"),
     "drops in evaluation": ("TDR304", "TDR306", "TDR314", "TDR401", "TDR406"),

@@ -11,6 +11,7 @@ from torch_doctor.trace.events.wording import quoted, short
 
 if TYPE_CHECKING:
     from torch_doctor.trace.events.names import Names
+    from torch_doctor.trace.site import Site
 
 
 class Count(Struct, frozen=True, kw_only=True):
@@ -96,3 +97,59 @@ class LoopCounted(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         return f"count to {self.passes.words()}"
+
+
+class ScheduleWritten(Event, frozen=True, kw_only=True):
+    """A scheduler was constructed in files that say this about learning rates. Only the static witness writes it."""
+
+    scheduler: int
+    """The scheduler."""
+    first: str
+    """The learning rate until its first step, in words; "" where its construction changes nothing that a step would."""
+    steps: frozenset[Site]
+    """The calls of a `step` in the script and the files that it has imported, executed or not, but for those of optimizers."""
+    sets_rates: bool
+    """Whether any of these files sets a learning rate by hand."""
+
+    def words(self, _: Names, /) -> str:
+        rates = ", and learning rates are set by hand" * self.sets_rates
+        return f"the learning rate is {self.first or 'constant'} until the schedule steps{rates}"
+
+
+class StepCalled(Event, frozen=True, kw_only=True):
+    """A known object was called to `step` that is neither an optimizer nor a scheduler. Only the static witness writes it."""
+
+    def words(self, _: Names, /) -> str:
+        return "step something else"
+
+
+class ScheduleShared(Event, frozen=True, kw_only=True):
+    """A scheduler got where it may be stepped by what is not executed. Only the static witness writes it."""
+
+    scheduler: int
+    """The scheduler."""
+    to: str
+    """What got it: an unknown method of its own, the object that it was stored in, or unknown callers."""
+
+    def words(self, names: Names, /) -> str:
+        return f"{names.things([self.scheduler], nothing='a scheduler')} may be stepped by `{self.to}`"
+
+
+class ScheduleRan(Event, frozen=True, kw_only=True):
+    """How far a scheduler came in a run; written when the run ends. Only the probe writes it."""
+
+    scheduler: int
+    """The scheduler."""
+    steps: int
+    """How often it stepped, without the step of its constructor."""
+    updates: int
+    """How often its optimizer stepped since the scheduler was constructed."""
+    rate: float
+    """The learning rate of the first parameter group, at the end."""
+    stayed: bool
+    """Whether the rates of all groups are those that its constructor left."""
+
+    def words(self, _: Names, /) -> str:
+        return (
+            f"the schedule stepped {self.steps} times in {self.updates} updates, and the learning rate is {self.rate:g}"
+        )

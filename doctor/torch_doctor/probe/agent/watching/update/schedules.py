@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
+import importlib
 import weakref
 from typing import TYPE_CHECKING, Any
 
 from ...identities import IdentityMap
+from ..module.modules import first_argument
 from ..naming import class_name
 
 if TYPE_CHECKING:
+    from ...scopes import Here
     from ..watch import Watch
 
 
+class _Ran:
+    """How far a scheduler came: its steps, those of its optimizer, and the learning rate at the last of them."""
+
+    def __init__(self, here: Here, number: int, rates: list[float]) -> None:
+        self.here = here
+        self.number = number
+        self.first = rates
+        self.steps = 0
+        self.updates = 0
+        self.rate = rates[0] if rates else 0.0
+        self.stayed = bool(rates)
+
+
 class Watcher:
-    """Wraps the constructor and the step of every class of schedulers."""
+    """Wraps the constructor and the step of every class of schedulers, and counts the steps of their optimizers."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._recorder = watch.recorder
         self._deep = 0
         self._of: IdentityMap[list[weakref.ref[Any]]] = IdentityMap()
+        self._ran: list[_Ran] = []
+        self._ran_by: IdentityMap[_Ran] = IdentityMap()
+        self._ran_on: IdentityMap[list[_Ran]] = IdentityMap()
 
     def of(self, optimizer: Any) -> list[Any]:
         """The schedulers that set the rates of an optimizer."""
@@ -34,6 +53,9 @@ class Watcher:
             for name, wrap in (("__init__", self._init), ("step", self._step)):
                 if name in vars(cls):
                     self._watch.patches.replace(cls, name, wrap)
+        hooks = importlib.import_module("torch.optim.optimizer")
+        self._watch.patches.hook(hooks.register_optimizer_step_post_hook, self._updated)
+        self._recorder.at_end.append(self._at_end)
 
     def _init(self, original: Any) -> Any:
         recorder = self._recorder
@@ -54,6 +76,7 @@ class Watcher:
         here = recorder.here()
         if here.frame is None:
             return
+        here = here._replace(site=self._birthplace(scheduler, here))
         optimizer = getattr(scheduler, "optimizer", None)
         if optimizer is not None:
             self._of.setdefault(optimizer, []).append(weakref.ref(scheduler))
@@ -71,12 +94,31 @@ class Watcher:
             falls = gamma if isinstance(gamma, float) else None
             number = recorder.references.number(scheduler)
             recorder.event("ScheduleCounted", here, scheduler=number, length={"number": length}, falls=falls)
+        if optimizer is not None:
+            ran = _Ran(here._replace(frame=None), recorder.references.number(scheduler), _rates(optimizer))
+            self._ran.append(ran)
+            self._ran_by[scheduler] = ran
+            self._ran_on.setdefault(optimizer, []).append(ran)
+
+    def _birthplace(self, scheduler: Any, here: Here) -> int:
+        """The place that constructs a scheduler, outside of the constructors of the script's own class."""
+        sites, frame = self._recorder.sites, here.frame
+        while frame is not None:
+            code = frame.f_code
+            inside = code.co_name == "__init__" and code.co_argcount and first_argument(frame) is scheduler
+            if sites.is_users(code.co_filename) and not inside:
+                return sites.of_frame(frame)
+            frame = frame.f_back
+        return here.site
 
     def _step(self, original: Any) -> Any:
         recorder = self._recorder
 
         def step(scheduler: Any, *arguments: Any, **keywords: Any) -> Any:
             self._deep += 1
+            ran = self._ran_by.get(scheduler)
+            if ran is not None and not recorder.quiet:
+                ran.steps += 1
             try:
                 result = original(scheduler, *arguments, **keywords)
             finally:
@@ -99,6 +141,30 @@ class Watcher:
         metric = given[0] if plateau and given and isinstance(given[0], float) else None
         fields: dict[str, Any] = {"optimizer": optimizer, "name": name, "explicit": bool(given), "metric": metric}
         recorder.event("SchedulerStepped", here, scheduler=numbers(scheduler), **fields)
+
+    def _updated(self, optimizer: Any, _: tuple[Any, ...], __: dict[str, Any]) -> None:
+        """An optimizer has stepped."""
+        for ran in () if self._recorder.quiet else self._ran_on.get(optimizer, ()):
+            rates = _rates(optimizer)
+            ran.updates += 1
+            ran.rate = rates[0]
+            ran.stayed = ran.stayed and rates == ran.first
+
+    def _at_end(self, _: BaseException | None) -> None:
+        """Writes how far each scheduler came."""
+        for ran in self._ran:
+            fields: dict[str, Any] = {
+                "steps": ran.steps,
+                "updates": ran.updates,
+                "rate": ran.rate,
+                "stayed": ran.stayed,
+            }
+            self._recorder.event("ScheduleRan", ran.here, scheduler=ran.number, **fields)
+
+
+def _rates(optimizer: Any) -> list[float]:
+    """The learning rates of the groups of an optimizer."""
+    return [float(group["lr"]) for group in optimizer.param_groups if "lr" in group]
 
 
 def _length(scheduler: Any) -> int | None:

@@ -117,7 +117,9 @@ def _may_fail(statement: ast.stmt) -> bool:
 
 
 def _is_hook(call: ast.Call) -> bool:
-    return isinstance(call.func, ast.Name) and call.func.id.startswith(PREFIX)
+    """Whether it is one of ours, and not only one that is given the result of a statement of the user's."""
+    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    return name.startswith(PREFIX) and name != name_of("dropped")
 
 
 def _trains(node: ast.AST) -> bool:

@@ -86,8 +86,9 @@ def enter(
         run.emit(CallEntered, call.node, function=function.node.name, function_site=where)
         position.scope = Scope(ScopeKind.CALL, where, outer.scope, name=function.node.name, called_at=called_at)
     opaque = any(isinstance(context, Unknown) for context in function.contexts)
-    with run.at(position):
-        falls_through = _inside(run, function, call, frame, opaque=opaque)
+    run.position = position
+    falls_through = _inside(run, function, call, frame, opaque=opaque)
+    run.position = outer  # not where a run is given up within: its position tells in which functions that was
     for observe in run.observers.returned:
         observe(run, function)
     if not quiet:

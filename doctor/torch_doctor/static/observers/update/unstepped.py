@@ -46,7 +46,7 @@ FIRST: Final = "its first value"
 INITIAL: Final = "its initial value"
 
 
-class Argument(NamedTuple):
+class FirstRate(NamedTuple):
     """What decides the first rate of a class of schedulers: `text` with the number of this argument; `otherwise` without it."""
 
     position: int
@@ -56,10 +56,10 @@ class Argument(NamedTuple):
 
 
 CHANGING: Final = {
-    "ConstantLR": Argument(1, "factor", "{:g} times the initial value", "a third of the initial value"),
-    "CyclicLR": Argument(1, "base_lr", "{:g}, its lowest value", "its lowest value"),
-    "LinearLR": Argument(1, "start_factor", "{:g} times the initial value", "a third of the initial value"),
-    "OneCycleLR": Argument(10, "div_factor", "`max_lr` / {:g}", "a 25th of `max_lr`"),
+    "ConstantLR": FirstRate(1, "factor", "{:g} times the initial value", "a third of the initial value"),
+    "CyclicLR": FirstRate(1, "base_lr", "{:g}, its lowest value", "its lowest value"),
+    "LinearLR": FirstRate(1, "start_factor", "{:g} times the initial value", "a third of the initial value"),
+    "OneCycleLR": FirstRate(10, "div_factor", "`max_lr` / {:g}", "a 25th of `max_lr`"),
 }
 """The schedulers whose constructors change the rate (https://docs.pytorch.org/docs/stable/optim.html)."""
 LEAVING: Final = frozenset(
@@ -87,7 +87,7 @@ CONSTANT: Final = frozenset(("get_constant_schedule",))
 """Those that never change it."""
 
 
-class Written(NamedTuple):
+class RatesWritten(NamedTuple):
     """What a file does with learning rates: see `ScheduleWritten`."""
 
     steps: frozenset[Site]
@@ -98,7 +98,7 @@ class Unstepped(Observer, called=(ClassValue, Lib, Partial), invoked=(Bound, Met
     """The schedulers that are constructed, and all that may step one."""
 
     writes = (ScheduleShared, ScheduleWritten, StepCalled)
-    files: dict[Unit, Written] = per_run(dict)  # what was read of each
+    files: dict[Unit, RatesWritten] = per_run(dict)  # what was read of each
 
     @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
@@ -175,14 +175,14 @@ def _first(name: str, call: Call) -> str:
     return known.otherwise if given is None else FIRST
 
 
-def _written(unit: Unit) -> Written:
+def _written(unit: Unit) -> RatesWritten:
     """What a file does with learning rates, in any of its functions."""
     nodes = list(walk(unit.program.body))
     calls = [(node, node.func) for node in nodes if isinstance(node, p.Call) and isinstance(node.func, p.Attribute)]
     known = {path_of(func.value) for _, func in calls if func.name in OPTIMIZERS_HAVE} - {""}
     steps = [call for call, func in calls if func.name in STEPS and path_of(func.value) not in known]
     sets = any(map(_sets_rate, nodes))
-    return Written(frozenset(unit.site(call.at) for call in steps), sets)
+    return RatesWritten(frozenset(unit.site(call.at) for call in steps), sets)
 
 
 def _sets_rate(node: p.Node) -> bool:

@@ -59,6 +59,8 @@ def test_a_record_is_read_once_however_many_values_are_made_of_it() -> None:
         "for y in [x]:\n    y.add_(1)",
         "if flag:\n    x.add_(1)",
         "if flag:\n    pass\nelse:\n    x.add_(1)",
+        "torch.nn.init.normal_(x)",
+        "x.data = torch.ones(2, 3)",
         "tools.change(x)",
     ],
 )
@@ -95,3 +97,8 @@ def test_a_value_that_is_one_of_two_has_the_answer_that_both_have() -> None:
 def test_nothing_is_known_of_what_was_made_in_too_many_steps() -> None:
     assert asked(Filled, HEAD + "x = x.t()\n" * 100, "x") == [0.0]
     assert asked(Filled, HEAD + "x = x.t()\n" * 300, "x") == [None]
+
+
+@pytest.mark.parametrize("view", ["torch.transpose(input=x, dim0=0, dim1=1)", "torch.reshape(input=x, shape=(6,))"])
+def test_a_view_whose_tensor_is_given_by_name_is_unknown(view: str) -> None:
+    assert asked(Filled, f"{HEAD}y = torch.nn.Parameter({view})\nz = {view}\n", "y", "z") == [None, None]

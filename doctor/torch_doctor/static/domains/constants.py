@@ -60,7 +60,7 @@ class Filled(Domain[float | None]):
             filling = made.args[place] if place < len(made.args) else named
             return None if filling is None else self.of(filling)
         if made.name in VIEWS:
-            return self.of(made.args[0])
+            return self.of(made.args[0]) if made.args else None
         if made.name == "*":
             factors = [self.of(factor) for factor in made.args]
             return None if None in factors else factors[0] * factors[1]  # type: ignore[operator]  # just checked
@@ -74,14 +74,14 @@ def makings(value: Value | None) -> tuple[Making, ...]:
         found.append(value.meta)
         if value.meta.name in FILLED or value.meta.name in _GIVEN:
             return tuple(found)
-        value = value.meta.args[0] if value.meta.name in VIEWS else None
+        value = value.meta.args[0] if value.meta.args and value.meta.name in VIEWS else None
     return ()
 
 
 def parameter_of(value: Value) -> ParameterValue | None:
     """The parameter whose numbers a value has, transposed or in another shape."""
-    while isinstance(value, Tensor) and isinstance(value.meta, Making) and value.meta.name in VIEWS:
-        value = value.meta.args[0]
+    while isinstance(value, Tensor) and isinstance(made := value.meta, Making) and made.args and made.name in VIEWS:
+        value = made.args[0]
     return value if isinstance(value, ParameterValue) else None
 
 

@@ -98,7 +98,7 @@ def line(value: Value, masked: AbstractSet[Making], *, through: bool = True, dee
         moved, begins = (None, None) if through else (_rolled(made), _filled_behind(made))
         if begins is not None:
             waiting.append((begins, start, cuts))
-        elif moved is not None or padding.arranges(made):
+        elif made.args and (moved is not None or padding.arranges(made)):
             waiting.append((made.args[0], start + (moved or 0), cuts + bool(moved)))
         elif made.name == _OF_PATHS and deep < _DEEP and (through or not cut):
             common = _common([line(part, masked, through=through, deep=deep + 1) for part in made.args])

@@ -167,6 +167,7 @@ def _set_on_value(run: Run, value: Value, name: str, new: Value, _: p.Node, targ
             make_leaf(run, value, target.value)
         return
     if name == "data":
+        given_gradients.changed(run, value, target)
         _now_where(run, value.holds if isinstance(value, Unknown) else frozenset(), new)
         exchanging.perhaps_any(run)
     places.disturbed(run, value)

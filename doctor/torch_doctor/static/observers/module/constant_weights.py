@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.static import program as p
-from torch_doctor.static.domains import constants
+from torch_doctor.static.domains import constants, writing
 from torch_doctor.static.domains.constants import Filled
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.measuring import measured
@@ -250,7 +250,9 @@ class ConstantLayers(Observer):
 
 @library_family(lambda name: name.startswith(INIT), stage=Stage.NOTE)
 def initialised(run: Run, name: str, call: Call) -> None:
-    """One of the functions of `torch.nn.init`."""
+    """One of the functions of `torch.nn.init`, which writes in place."""
+    if (tensor := call.argument(0, "tensor")) is not None:
+        writing.write(run, tensor)
     if run.watches(ConstantLayers):
         run.of(ConstantLayers).initialised(run, name.removeprefix(INIT), call)
 

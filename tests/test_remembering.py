@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from torch_doctor import cache
 from torch_doctor.cache import FOLDER, Storage
 from torch_doctor.cli.fixing import with_proposals
-from torch_doctor.rule import all_rules
+from torch_doctor.rule import Fix, all_rules
 from torch_doctor.scan import Environment, Options, Report, examining, scan
 from torch_doctor.scan.proposals import Proposals
 
@@ -396,7 +396,7 @@ def test_what_has_not_changed_is_shown_with_its_fixes_again_and_nothing_is_impor
     assert "optimizer.zero_grad()" in first[0]
 
 
-@pytest.mark.parametrize("breaks", ["text", "entry", "options"])
+@pytest.mark.parametrize("breaks", ["text", "entry", "options", "unfixable"])
 def test_fixes_are_worked_out_anew_where_they_may_be_others(
     project: Path, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, breaks: str
 ) -> None:
@@ -408,6 +408,9 @@ def test_fixes_are_worked_out_anew_where_they_may_be_others(
         write("parts.py", PARTS.replace("optimizer", "adam"))
     elif breaks == "options":
         options = replace(options, rules=tuple(rule for rule in all_rules() if rule.code != "TDR201"))
+    elif breaks == "unfixable":
+        mended = next(rule for rule in options.rules if rule.fix is not Fix.NONE)
+        monkeypatch.setattr(mended, "fix", Fix.NONE)
     else:
         monkeypatch.setattr(Storage, "get", lambda *_: b"damaged")
     assert Proposals(scan(options), options).get() is None

@@ -22,7 +22,8 @@ class Proposals:
         if self._storage is not None:
             texts = [(name, source.text) for name, source in sorted(report.sources.items())]
             findings = msgspec.msgpack.encode(report.findings)
-            told = (key_of(options), findings, texts)
+            fixable = [(rule.code, rule.fix.value) for rule in options.rules]  # as the configuration wants it
+            told = (key_of(options), fixable, findings, texts)
             self._key = f"fixes {digest(repr(told).encode('utf-8', 'surrogatepass')).hex()}"
 
     def get(self) -> list[Finding] | None:

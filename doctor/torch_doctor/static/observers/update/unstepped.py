@@ -102,8 +102,10 @@ class Unstepped(Observer, called=(ClassValue, Lib, Partial), invoked=(Bound, Met
 
     @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
-        """A scheduler has been constructed."""
+        """A scheduler has been constructed, or a library gets one, which may step it."""
         if not isinstance(result, Tool) or not training.scheduler_of(canonical(result.name)):
+            if isinstance(func, Lib) and not canonical(func.name).startswith(("torch.", "builtins.")):
+                _share_all(run, func.name, call)
             return
         units = [run.main, *filter(None, map(run.imports.unit, run.brought))]
         self.files.update((unit, _written(unit)) for unit in units if unit not in self.files)
@@ -125,8 +127,11 @@ class Unstepped(Observer, called=(ClassValue, Lib, Partial), invoked=(Bound, Met
         elif isinstance(func, Method) and isinstance(func.of, Tool) and training.scheduler_of(canonical(func.of.name)):
             if func.name not in STEPS | ASKS:
                 run.emit(ScheduleShared, call.node, scheduler=func.of.id, to=func.name)
-        elif isinstance(func, Method) and func.name in STEPS and not isinstance(func.of, Optimizer):
-            run.emit(StepCalled, call.node)
+        elif isinstance(func, Method):
+            if isinstance(func.of, Tool):
+                _share_all(run, func.name, call)
+            if func.name in STEPS and not isinstance(func.of, Optimizer):
+                run.emit(StepCalled, call.node)
 
     @override
     def attribute_set(self, run: Run, holder: Value, target: p.Attribute, value: Value, node: p.Node) -> None:
@@ -150,6 +155,11 @@ class Unstepped(Observer, called=(ClassValue, Lib, Partial), invoked=(Bound, Met
 def _is_outside(run: Run) -> bool:
     """Whether unknown callers of a method have what is stored now: `self`, or what it has."""
     return run.trace.begins_outside and (not run.stack or run.stack[0].owner is not None)
+
+
+def _share_all(run: Run, to: str, call: Call) -> None:
+    for value in call.values:
+        _share(run, value, to, call.node)
 
 
 def _share(run: Run, value: Value, to: str, node: p.Node) -> None:

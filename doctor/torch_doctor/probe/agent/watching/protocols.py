@@ -200,6 +200,9 @@ class Optimizers(Protocol):
     def tensors(self) -> list[Any]:
         """All tensors that some optimizer moves."""
 
+    def stepped_already(self) -> None:
+        """Write the step under way if it has moved a parameter: what its hooks do comes after it."""
+
     def name(self, optimizer: Any, here: Here) -> str:
         """What the user calls an optimizer that a call at this place steps."""
 

@@ -167,8 +167,8 @@ class Watcher:
         self._under_way = None
         self._recorder.safely(self._stepped, optimizer, here, arguments, keywords)
 
-    def _stepped_already(self) -> None:
-        """Writes the step under way if it has moved a parameter: what its hooks and its own end do comes after it."""
+    def stepped_already(self) -> None:
+        """Write the step under way if it has moved a parameter: what its hooks do comes after it."""
         if self._under_way is None or not self._stepping:
             return
         moving, version, here, arguments, keywords = self._under_way
@@ -236,7 +236,7 @@ class Watcher:
         return zero_grad
 
     def _about_to_clear(self) -> Here:
-        self._stepped_already()
+        self.stepped_already()
         here = self._recorder.here()
         self._watch.gradients.look(here)
         return here

@@ -134,6 +134,7 @@ class Watcher:
         here = recorder.here()
         if here.frame is None:
             return
+        self._watch.optimizers.stepped_already()
         numbers = recorder.references.number
         optimizer = numbers(getattr(scheduler, "optimizer", None))
         name = recorder.owner(here.site, "step")

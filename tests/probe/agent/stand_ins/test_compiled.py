@@ -43,6 +43,19 @@ MODELS = {
     "torch.compile": 'model = torch.compile(model, fullgraph=True)._orig_mod\nmodel.compile(backend="eager")',
     "dynamo.optimize": 'import torch._dynamo as dynamo\nmodel = dynamo.optimize("aot_eager", nopython=True)(model)',
     "jit.script": "model = torch.jit.script(model)",
+    "jit.ScriptModule": """
+class Scripted(torch.jit.ScriptModule):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(4, 8), nn.ReLU())
+        self.last = nn.Linear(8, 2)
+
+    @torch.jit.script_method
+    def forward(self, x):
+        return self.last(nn.functional.dropout(self.layers(x), 0.1, self.training))
+
+model = Scripted()
+""",
     "jit.trace": "model = torch.jit.trace(model.eval(), rows).train()",
     "export": """
 torch.export.export(model, (rows,))

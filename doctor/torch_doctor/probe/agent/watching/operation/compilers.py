@@ -30,6 +30,7 @@ class Watcher:
         """Wraps the compiler."""
         torch = self._watch.torch
         self._watch.patches.replace(torch.jit, "script", self._reading)
+        self._watch.patches.replace(torch.jit._recursive, "create_script_module", self._compiling)  # of a ScriptModule
         for name in ("trace", "trace_module", "_get_trace_graph"):  # the last is that of older exports to ONNX
             self._watch.patches.replace(torch.jit, name, self._tracing)
         for name in ("export", "export_for_training", "draft_export"):
@@ -41,11 +42,17 @@ class Watcher:
         def script(*arguments: Any, **keywords: Any) -> Any:
             if len(arguments) <= FRAMES_UP:  # the names of what is compiled are looked up in the caller's frame
                 keywords["_frames_up"] = keywords.get("_frames_up", 0) + 1
+            return self._compiling(original)(*arguments, **keywords)
+
+        return script
+
+    def _compiling(self, original: Any) -> Any:
+        def compile_(*arguments: Any, **keywords: Any) -> Any:
             with self._watch.patches.suspended():
                 self._watch.recorder.safely(self._introduce)
                 return original(*arguments, **keywords)
 
-        return script
+        return compile_
 
     def _with_compiler(self, dynamo: Any) -> None:
         """The parts of the compiler that scripts call by themselves."""

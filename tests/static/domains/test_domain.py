@@ -99,6 +99,11 @@ def test_nothing_is_known_of_what_was_made_in_too_many_steps() -> None:
     assert asked(Filled, HEAD + "x = x.t()\n" * 300, "x") == [None]
 
 
+def test_the_absolute_value_of_a_tensor_is_another_tensor() -> None:
+    source = f"{HEAD}y = torch.full((3,), -1.0)\nz = abs(y)\n"
+    assert asked(Filled, source, "y", "z") == [-1.0, None]
+
+
 @pytest.mark.parametrize("view", ["torch.transpose(input=x, dim0=0, dim1=1)", "torch.reshape(input=x, shape=(6,))"])
 def test_a_view_whose_tensor_is_given_by_name_is_unknown(view: str) -> None:
     assert asked(Filled, f"{HEAD}y = torch.nn.Parameter({view})\nz = {view}\n", "y", "z") == [None, None]

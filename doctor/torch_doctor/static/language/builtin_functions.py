@@ -25,6 +25,7 @@ from torch_doctor.static.values import (
     Instance,
     Lib,
     Making,
+    Method,
     Module,
     Object,
     Plain,
@@ -171,7 +172,7 @@ def converted(run: Run, name: str, call: Call) -> Value:
     if name in ("int", "float") and isinstance(first, Plain):
         return plain_from((first,), first.symbol, size=size)
     if name in ("abs", "round") and isinstance(first, Tensor):
-        return first
+        return run.call(Method(first, name), call.with_args(call.args[1:]))
     return plain_from([], flow=cuts.cut(run, first.flow, first, name, call.node), size=size)
 
 

@@ -44,7 +44,8 @@ class StepMemory:
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
         self._packed: dict[int, Tensor] = {}
-        self._named: dict[int, Tensor] = {}
+        self._lasting: dict[int, Tensor] = {}
+        self._made: list[Tensor] = []
         self.layers = Layers(stage.model)
         self.parts: dict[str, int] = {}
         self.kept = 0
@@ -63,10 +64,10 @@ class StepMemory:
                 each.remove()
         gradients = states = 0
         for name, each in known:
-            self._named[each.untyped_storage().data_ptr()] = Tensor(name, each)
+            self._lasting[each.untyped_storage().data_ptr()] = Tensor(name, each)
             if each.grad is not None and not each.grad.is_sparse:
                 gradients += size_of(each.grad)
-                self._named[each.grad.untyped_storage().data_ptr()] = Tensor(f"{name}.grad", each.grad)
+                self._made.append(Tensor(f"{name}.grad", each.grad))
         names = {id(each): name for name, each in known}
         for optimizer in stage.optimizers:
             for parameter, held in optimizer.state.items():
@@ -74,8 +75,8 @@ class StepMemory:
                     if isinstance(value, stage.torch.Tensor) and not value.is_sparse:
                         states += size_of(value)
                         name = f"{key} of {names.get(id(parameter), 'a parameter')}"
-                        self._named[value.untyped_storage().data_ptr()] = Tensor(name, value)
-        self.kept = sum(each.size for place, each in self._packed.items() if place not in self._named)
+                        self._made.append(Tensor(name, value))
+        self.kept = sum(each.size for place, each in self._packed.items() if place not in self._lasting)
         self.parts = {
             "parameters": sum(size_of(each) for _, each in known),
             "gradients": gradients,
@@ -84,7 +85,7 @@ class StepMemory:
         }
         for path, each in leaves(stage.batch) if stage.batch is not None else ():
             if not each.is_sparse and not each.is_quantized:
-                self._named.setdefault(each.untyped_storage().data_ptr(), Tensor(path, each))
+                self._lasting.setdefault(each.untyped_storage().data_ptr(), Tensor(path, each))
 
     def _pack(self, tensor: Any) -> Any:
         """A tensor is saved: by whom, and in which line."""
@@ -99,7 +100,9 @@ class StepMemory:
     def facts(self) -> list[dict[str, Any]]:
         """The parts in bytes, then the largest tensors."""
         found = [fact(label, value, "bytes", group="memory") for label, value in self.parts.items()]
-        largest = sorted([*{**self._packed, **self._named}.values()], key=lambda each: -each.size)[:MOST]
+        # A gradient may lie where the backward pass has freed what was saved, so an address is not enough to tell them apart.
+        lived = [*{**self._packed, **self._lasting}.values(), *self._made]
+        largest = sorted(lived, key=lambda each: -each.size)[:MOST]
         group = "largest tensors of a step"
         return found + [fact(f"{each.name} ({each.shape})", each.size, "bytes", group=group) for each in largest]
 

@@ -24,7 +24,7 @@ from torch_doctor.scan.pipeline import Scan
 from torch_doctor.static import Failure, FileOrder, Followed, Witness, entry_points, executing, heap, unreached
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.imports import Imports
-from torch_doctor.static.language import files as importing
+from torch_doctor.static.language import imported_files as importing
 from torch_doctor.static.run import Run
 from torch_doctor.static.values import joined
 from torch_doctor.trace.events import names as naming

@@ -10,7 +10,7 @@ from torch_doctor.static import entry_points, giving_up, repeating
 from torch_doctor.static.budget import LEAST_STEPS, OutOfBudget, OutOfTime
 from torch_doctor.static.failure import Failure
 from torch_doctor.static.imports import Imports
-from torch_doctor.static.language.files import execute_to_stay
+from torch_doctor.static.language.imported_files import execute_to_stay
 from torch_doctor.static.registry import Imported, Registry
 from torch_doctor.static.run import Run
 from torch_doctor.static.spending import FOR_RUNS, Spending

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from torch_doctor.static.values import MISSING, Fields, PathFields, Symbol, Value, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Changes: TypeAlias = dict[tuple[int, Any], tuple[Fields, Any, Any]]
 """Changed fields: the dict, the key, and the value after the change (or before it)."""
@@ -13,11 +17,13 @@ Changes: TypeAlias = dict[tuple[int, Any], tuple[Fields, Any, Any]]
 class Heap:
     """All state is in dicts; every write goes through `set` or `drop`. `structure` counts changes of module trees."""
 
-    __slots__ = ("_count", "_log", "_tree", "changed")
+    __slots__ = ("_at_first", "_count", "_log", "_logs", "_tree", "changed")
 
     def __init__(self) -> None:
         self.changed = Fields(0)  # values that something changed in place, each with what it is now
         self._log: list[tuple[Fields, Any, Any]] = []
+        self._at_first = False
+        self._logs: list[list[tuple[Fields, Any, Any]]] = []  # those that were put aside, the run's own first
         self._tree = Fields(0)
         self._tree["structure"] = 0
         self._count = 0
@@ -60,22 +66,47 @@ class Heap:
         """A point to come back to."""
         return len(self._log)
 
-    def aside(self) -> list[tuple[Fields, Any, Any]]:
+    def aside(self) -> None:
         """Put the log aside: what is changed until `back` is there to stay."""
-        log, self._log = self._log, []
-        return log
+        self._logs.append(self._log)
+        self._log = []
 
-    def back(self, log: list[tuple[Fields, Any, Any]]) -> None:
-        """Go on with a log that was put aside."""
-        self._log = log
+    def back(self) -> None:
+        """Go on with the log that was put aside last."""
+        self._log = self._logs.pop()
+
+    @contextmanager
+    def at_first(self, *, but: Fields) -> Iterator[None]:
+        """Within, which lies behind `aside`, all is as it was before the run began, `but` for one object.
+
+        What is changed within has been changed before all that the run did.
+        """
+        if self._at_first:
+            yield
+            return
+        run = [entry for entry in self._logs[0] if entry[0] is not but]
+        changed = {(id(fields), key): (fields, key, fields.get(key, MISSING)) for fields, key, _ in run}
+        first = {(id(fields), key): number for number, (fields, key, _) in reversed(list(enumerate(self._logs[0])))}
+        for fields, key, old in reversed(run):
+            _write(fields, key, old)
+        self._at_first = True
+        try:
+            yield
+            for fields, key, _ in self._log:
+                if (id(fields), key) in changed:
+                    self._logs[0][first[id(fields), key]] = fields, key, fields.get(key, MISSING)
+        except BaseException:
+            self.undo(0)
+            raise
+        finally:
+            self._at_first = False
+            for fields, key, value in changed.values():
+                _write(fields, key, value)
 
     def undo(self, mark: int) -> None:
         """Take back every change since `mark`."""
         for fields, key, old in reversed(self._log[mark:]):
-            if old is MISSING:
-                fields.pop(key, None)
-            else:
-                fields[key] = old
+            _write(fields, key, old)
         del self._log[mark:]  # not before: where the time is over meanwhile, all of it can be taken back once more
 
     def only_newer(self, mark: int, number: int) -> bool:
@@ -140,3 +171,11 @@ class Heap:
             self.drop(fields, key)
         else:
             self.set(fields, key, value)
+
+
+def _write(fields: Fields, key: object, value: object) -> None:
+    """Write one field, or remove it, without a note in the log."""
+    if value is MISSING:
+        fields.pop(key, None)
+    else:
+        fields[key] = value

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import importing
-from torch_doctor.static.budget import OutOfTime
+from torch_doctor.static.budget import OutOfTime, uncounted
 from torch_doctor.static.failure import Failure
 from torch_doctor.static.installed.environment import Installed
 from torch_doctor.static.lowering import lower
 from torch_doctor.static.questions import Asked, answer, names
+from torch_doctor.static.quiet import LARGE, Quiet
 from torch_doctor.static.searching import Search, is_known
 from torch_doctor.static.spending import Spending
 from torch_doctor.static.unit import Unit
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from torch_doctor.static.installed.environment import Environment
     from torch_doctor.static.questions import Question
     from torch_doctor.trace import Versions
-
-LARGE = 20
-"""Parts that a package imports at its top from which on they are executed only when they are needed."""
 
 
 class _Reached:
@@ -71,6 +69,8 @@ class Imports:
         self._answers: dict[Question, list[str]] = {}
         self._pins: set[str] = set()
         self._homes_of: dict[p.Function, str] = {}
+        self.taken: set[tuple[Path, str]] = set()  # the names of files that were imported, and may not have been used
+        self._quiet = Quiet(self.text, self.find)
         self.characters = 0  # of source that was lowered
         self.failures: list[Failure] = []  # errors of the witness itself, until somebody tells them
         self.sources: dict[tuple[tuple[Path, ...], str], tuple[list[Path], list[Path]]] = {}  # of names, by the files
@@ -155,6 +155,18 @@ class Imports:
             self._large[path] |= any(each is not None and self.is_large(each) for each in units)
         return self._large[path]
 
+    def is_quiet(self, path: Path) -> bool:
+        """Whether a file only defines and binds names, so that it can be executed when one of them is used."""
+        return self._quiet.is_quiet(path)
+
+    def loud(self, path: Path) -> tuple[Path, ...]:
+        """The files that are executed at once when a file is imported: itself or others, in their order."""
+        return self._quiet.loud(path)
+
+    def happens(self, unit: Unit, node: p.Import | p.ImportFrom, name: str = "") -> bool:
+        """Whether an import at the top level of a file happens when the file is executed."""
+        return self._quiet.happens(unit.source.path, node.module, getattr(node, "level", 0), name)
+
     def text(self, path: Path) -> str:
         """The text of a project file; none where it cannot be read."""
         source = self._project.read(path)
@@ -165,7 +177,8 @@ class Imports:
         question = (kind, *arguments)
         self._asked.add(question)
         if question not in self._answers:
-            self._answers[question] = answer(question, self._project)
+            with uncounted():
+                self._answers[question] = answer(question, self._project)
         return self._answers[question]
 
     def mentioned_by(self, script: Path, *names: str) -> bool:

@@ -74,14 +74,17 @@ def bring(run: Run, path: Path) -> None:
     run.objects.bring(path, image)
     run.entered |= image.entered
     run.imports.ask_again(image.asked)
-    trace, position, numbers = run.trace, run.position, dict[int, int]()
+    trace, numbers = run.trace, dict[int, int]()
+    around, scope_now = run.position.guards, run.position.scope
+    if run.imports.is_quiet(path):  # it belongs to no path and to no loop
+        around, scope_now = frozenset(), scope_now.chain()[0]
     first = trace.next
     for event in image.events:
         own = event.guards - image.guards
         for branch in sorted(branch for branch, _ in own if branch not in numbers):
             numbers[branch] = len(trace.branches)
             trace.branches.append(image.branches[branch])
-        guards = position.guards | {(numbers[branch], arm) for branch, arm in own}
-        scope = position.scope if event.scope is image.scope else event.scope
+        guards = around | {(numbers[branch], arm) for branch, arm in own}
+        scope = scope_now if event.scope is image.scope else event.scope
         trace.repeat(event, guards=guards, scope=scope)
     run.brought.setdefault(path, []).append(range(first, trace.next))

@@ -13,7 +13,7 @@ from torch_doctor.static.executing import Executing
 from torch_doctor.static.failure import Failure
 from torch_doctor.static.followed import NOTHING, Followed
 from torch_doctor.static.knowledge import overriding
-from torch_doctor.static.language.files import execute_main
+from torch_doctor.static.language.imported_files import execute_main
 from torch_doctor.static.moments import Moment
 from torch_doctor.static.task import Task
 from torch_doctor.static.values import ClassValue, FunctionValue, Value

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static.flow import EMPTY
-from torch_doctor.static.language import defaults, files, object_attributes, settings
+from torch_doctor.static.language import defaults, files, imported_files, object_attributes, settings
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.data import NEXT_METHODS
@@ -233,7 +233,7 @@ def _of_namespace(run: Run, value: Namespace, name: str, _: p.Node) -> Value:
 
 def _of_package(run: Run, value: NamespacePackage, name: str, _: p.Node) -> Value:
     inner = run.imports.find(value.path, f"{value.path.name}.{name}", level=1)  # the folder asks: it was read
-    return files.imported(run, inner) if inner is not None else Unknown()
+    return imported_files.imported(run, inner) if inner is not None else Unknown()
 
 
 dispatch.ATTRIBUTES.update(

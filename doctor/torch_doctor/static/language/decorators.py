@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import file_globals
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.program.walking import walk
@@ -14,6 +15,7 @@ from torch_doctor.static.values import (
     Bound,
     Call,
     ClassValue,
+    Deferred,
     FunctionValue,
     Partial,
     Unknown,
@@ -59,5 +61,7 @@ def _open_tables(run: Run, decorator: FunctionValue) -> None:
     for name in {node.id for node in walk(decorator.node) if isinstance(node, p.Name)}:
         holder = decorator.closure.holder(name)
         table = holder.fields.get(name) if holder is not None else None
+        if isinstance(table, Deferred):
+            table = file_globals.one(run, decorator.closure.globals, name)
         if table is not None:
             emptying.open_table(run, table)

@@ -1,4 +1,4 @@
-"""Large packages: what their `__init__.py` imports, and others from them, is executed when a name is used, and not before."""
+"""Imports that bind names only: the file that has one is executed when it is used, and not before."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from torch_doctor.pattern import pattern
+from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import targets
 from torch_doctor.static.state import per_run
@@ -17,7 +18,6 @@ from torch_doctor.static.values import Deferred, Fact, Mapping, Sequence, reacha
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.unit import Unit
     from torch_doctor.static.values import Namespace
@@ -33,16 +33,33 @@ class Searches(Knowledge):
 
 
 def binds_only(run: Run, node: p.ImportFrom, found: Path) -> bool:
-    """Whether an import is one of many of a large package, or takes names of one, and need not be executed now."""
-    unit = run.frame.unit
+    """Whether an import of names need not be executed now.
+
+    That is so where it is one of many of a large package, or takes names of one, and where it has no effect but to bind them.
+    """
     if found.suffix != ".py":
         return False
+    if takes_of_large(run, node, found):
+        return not _is_declared(node)
+    if not is_top(run) or _is_declared(node) or any(name == "*" for name, _ in node.names):
+        return False
+    return run.imports.is_quiet(found)
+
+
+def takes_of_large(run: Run, node: p.Import | p.ImportFrom, found: Path) -> bool:
+    """Whether an import at the top of a file is one of the many of a large package, or takes names of such a package."""
+    unit = run.frame.unit
     if node in unit.parts and run.imports.is_large(unit):
         return True
-    if found.name != "__init__.py" or node not in unit.names or run.frame.fields is not run.frame.globals.fields:
+    if found.name != "__init__.py" or not is_top(run) or not (isinstance(node, p.Import) or node in unit.names):
         return False
     package = run.imports.unit(found)
-    return package is not None and run.imports.is_large(package) and not _is_declared(node)
+    return package is not None and run.imports.is_large(package)
+
+
+def is_top(run: Run) -> bool:
+    """Whether what is executed is the top level of a file, or a branch of it."""
+    return run.frame.fields is run.frame.globals.fields
 
 
 def _is_declared(node: p.ImportFrom) -> bool:
@@ -56,7 +73,13 @@ def bind(run: Run, node: p.ImportFrom, found: Path) -> None:
         if name == "*":
             add_star(run, found)
         else:
-            targets.bind_name(run, alias, Deferred(found, name))
+            targets.bind_name(run, alias, waiting(run, found, name))
+
+
+def waiting(run: Run, path: Path, name: str) -> Deferred:
+    """Return what stands for a name of a file, or for the file itself, until it is used."""
+    run.imports.taken.add((path, name))
+    return Deferred(path, name)
 
 
 def add_star(run: Run, found: Path) -> None:

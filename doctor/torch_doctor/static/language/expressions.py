@@ -48,9 +48,9 @@ def _name(run: Run, node: p.Name) -> Value:
     holder = run.position.frame.holder(name)
     if holder is not None:
         value: Value = holder.fields[name]
-        if value.__class__ is Deferred:
+        if value.__class__ is Deferred or (value.__class__ is Either and holder.fields is run.frame.globals.fields):
             value = files.global_of(run, run.frame.globals, name)
-        if isinstance(value, Either):
+        elif isinstance(value, Either):
             value = run.resolve(value)
         if value.__class__ is Lib or value.__class__ is Either:
             for observe in run.observers.named:
@@ -67,7 +67,7 @@ def _name(run: Run, node: p.Name) -> Value:
     if below is not None:
         run.block((below,))
         holder = run.frame.holder(name)
-        return Unknown() if holder is None else holder.fields[name]
+        return Unknown() if holder is None else files.global_of(run, run.frame.globals, name)
     return files.from_all_of_library(run, name) or Unknown()
 
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.static import dispatch, repeating
+from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.budget import OutOfBudget
-from torch_doctor.static.knowledge import overriding
 from torch_doctor.static.language import deferring, targets
+from torch_doctor.static.language.imported_files import imported, namespace_at
 from torch_doctor.static.tables import frameworks, torch_functions
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.training import optimizer_of, scheduler_of
 from torch_doctor.static.values import (
     Deferred,
+    Either,
     Fact,
     Lib,
     Namespace,
     NamespacePackage,
     Unknown,
     Value,
+    either,
 )
-from torch_doctor.static.values.functions import top_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,90 +31,11 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.unit import Unit
 
-_IMPORT_DEPTH = 12
-IMPORT_STEPS = 4_000
-"""Steps that the top level of an imported file may take; it is executed once for all runs."""
-LATER_STEPS = 50
-"""Steps for each of its statements after that: what defines a name still does."""
-
-
-def namespace_at(run: Run, path: Path) -> Namespace | None:
-    """A project file's globals; the file is executed when it is first asked for."""
-    if path == run.main.source.path:
-        return run.home
-    if path in run.units:
-        repeating.bring(run, path)
-        return run.units[path]
-    unit = run.imports.unit(path)
-    if unit is None or run.position.importing >= _IMPORT_DEPTH:
-        return None
-    namespace = Namespace(unit)
-    execute_to_stay(run, unit, namespace)
-    return namespace
-
-
-def execute_main(run: Run) -> None:
-    """Execute a file as a script; a part of a large package, as those do that import it, and for all of them."""
-    unit, path = run.main, run.main.source.path
-    around = run.imports.unit(path.with_name("__init__.py")) if "__name__" not in unit.source.text else None
-    if around is not None and run.imports.is_large(around) and around is not unit:
-        execute_to_stay(run, unit, run.home)
-    else:
-        run.run()
-
-
-def execute_to_stay(run: Run, unit: Unit, namespace: Namespace) -> None:
-    """Execute the top level of a file once for all runs."""
-    path = unit.source.path
-    run.units[path] = namespace
-    grad, log = run.grad, run.heap.aside()
-    own = run.objects.begin_import()
-    recording = repeating.begin(run, path)
-    try:
-        with overriding(run, {"steps_left": run.steps_left}):
-            execute_top(run, unit, namespace)
-        run.objects.share(path, recording.image(run))
-    except BaseException:
-        del run.units[path]  # whoever imports it next begins anew
-        run.heap.undo(0)
-        raise
-    finally:
-        recording.end(run)
-        run.objects.end_import(own)
-        run.heap.set(run.state.fields, "grad", grad)
-        run.heap.back(log)
-
-
-def execute_top(run: Run, unit: Unit, namespace: Namespace) -> None:
-    """Execute a file's top level; a statement that takes too much is passed over, so that the names after it are there."""
-    outer = run.position
-    left = IMPORT_STEPS
-    whole = True
-    for statement in unit.program.body:
-        position = outer.moved(
-            frame=top_frame(unit, namespace),
-            iteration=None,
-            loop=None,
-            modules_called=(),
-            importing=outer.importing + 1,
-        )
-        before = run.steps_left = max(left, LATER_STEPS)
-        try:
-            with run.at(position):
-                goes_on = run.block((statement,))
-        except OutOfBudget:
-            goes_on, whole = True, False
-        left -= before - max(run.steps_left, 0)
-        if not goes_on:
-            break
-    deferring.open_tables(run, unit, namespace)
-    run.heap.set(namespace.facts, Fact.EXECUTED, whole)
-
 
 def namespace_of(run: Run, value: Namespace, name: str) -> Any:
     """A name of a project file: its global, or the file of that name in its package."""
     found = value.fields.get(name)
-    if isinstance(found, Deferred):
+    if isinstance(found, (Deferred, Either)):
         return global_of(run, value, name)
     if found is not None:
         return run.resolve(found) if isinstance(found, Value) else found
@@ -124,9 +45,18 @@ def namespace_of(run: Run, value: Namespace, name: str) -> Any:
 
 def global_of(run: Run, namespace: Namespace, name: str) -> Value:
     """A file's global that is there; a deferred one is imported now."""
-    value: Value = namespace.fields[name]
+    value: Value = run.resolve(namespace.fields[name])
+    if isinstance(value, Either) and any(isinstance(option, Deferred) for _, option in value.options):
+        return either([(facts, _used(run, namespace, option)) for facts, option in value.options])
+    return _used(run, namespace, value)
+
+
+def _used(run: Run, namespace: Namespace, value: Value) -> Value:
+    """What a global stands for that the file at `namespace` may have imported and not used yet."""
     if not isinstance(value, Deferred):
         return value
+    if not value.name:
+        return imported(run, value.path)
     if value.path == namespace.unit.source.path:  # `from . import part`
         found = _part(run, namespace, value.name)
     else:
@@ -161,13 +91,6 @@ def _part(run: Run, namespace: Namespace, name: str) -> Value | None:
     path = namespace.unit.source.path
     inner = run.imports.find(path, name, level=1) if path.name == "__init__.py" else None
     return None if inner is None else imported(run, inner)
-
-
-def imported(run: Run, path: Path) -> Value:
-    """What importing a path of the project gives: its globals, or the folder."""
-    if path.suffix != ".py":
-        return NamespacePackage(path)
-    return namespace_at(run, path) or Unknown()
 
 
 def import_in_another_cell(run: Run, name: str) -> p.Import | p.ImportFrom | None:
@@ -206,18 +129,38 @@ def _taken_whole(run: Run, unit: Unit, depth: int = 3) -> Iterator[str]:
 def _import(run: Run, node: p.Import) -> bool:
     path = run.frame.unit.source.path
     found = run.imports.find(path, node.module)
+    if found is not None:
+        _execute_loud(run, node, found)
     first = node.module.partition(".")[0]
     if node.alias is not None:
-        targets.bind_name(run, node.alias, imported(run, found) if found is not None else Lib(node.module))
+        targets.bind_name(run, node.alias, _module(run, found) if found is not None else Lib(node.module))
         return True
     top = run.imports.find(path, first)
     if top is None:
         targets.bind_name(run, first, Lib(first))
         return True
-    if found is not None:
-        imported(run, found)
-    targets.bind_name(run, first, imported(run, top))
+    targets.bind_name(run, first, _module(run, top))
     return True
+
+
+def _execute_loud(run: Run, node: p.Import | p.ImportFrom, found: Path) -> None:
+    """Execute those of the files that an import reaches which do more than to define and bind names."""
+    unit = run.frame.unit
+    if found.suffix != ".py" or deferring.takes_of_large(run, node, found):
+        return
+    names = [name for name, _ in node.names] if isinstance(node, p.ImportFrom) else [""]
+    if deferring.is_top(run) and not run.imports.happens(unit, node, names[0]):
+        return  # for type checkers
+    parts = [run.imports.find(found, name, 1) if found.name == "__init__.py" else None for name in names]
+    for path in (found, *filter(None, parts)):
+        for each in run.imports.loud(path):
+            namespace_at(run, each)
+
+
+def _module(run: Run, path: Path) -> Value:
+    """What importing a file binds: its globals, or what stands for them until they are used."""
+    waits = path.suffix == ".py" and deferring.is_top(run) and run.imports.is_quiet(path)
+    return deferring.waiting(run, path, "") if waits else imported(run, path)
 
 
 def _import_from(run: Run, node: p.ImportFrom) -> bool:
@@ -231,6 +174,7 @@ def _import_from(run: Run, node: p.ImportFrom) -> bool:
         if not node.level and any(name == "*" for name, _ in node.names):
             _all_of_library(run, node.module)
         return True
+    _execute_loud(run, node, found)
     if deferring.binds_only(run, node, found):
         deferring.bind(run, node, found)
         return True
@@ -276,6 +220,7 @@ def module_name(run: Run) -> str:
     return "__main__" if is_script else run.frame.unit.source.path.stem
 
 
+dispatch.VERBS["global_of"] = global_of
 dispatch.STATEMENTS.update(
     {
         p.Import: _import,

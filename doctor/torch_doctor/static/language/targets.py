@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.static import file_globals
 from torch_doctor.static import program as p
 from torch_doctor.static.language import item_targets, settings, unpacking
 from torch_doctor.static.measuring import measured
@@ -61,6 +62,7 @@ def _fields_of(run: Run, name: str) -> Fields:
     frame = run.position.frame
     outer = frame.outer.get(name)
     if outer is True:
+        file_globals.changes(run, frame.globals, name)
         return frame.globals.fields
     if outer is False and frame.closure is not None:
         holder = frame.closure.holder(name)
@@ -202,6 +204,11 @@ def _set_on_object(run: Run, value: Object, name: str, new: Value, _: p.Node, __
         places.lost_sight(run, module_parts.with_parts(run, frozenset((new.id,))), ())
 
 
+def _set_on_namespace(run: Run, value: Namespace, name: str, new: Value, node: p.Node, target: p.Attribute) -> None:
+    file_globals.changes(run, value, name)
+    _set_on_object(run, value, name, new, node, target)
+
+
 def _now_where(run: Run, modules: frozenset[int], new: Value) -> None:
     """Parameters of these modules are where the tensor is that they were given as their `data`."""
     if places.of(new).device != CPU:
@@ -252,7 +259,7 @@ HOLDERS: Final[dict[type[Value], Callable[[Run, Any, str, Value, p.Node, p.Attri
     Distribution: _set_on_object,
     Loader: _set_on_object,
     ClassValue: _set_on_object,
-    Namespace: _set_on_object,
+    Namespace: _set_on_namespace,
     Optimizer: _set_on_object,
     Plain: _set_on_settings,
     Settings: _set_on_object,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import file_globals
 from torch_doctor.static import program as p
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import libraries
@@ -11,7 +12,8 @@ from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import ClassValue, FunctionValue, Instance, Lib, Unknown
 
 if TYPE_CHECKING:
-    from torch_doctor.static.values import Fields
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Namespace
     from torch_doctor.trace import Tri
 
 
@@ -44,20 +46,20 @@ def _mentions(part: p.Node, name: str) -> bool:
     return any(isinstance(each, p.Name) and each.id == name for each in walk(part))
 
 
-def computes(value: Instance) -> Tri:
+def computes(run: Run, value: Instance) -> Tri:
     """Whether reading a row calls anything; what code out of sight does may take no time."""
     found = value.cls.find("__getitem__")
     if found is None or not isinstance(found[0], FunctionValue):
         return None
-    names = found[0].closure.globals.fields
-    return any(isinstance(each, p.Call) and not is_unseen(each.func, names) for each in walk(found[0].node.body))
+    names = found[0].closure.globals
+    return any(isinstance(each, p.Call) and not is_unseen(run, each.func, names) for each in walk(found[0].node.body))
 
 
-def is_unseen(func: p.Expr, names: Fields) -> bool:
+def is_unseen(run: Run, func: p.Expr, names: Namespace) -> bool:
     """Whether what is called belongs to a package of which nothing is known."""
     while isinstance(func, p.Attribute):
         func = func.value
-    owner = names.get(func.id) if isinstance(func, p.Name) else None
+    owner = file_globals.one(run, names, func.id) if isinstance(func, p.Name) else None
     return isinstance(owner, Unknown) or (isinstance(owner, Lib) and not libraries.heard_of(canonical(owner.name)))
 
 

@@ -217,7 +217,7 @@ def _of_project(run: Run, value: Instance, node: p.Node) -> DatasetBuilt | None:
         shuffled=True if drawn or value.fact(Fact.REORDERED) else None,
         rows="" if drew else _key(value.cls.name, args, keywords, _state(value)),
         augments=augmenting.augments(run, value),
-        computes=row_reading.computes(value),
+        computes=row_reading.computes(run, value),
         changes=row_reading.changes(value),
         drawn=drawn,
     )

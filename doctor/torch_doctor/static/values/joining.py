@@ -12,6 +12,7 @@ from torch_doctor.static.values.functions import FunctionValue
 from torch_doctor.static.values.mode import Mode
 from torch_doctor.static.values.mode import one_of as one_mode
 from torch_doctor.static.values.modules import Module
+from torch_doctor.static.values.objects import stand_for_one
 from torch_doctor.static.values.origin import NOWHERE, Origin
 from torch_doctor.static.values.plain import (
     MISSING,
@@ -97,7 +98,7 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:
         if meta is left.meta and scalar is left.scalar and origin is left.origin and flow is left.flow:
             return left
         return left.altered(flow=flow, scalar=scalar, meta=meta, origin=origin)
-    if isinstance(left, Lib) and isinstance(right, Lib) and left.name == right.name:
+    if (isinstance(left, Lib) and isinstance(right, Lib) and left.name == right.name) or stand_for_one(left, right):
         return left
     if isinstance(left, FunctionValue) and isinstance(right, FunctionValue) and left.node is right.node:
         return left

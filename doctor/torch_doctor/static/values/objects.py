@@ -159,13 +159,20 @@ class Namespace(Object):
 
 
 class Deferred(Value):
-    """A name that a large package imports from a file at `path`, which is executed when the name is used."""
+    """A name that was imported from a file at `path`, which is executed when it is used; "" is the file itself."""
 
     __slots__ = ("name", "path")
 
     def __init__(self, path: Path, name: str) -> None:
         self.path = path
         self.name = name
+
+
+def stand_for_one(left: Value, right: Value) -> bool:
+    """Whether both are the same name of the same file, not used yet."""
+    if not isinstance(left, Deferred) or not isinstance(right, Deferred):
+        return False
+    return (left.path, left.name) == (right.path, right.name)
 
 
 class NamespacePackage(Value):

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import file_globals
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program import influence
@@ -206,9 +207,9 @@ def _takes(run: Run, owner: ClassValue, function: FunctionValue, name: str) -> b
     One call may be of either. A class whose own `forward` hands it on is none.
     """
     around = [each.cls for each in run.modules_called]
-    fields = {*run.frame.globals.fields.values(), *run.home.fields.values()}
+    fields = {*file_globals.every(run, run.frame.globals), *file_globals.every(run, run.home)}
     tables = [item for each in fields if isinstance(each, Mapping) for item in each.values()]
-    for other in (*function.closure.globals.fields.values(), *tables):
+    for other in (*file_globals.every(run, function.closure.globals), *tables):
         if isinstance(other, ClassValue) and other is not owner and other not in around:
             method = other.fields.get("forward")
             if isinstance(method, FunctionValue) and any(each.name == name for each in method.node.parameters):

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from torch_doctor.pattern import pattern
+from torch_doctor.static import file_globals
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program.walking import walk
@@ -169,7 +170,7 @@ def _is_unseen(run: Run, func: p.Expr, unit: Unit) -> bool:
     """Whether what is called is a library's of which nothing is known, or cannot be found."""
     name, rest = _root(func), unit.text(func.at).partition(".")[2]
     namespace = run.home if unit is run.main else run.units.get(unit.source.path)
-    found = namespace.fields.get(name) if name and namespace is not None else None
+    found = file_globals.one(run, namespace, name) if name and namespace is not None else None
     return isinstance(found, Unknown) or (
         isinstance(found, Lib) and not libraries.neutral(canonical(f"{found.name}.{rest}" if rest else found.name))
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from torch_doctor.static import file_globals
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program.walking import walk
@@ -79,6 +80,7 @@ class HandWrittenBackwards(Observer, read=(ClassValue,)):
         found = _function_of(value)
         if found is None:
             return
+        file_globals.settle(run, found.forward)
         gradients, inputs = _counts(found)
         wrong = _wrong_gradient(found) if gradients in (0, inputs) else None
         kept, kept_at = ("", None) if whole else _kept(found)

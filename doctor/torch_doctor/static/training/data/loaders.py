@@ -193,16 +193,16 @@ def _unseen(run: Run, dataset: Value | None) -> bool:
     if isinstance(dataset, Tool) and (dataset.name == TENSORS or dataset.name in PARTS):
         return any(_unseen(run, given) for given in dataset.args)
     if isinstance(dataset, Instance):
-        return elsewhere.chosen(_rows(dataset)) or _is_counted_elsewhere(dataset)
+        return elsewhere.chosen(_rows(dataset)) or _is_counted_elsewhere(run, dataset)
     return isinstance(dataset, (Lib, Unknown))
 
 
-def _is_counted_elsewhere(dataset: Instance) -> bool:
+def _is_counted_elsewhere(run: Run, dataset: Instance) -> bool:
     """Whether code out of sight says how many rows a project's data set has."""
     written, found = _written(dataset), dataset.cls.find("__len__")
     if not isinstance(written, p.Call) or found is None or not isinstance(found[0], FunctionValue):
         return False
-    return row_reading.is_unseen(written.func, found[0].closure.globals.fields)
+    return row_reading.is_unseen(run, written.func, found[0].closure.globals)
 
 
 def _sampled(given: Keywords, *, open_: bool) -> Tri:

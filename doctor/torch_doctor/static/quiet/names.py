@@ -1,0 +1,71 @@
+"""Where the names of files are defined, as far as their outlines tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.quiet.outline import Assigned, Definition, Outline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import TypeAlias
+
+    Place: TypeAlias = tuple[Path, str]
+
+_DEPTH = 6
+"""Files that take a name of each other, up to which they are followed."""
+
+
+class Outlines:
+    """Reads the outlines of files, each once; `text` gives a file's text, `find` the file of a module."""
+
+    def __init__(self, text: Callable[[Path], str], find: Callable[[Path, str, int], Path | None]) -> None:
+        self._text = text
+        self._find = find
+        self._outlines: dict[Path, Outline] = {}
+
+    def outline(self, path: Path) -> Outline:
+        """The outline of a file; an empty one where it cannot be parsed: nothing of it is executed."""
+        if path not in self._outlines:
+            try:
+                self._outlines[path] = Outline(self._text(path) if path.suffix == ".py" else "")
+            except (SyntaxError, ValueError, RecursionError):
+                self._outlines[path] = Outline("")
+        return self._outlines[path]
+
+    def lookup(self, path: Path, name: str, depth: int = _DEPTH) -> Place | str | None:
+        """Where a global is defined: a file with a name in it, or with "" for the file itself; or the library's name for it."""
+        outline = self.outline(path)
+        bound = outline.names.get(name)
+        if isinstance(bound, (Definition, Assigned)):
+            return path, name
+        if not depth:
+            return None
+        if bound is None:
+            return self._from_star(path, outline, name, depth)
+        home = self._find(path, bound.module, bound.level)
+        if home is None:
+            dotted = ".".join(filter(None, (bound.module, bound.attribute)))
+            return None if bound.level else dotted
+        if not bound.attribute:
+            return home, ""
+        if home.suffix == ".py" and home != path:
+            inner = self.lookup(home, bound.attribute, depth - 1)
+            if inner is not None:
+                return inner
+        part = self._find(path, f"{bound.module}.{bound.attribute}".lstrip("."), bound.level)
+        return None if part is None else (part, "")
+
+    def _from_star(self, path: Path, outline: Outline, name: str, depth: int) -> Place | str | None:
+        for star in outline.stars:
+            home = self._find(path, star.module, star.level)
+            found = self.lookup(home, name, depth - 1) if home is not None and home.suffix == ".py" else None
+            if found is not None:
+                return found
+        part = None
+        if path.name == "__init__.py":
+            part = self._find(path, name, 1)
+        elif path.suffix != ".py":
+            part = self._find(path, f"{path.name}.{name}", 1)
+        return None if part is None else (part, "")

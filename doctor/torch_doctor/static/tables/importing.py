@@ -1,0 +1,51 @@
+"""What a call at the top level of a file does that is of no use to those who import it, as far as its name tells."""
+
+from __future__ import annotations
+
+import sys
+
+from torch_doctor.static.tables import libraries, words
+from torch_doctor.static.tables.canonical import canonical
+
+QUIET_FUNCTIONS = words(
+    """
+    random.Random torch.Size torch.arange torch.as_tensor torch.compile torch.cuda.device_count
+    torch.cuda.get_device_capability torch.cuda.get_device_name torch.device torch.enable_grad torch.eye torch.finfo torch.full
+    torch.fx.wrap torch.iinfo torch.inference_mode torch.jit. torch.library. torch.linspace torch.no_grad torch.ones
+    torch.serialization. torch.tensor torch.utils._pytree. torch.zeros
+    """
+)
+"""How the names of functions of torch begin that leave no trace, neither in its state nor in what is trained."""
+LOUD_FUNCTIONS = frozenset(
+    words("importlib.import_module builtins.exec builtins.eval builtins.__import__ builtins.setattr runpy.run_path")
+)
+"""Functions of Python that may do anything."""
+SETTING = ("seed", "manual_seed", "set_", "use_", "enable", "disable", "init")
+"""How the names of functions begin that change the state of a library."""
+CHANGING = frozenset(words("add append clear extend insert pop popitem register remove setdefault update"))
+"""Methods that change an object for all who have it."""
+READING = frozenset(
+    words("copy count endswith format get index items join keys lower replace split startswith strip upper values")
+)
+"""Methods of texts and containers that change nothing."""
+_ANSWERING = ("get_logger", "getLogger", "is_", "has_")
+"""How the functions of any library begin that only answer."""
+
+
+def is_quiet(name: str, *, decorates: bool = False) -> bool:
+    """Tell whether a call of a library's function changes no state, and builds nothing that takes part in training."""
+    name = canonical(name)
+    first, _, rest = name.partition(".")
+    last = name.rpartition(".")[2]
+    if name in LOUD_FUNCTIONS:
+        return False
+    if decorates or name.startswith(QUIET_FUNCTIONS) or last.startswith(_ANSWERING):
+        return True
+    if first == "torch" or "random" in name.split(".") or last.startswith(SETTING):
+        return False
+    return first in sys.stdlib_module_names or (libraries.harmless(name) and not last[:1].isupper() and bool(rest))
+
+
+def is_quiet_module(name: str) -> bool:
+    """Tell whether setting an attribute or an item of a library's module changes nothing for a training script."""
+    return name.partition(".")[0] in sys.stdlib_module_names

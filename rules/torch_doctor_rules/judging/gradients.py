@@ -199,13 +199,16 @@ class Gradients:
             return False
         return modules <= self.shared(event)
 
-    def until_cleared(self, backward: Backward, modules: frozenset[int]) -> tuple[list[Event], bool]:
-        """What may happen to these gradients of a pass until they surely are cleared, and whether they are at all."""
+    def until_cleared(self, backward: Backward, modules: frozenset[int], *path: Event) -> tuple[list[Event], bool]:
+        """What may happen to these gradients of a pass until they surely are cleared, and whether they are at all.
+
+        Only what can happen together with all events of the `path` counts.
+        """
         found: list[Event] = []
         events = self.trace.events
         for place in range(backward.index - self.trace.first + 1, len(events)):
             event = events[place]
-            if self.on_path(event, backward):
+            if self.on_path(event, backward, *path):
                 found.append(event)
                 if self.surely_clears(event, modules) and self.trace.implies(backward, event):
                     return found, True

@@ -154,6 +154,8 @@ def _counts_batches(moved: Moved) -> bool:
 def _counts_epochs(moved: Moved) -> bool:
     """Whether a schedule surely is as long as the loop over the epochs, or used up within a few of them."""
     number, batches = moved.length.number or 0, moved.batches
+    if any(moved.length.is_named_like(each) and moved.length.equals(each) for each in moved.passes):
+        return not moved.length.batches
     if moved.length.batches or (batches and number and number % batches == 0):
         return False
     if moved.falls is None:

@@ -12,12 +12,18 @@ from torch_doctor_rules.judging.precedence import uncalled
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.testing import in_a_test
 from torch_doctor_rules.judging.wording import message, named, owner, sentence
-from torch_doctor_rules.update.missing_step.unapplied import are_read, cleared_only, is_cleared, may_be_applied
+from torch_doctor_rules.update.missing_step.unapplied import (
+    are_read,
+    cleared_only,
+    is_cleared,
+    may_be_applied,
+    replaced,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NEVER, ELSEWHERE = "never steps", "does not step here"
+NEVER, ELSEWHERE, EXCHANGED = "never steps", "does not step here", "does not step where its scheduler does"
 
 
 class MissingStep(Rule):
@@ -100,6 +106,8 @@ class MissingStep(Rule):
                     break
         for cleared, backward in cleared_only(gradients):
             yield self._report(cleared, owner(cleared.name, "zero_grad", ""), backward)
+        for optimizer, _, backward in replaced(gradients):
+            yield self._report(optimizer, self._name(trace, optimizer), backward, EXCHANGED)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether something updated the parameters that got these gradients."""

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import same_place
-from torch_doctor.trace import Backward, Clipped, Escaped, GaveUp, GradientsRead, OptimizerBuilt, Stepped, ZeroGrad
+from torch_doctor.trace import (
+    Backward,
+    BranchKind,
+    Clipped,
+    Escaped,
+    GaveUp,
+    GradientsRead,
+    OptimizerBuilt,
+    SchedulerStepped,
+    Stepped,
+    ZeroGrad,
+)
 from torch_doctor_rules.judging.beside import Beside
 from torch_doctor_rules.judging.gradients import fills
 from torch_doctor_rules.judging.precedence import uncalled
@@ -14,6 +25,7 @@ from torch_doctor_rules.judging.testing import in_a_test
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from torch_doctor.trace import Trace
     from torch_doctor_rules.judging.gradients import Gradients
 
 
@@ -41,6 +53,38 @@ def cleared_only(gradients: Gradients) -> Iterator[tuple[ZeroGrad, Backward]]:
             ):
                 yield cleared, backward
                 break
+
+
+def replaced(gradients: Gradients) -> Iterator[tuple[OptimizerBuilt, SchedulerStepped, Backward]]:
+    """The passes whose optimizer steps in the other arm of a setting: in this one, its scheduler steps in its place."""
+    trace = gradients.trace
+    built = {event.optimizer: event for event in trace.of(OptimizerBuilt)}
+    for moved in trace.of(SchedulerStepped):
+        optimizer = built.get(moved.optimizer)
+        for backward in gradients.filling if optimizer is not None and not moved.explicit else ():
+            if not (_lasts(trace, moved, backward) and trace.same_iteration(backward, moved)) or in_a_test(backward):
+                continue
+            waiting = gradients.family.within(optimizer.modules) & gradients.family.within(backward.modules)
+            exchanged = any(
+                step.optimizer == moved.optimizer
+                and trace.same_iteration(step, backward)
+                and trace.together(step, backward)
+                and not trace.together(step, moved)
+                for step in trace.of(Stepped)
+            )
+            if exchanged and waiting and not _may_be_kept(gradients, moved.optimizer, backward):
+                after, _ = gradients.until_cleared(backward, waiting, moved)
+                if not any(gradients.may_step(event, waiting) for event in after):
+                    yield optimizer, moved, backward
+                    break
+
+
+def _lasts(trace: Trace, moved: SchedulerStepped, backward: Backward) -> bool:
+    """Whether what lets a scheduler step after a pass was decided before their loop, for all of its iterations."""
+    asked = moved.guards - backward.guards
+    kinds = {trace.branches[branch].kind for branch, _ in asked}
+    again = (each for each in trace.of(SchedulerStepped) if each.site == moved.site and each.scope is not moved.scope)
+    return bool(asked) and kinds <= {BranchKind.FLAG, BranchKind.UNKNOWN} and any(asked <= e.guards for e in again)
 
 
 def _are_stepped(gradients: Gradients, modules: frozenset[int]) -> bool:

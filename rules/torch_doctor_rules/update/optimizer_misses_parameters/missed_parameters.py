@@ -55,6 +55,8 @@ def missing(trace: Trace) -> Iterator[Missed]:
         own = [step for step in steps if step.optimizer == built.optimizer and step.scope.iterations()]
         if not own or not built.whole or not built.modules or _may_escape(gradients, built, own[-1]):
             continue
+        if trace.observed and _may_be_plain(trace, built):
+            continue
         phase = Phase(gradients, own)
         left = phase.left - perhaps - _handed_in(trace, built, own[0])
         if phase.unknown or not left:
@@ -64,6 +66,13 @@ def missing(trace: Trace) -> Iterator[Missed]:
             yield Missed(built, site)
         elif (part := _forgotten(gradients, built, left, own[0])) is not None:
             yield Missed(built, part.site, part.class_name)
+
+
+def _may_be_plain(trace: Trace, built: OptimizerBuilt) -> bool:
+    """Whether all that an optimizer has may be tensors that require no gradients, as far as the run came."""
+    seen = [each for each in trace.of(ParameterSeen) if each.optimizer == built.optimizer]
+    known = not built.modules.isdisjoint(event.module for event in trace.of(ModuleBuilt))
+    return all(each.still == "frozen" and not each.owner_class for each in seen) and not known
 
 
 def _handed_in(trace: Trace, built: OptimizerBuilt, step: Stepped) -> frozenset[int]:
@@ -85,9 +94,9 @@ def _outermost(event: Event) -> Scope:
 def _forgotten(
     gradients: Gradients, built: OptimizerBuilt, left: frozenset[int], step: Stepped
 ) -> WeightsDrawn | Fresh | None:
-    """A part that is trained with what the optimizer has, was built after some of it, and stays as its constructor drew it.
+    """A part that is trained with what the optimizer has, and stays as its constructor drew it.
 
-    What was built before is perhaps left as it is on purpose, under a new head: a run tells that nobody gave it weights.
+    Who clears the gradients of what was built before, under a new head, knows that the optimizer does not have it.
     """
     trace = gradients.trace
     beside = [
@@ -106,12 +115,18 @@ def _forgotten(
         return None
     escaped = [event.modules for event in trace.of(Escaped) if event.index < last]
     taken = [other.modules for other in trace.of(OptimizerBuilt)]
-    cleared = [event.modules for event in trace.of(ZeroGrad) if trace.observed and not event.modules & built.modules]
-    excused = frozenset[int]().union(*(event.modules for event in given), *escaped, *taken, *cleared)
+    clearing = [event.modules for event in trace.of(ZeroGrad) if not event.modules & built.modules]
+    cleared = frozenset[int]().union(*clearing)
+    excused = frozenset[int]().union(*(event.modules for event in given), *escaped, *taken)
+    if trace.observed:
+        excused |= cleared
+    trains = not built.modules.isdisjoint(event.module for event in trace.of(ModuleBuilt))
     for part in _drawn(trace):
         number = part.module
         if number in left - excused and any(
-            number in modules and (trace.observed or number > min(modules & built.modules)) for modules in beside
+            number in modules
+            and (trace.observed or number > min(modules & built.modules) or (trains and number not in cleared))
+            for modules in beside
         ):
             return part
     return None

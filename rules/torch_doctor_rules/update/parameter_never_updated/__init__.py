@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 HELP = {
     "rate": "set the learning rate that you intend, or remove the group's parameters from the optimizer",
     "data": "pass parameters that require gradients, such as `model.parameters()`",
+    "plain": "call `requires_grad_()` on the tensors before the optimizer gets them",
     "frozen": "unfreeze the parameters before training, or remove them from the optimizer",
 }
 
 _ALL_FROZEN = "all parameters of `{name}` are frozen: its steps change nothing"
+_ALL_PLAIN = "no tensor of `{name}` requires gradients: its steps change nothing"
 
 
 class ParameterNeverUpdated(Rule):
@@ -62,7 +64,8 @@ class ParameterNeverUpdated(Rule):
     the script. If nothing in the loss requires gradients, `backward()` raises an error before the first step. Then the
     probe confirms that all parameters of the optimizer are frozen.
 
-    The static scan alone reports an optimizer whose parameters are all frozen when it steps. The finding is at the
+    The static scan alone reports an optimizer whose parameters are all frozen when it steps, or that has only tensors
+    computed without a graph, such as the result of `clamp` under `torch.no_grad()`. The finding is at the
     line that freezes them if it comes after the optimizer was created. Otherwise it is at the optimizer, and its trail
     has that line.
 
@@ -132,6 +135,10 @@ class ParameterNeverUpdated(Rule):
         built = {event.optimizer: event for event in trace.of(OptimizerBuilt)}
         for event in steps:
             optimizer = built.get(event.optimizer)
+            if optimizer is not None and event.plain:
+                finding = self._report(optimizer, _ALL_PLAIN, HELP["plain"], None, late=False)
+                yield replace(finding, trail=(Step(event.site, "it steps here"),))
+                continue
             if optimizer is None or event.since is None or event.optimizer in thawed | frozen_adapters(trace):
                 continue
             late = event.since.row > optimizer.site.row or event.since.path != optimizer.site.path

@@ -4,21 +4,53 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_path
 from torch_doctor.static.training.module import forwards, module_parts
 from torch_doctor.static.training.update import adapters
-from torch_doctor.static.values import Fact, Method, Module, Object, Optimizer, Unknown, Value
+from torch_doctor.static.values import (
+    Const,
+    Fact,
+    Lib,
+    Method,
+    Module,
+    Object,
+    Optimizer,
+    Tensor,
+    Unknown,
+    Value,
+    leaves,
+)
 from torch_doctor.trace import FrozenStepped
 
 if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call
 
 
-class Frozen(Observer, calling=(Method,)):
+class Frozen(Observer, calling=(Method,), called=(Lib,)):
     """Steps of optimizers, and whether anything that they have may have got a gradient."""
 
     writes = (FrozenStepped,)
+
+    _plain: MutableMapping[Optimizer, None] = per_path(dict)  # those that have tensors without a graph alone
+
+    @override
+    def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
+        """An optimizer may have been given tensors that require no gradients."""
+        if isinstance(result, Optimizer) and not result.modules and call.args:
+            given = [each for each in leaves(call.args[0], decided=run.resolve) if not isinstance(each, Const)]
+            if given and all(isinstance(each, Tensor) and each.flow.graph is False for each in given):
+                self._plain[result] = None
+
+    @override
+    def attribute_set(self, run: Run, holder: Value, target: p.Attribute, value: Value, node: p.Node) -> None:
+        """`tensor.requires_grad = True` comes after the optimizer got the tensor, perhaps under another name."""
+        if target.name == "requires_grad":
+            self._plain.clear()
 
     @override
     def backward(self, run: Run, loss: Value, _: Call) -> None:
@@ -33,9 +65,15 @@ class Frozen(Observer, calling=(Method,)):
     def calling(self, run: Run, func: Value, call: Call) -> None:
         """`optimizer.step()`, or `scaler.step(optimizer)`."""
         if not isinstance(func, Method) or func.name != "step":
+            if isinstance(func, Method) and func.name == "requires_grad_":
+                self._plain.clear()
             return
         optimizer = next((each for each in (func.of, *call.args) if isinstance(each, Optimizer)), None)
         if optimizer is None or optimizer.fact(Fact.SEVERAL) or not run.state.fact(Fact.WENT_BACKWARD):
+            return
+        if optimizer in self._plain:
+            del self._plain[optimizer]
+            run.emit(FrozenStepped, call.node, optimizer=optimizer.id, frozen=True, plain=True)
             return
         owners = frozenset(number for number in optimizer.modules if adapters.has_weights(run, number))
         trains, since = adapters.flags(run, owners)

@@ -10,7 +10,7 @@ from torch_doctor.static.tables import training
 from torch_doctor.static.training.checkpoint import snapshots
 from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.training.update import parameters
-from torch_doctor.static.values import Const, Fact, Lib, Module, Object, ParameterValue, Params, Value
+from torch_doctor.static.values import Const, Fact, Lib, Module, Object, ParameterValue, Params, Tensor, Value
 from torch_doctor.trace import PartUnrecorded, StateTaken, WeightsDrawn, WeightsGiven
 
 if TYPE_CHECKING:
@@ -81,6 +81,11 @@ class Weights(Observer, read=(Module,), called=(Lib,)):
     def changed(self, run: Run, value: Value, call: Call) -> None:
         """Weights change in place: they are given unless what they get is a constant, or drawn, as where they are built."""
         anew = all(isinstance(v, Const) for v in call.values)
+        taken = snapshots.states_in(run, value).taken if isinstance(value, Tensor) else frozenset[int]()
+        for event in run.trace.at(*sorted(taken)):
+            if isinstance(event, StateTaken) and isinstance(module := run.objects.get(event.module), Module):
+                modules, whole = parameters.parameters_in(run, (module,))
+                run.emit(WeightsGiven, call.node, modules=modules, whole=whole)
         if not isinstance(value, (Module, Params, ParameterValue)) or (anew and run.building):
             return
         if isinstance(value, Module) and _of_its_own(run, value, call):

@@ -92,6 +92,13 @@ def _parameters(run: Run, of: Module, name: str, _: Call) -> Value:
     return Params(inside.owners, whole=whole, named=of.id if name.startswith("named") else 0)
 
 
+@handles(_METHODS, "get_parameter")
+def _parameter(run: Run, of: Module, _: str, __: Call) -> Value:
+    inside = module_parts.parts_of(run, of)
+    whole = len(inside.parts) < module_parts.MOST_PARTS
+    return Params(inside.owners, whole=whole, single=True)
+
+
 @handles(_METHODS, "zero_grad")
 def _zero_grad(run: Run, of: Module, _: str, call: Call) -> Value:
     inside = module_parts.parts_of(run, of)

@@ -73,8 +73,12 @@ class FrozenStepped(Event, frozen=True, kw_only=True):
     """Whether all of them are frozen."""
     since: Site | None = None
     """Where the script last froze all of them at once; None if it froze them in parts."""
+    plain: bool = False
+    """Whether they are tensors that never required gradients."""
 
     def words(self, _: Names, /) -> str:
+        if self.plain:
+            return "step an optimizer with only tensors that require no gradients"
         return (
             "step an optimizer with only frozen parameters"
             if self.frozen

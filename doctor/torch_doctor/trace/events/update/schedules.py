@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -30,6 +31,11 @@ class Count(Struct, frozen=True, kw_only=True):
         """Whether both are surely the same number."""
         known = self.number is not None and self.number == other.number
         return known or (bool(self.quantity) and self.quantity == other.quantity)
+
+    def is_named_like(self, other: Count) -> bool:
+        """Whether the script calls both by one name, such as `epochs` and `args.epochs`."""
+        names = [re.findall(r"[A-Za-z_]\w*", each.text)[-1:] for each in (self, other)]
+        return bool(names[0]) and [name.lower() for name in names[0]] == [name.lower() for name in names[1]]
 
     def words(self) -> str:
         """The count in words."""

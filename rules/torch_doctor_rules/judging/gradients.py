@@ -200,10 +200,7 @@ class Gradients:
         return modules <= self.shared(event)
 
     def until_cleared(self, backward: Backward, modules: frozenset[int], *path: Event) -> tuple[list[Event], bool]:
-        """What may happen to these gradients of a pass until they surely are cleared, and whether they are at all.
-
-        Only what can happen together with all events of the `path` counts.
-        """
+        """What may happen, with all of the `path`, to these gradients of a pass until they are cleared, and whether they are."""
         found: list[Event] = []
         events = self.trace.events
         for place in range(backward.index - self.trace.first + 1, len(events)):

@@ -100,7 +100,7 @@ def decorated(run: Run, function: Value, decorator: p.Expr) -> Value:
         if name in _STYLES:
             return _styled(function, style=_STYLES[name])
         if isinstance(decorator, p.Attribute) and decorator.name in ("setter", "getter", "deleter"):
-            return function
+            return _accessor(run.resolve(run.evaluate(decorator.value)), decorator.name, function)
         if isinstance(applied, (Context, Autocast)):
             return _styled(function, context=applied)
         context = grad_modes.grad_context(run, name, decorator) if name else None
@@ -134,10 +134,25 @@ def _is_opaque(run: Run, applied: Value, decorator: p.Expr) -> bool:
     return isinstance(applied, (Method, Suspended)) and not escaping.neutral(applied)
 
 
+def _accessor(of: Value, name: str, function: FunctionValue) -> FunctionValue:
+    """The property that `@x.setter`, `@x.getter` or `@x.deleter` makes of a property and a function."""
+    if not isinstance(of, FunctionValue) or of.style != "property":
+        return function
+    getter = function if name == "getter" else of
+    setter = function if name == "setter" else of.setter
+    return FunctionValue(getter.node, getter.unit, getter.closure, getter.owner, of.style, getter.contexts, setter)
+
+
 def _styled(function: FunctionValue, style: str = "", context: Value | None = None) -> FunctionValue:
     contexts = function.contexts if context is None else (context, *function.contexts)
     return FunctionValue(
-        function.node, function.unit, function.closure, function.owner, style or function.style, contexts
+        function.node,
+        function.unit,
+        function.closure,
+        function.owner,
+        style or function.style,
+        contexts,
+        function.setter,
     )
 
 

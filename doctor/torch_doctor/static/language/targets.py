@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import file_globals
 from torch_doctor.static import program as p
-from torch_doctor.static.language import item_targets, settings, unpacking
+from torch_doctor.static.language import invocation, item_targets, settings, unpacking
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.training import cuts, filling, pixels, places, plain_tensors, splitting, sums
 from torch_doctor.static.training.data import loader_roles
@@ -24,6 +24,7 @@ from torch_doctor.static.values import (
     Either,
     Fact,
     Fields,
+    FunctionValue,
     Grads,
     Instance,
     Loader,
@@ -158,7 +159,11 @@ def delete_attribute(run: Run, value: Value, name: str) -> None:
 
 
 def set_attribute(run: Run, value: Value, name: str, new: Value, node: p.Node, target: p.Attribute) -> None:
-    """Assign an attribute."""
+    """Assign an attribute; where the class of an object has a property with a setter of that name, the setter runs."""
+    found = value.cls.find(name) if isinstance(value, (Instance, Module)) and value.cls is not None else None
+    if found is not None and isinstance(found[0], FunctionValue) and found[0].setter is not None:
+        invocation.enter(run, found[0].setter, Call((value, new), {}, node))
+        return
     HOLDERS.get(value.__class__, _set_on_value)(run, value, name, new, node, target)
 
 

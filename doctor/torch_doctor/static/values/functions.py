@@ -69,9 +69,12 @@ def top_frame(unit: Unit, namespace: Namespace) -> Frame:
 
 
 class FunctionValue(Value):
-    """A project function with the frame it closes over. `owner` is the class that defines it as a method."""
+    """A project function with the frame it closes over. `owner` is the class that defines it as a method.
 
-    __slots__ = ("closure", "contexts", "node", "owner", "style", "unit")
+    `setter` is what assigns to it, where it is a property that has one.
+    """
+
+    __slots__ = ("closure", "contexts", "node", "owner", "setter", "style", "unit")
 
     def __init__(
         self,
@@ -81,8 +84,10 @@ class FunctionValue(Value):
         owner: ClassValue | None = None,
         style: str = "",
         contexts: tuple[Value, ...] = (),
+        setter: FunctionValue | None = None,
     ) -> None:
         self.node = node
+        self.setter = setter
         self.unit = unit
         self.closure = closure
         self.owner = owner

@@ -61,7 +61,9 @@ def replaced(gradients: Gradients) -> Iterator[tuple[OptimizerBuilt, SchedulerSt
     built = {event.optimizer: event for event in trace.of(OptimizerBuilt)}
     for moved in trace.of(SchedulerStepped):
         optimizer = built.get(moved.optimizer)
-        for backward in gradients.filling if optimizer is not None and not moved.explicit else ():
+        if optimizer is None or moved.explicit:
+            continue
+        for backward in gradients.filling:
             if not (_lasts(trace, moved, backward) and trace.same_iteration(backward, moved)) or in_a_test(backward):
                 continue
             waiting = gradients.family.within(optimizer.modules) & gradients.family.within(backward.modules)

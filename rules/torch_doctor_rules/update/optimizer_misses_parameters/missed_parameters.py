@@ -14,6 +14,7 @@ from torch_doctor.trace import (
     LossCalled,
     ModuleBuilt,
     OptimizerBuilt,
+    ParameterCut,
     ParameterSeen,
     Registered,
     Stepped,
@@ -115,6 +116,7 @@ def _forgotten(
         return None
     escaped = [event.modules for event in trace.of(Escaped) if event.index < last]
     taken = [other.modules for other in trace.of(OptimizerBuilt)]
+    taken.append(frozenset(event.parameter for event in trace.of(ParameterCut)))  # trained in one arm of a setting
     clearing = [event.modules for event in trace.of(ZeroGrad) if not event.modules & built.modules]
     cleared = frozenset[int]().union(*clearing)
     excused = frozenset[int]().union(*(event.modules for event in given), *escaped, *taken)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_path
 from torch_doctor.static.training.module import forwards, module_parts
@@ -27,6 +26,7 @@ from torch_doctor.trace import FrozenStepped
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
+    from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call
 

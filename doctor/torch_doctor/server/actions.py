@@ -13,40 +13,33 @@ from lsprotocol.types import (
     WorkspaceEdit,
 )
 
-from torch_doctor.edits import Proposal
 from torch_doctor.fixes import joined
 from torch_doctor.server.diagnostics import SOURCE, diagnostic
 from torch_doctor.server.places import touches
-from torch_doctor.sources.suppressing import on_file, on_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from lsprotocol.types import Range
 
+    from torch_doctor.edits import Change
     from torch_doctor.rule import Finding
-    from torch_doctor.server.documents import Part
     from torch_doctor.server.places import Places
-    from torch_doctor.sources.source import SourceFile
-    from torch_doctor.sources.suppressing import Insertion
 
 FIX_ALL = f"{CodeActionKind.SourceFixAll.value}.{SOURCE}"
 """Of this kind is the action that fixes all; editors that ask for `source.fixAll` mean it, too."""
 LONGEST = 60
 """Most characters in the title of a fix: menus of editors cut longer ones."""
-NOT_SUPPRESSED = frozenset(("TDR000", "TDR001"))
-"""No comment makes a file readable, and one that suppresses nothing is rather taken out."""
 
 
 def actions(uri: str, stretch: Range, places: Places, *, versions: bool) -> Iterator[CodeAction]:
     """The actions for the findings that a stretch of one text touches; `versions`: the editor checks them of edits."""
-    file = places.looked.sources.get(places.looked.name)
-    for finding in places.looked.findings:
+    for finding, ignores in places.findings():
         part = places.part(finding.site)
         if part is None or part.uri != uri or not touches(places.range(finding.site), stretch):
             continue
         told = [diagnostic(finding, places, related=False)]
-        if finding.fix is not None and (edits := _mending(finding.fix, places)):
+        if finding.fix is not None and (edits := _edits(finding.fix.changes, places)):
             yield CodeAction(
                 title=fix_title(finding),
                 kind=CodeActionKind.QuickFix,
@@ -54,12 +47,12 @@ def actions(uri: str, stretch: Range, places: Places, *, versions: bool) -> Iter
                 is_preferred=finding.fix.safe,
                 edit=_workspace_edit(edits, places, versions=versions),
             )
-        for title, edit in _silencing(finding, file, part, places) if file is not None else ():
+        for ignore in ignores:
             yield CodeAction(
-                title=title,
+                title=ignore.title,
                 kind=CodeActionKind.QuickFix,
                 diagnostics=told,
-                edit=_workspace_edit({part.uri: [edit]}, places, versions=versions),
+                edit=_workspace_edit(_edits((ignore.change,), places), places, versions=versions),
             )
 
 
@@ -74,46 +67,28 @@ def fix_all(uri: str, places: Places, *, versions: bool) -> Iterator[CodeAction]
     """One action that makes all safe fixes which touch one text alone, as an editor asks for it on saving."""
     taken, changes = joined(
         finding
-        for finding in places.looked.findings
-        if finding.fix is not None and finding.fix.safe and set(_mending(finding.fix, places)) == {uri}
+        for finding, _ in places.findings()
+        if finding.fix is not None and finding.fix.safe and set(_edits(finding.fix.changes, places)) == {uri}
     )
-    together = Proposal(tuple(change for several in changes.values() for change in several), safe=True)
+    together = [change for several in changes.values() for change in several]
     if taken:
         yield CodeAction(
             title="torch-doctor: Apply all safe fixes",
             kind=FIX_ALL,
             diagnostics=[diagnostic(finding, places, related=False) for finding in taken],
-            edit=_workspace_edit(_mending(together, places), places, versions=versions),
+            edit=_workspace_edit(_edits(together, places), places, versions=versions),
         )
 
 
-def _mending(fix: Proposal, places: Places) -> dict[str, list[TextEdit]]:
-    """The changes that mend a finding, by the text that they are made in; none where one of these cannot be named."""
+def _edits(changes: Iterable[Change], places: Places) -> dict[str, list[TextEdit]]:
+    """The changes as an editor makes them, by the text that they are made in; none where one of these cannot be named."""
     edits: dict[str, list[TextEdit]] = {}
-    for change in fix.changes:
+    for change in changes:
         location = places.location(change.site)
         if location is None:
             return {}
         edits.setdefault(location.uri, []).append(TextEdit(location.range, change.content))
     return edits
-
-
-def _silencing(finding: Finding, file: SourceFile, part: Part, places: Places) -> Iterator[tuple[str, TextEdit]]:
-    if finding.code in NOT_SUPPRESSED:
-        return
-    named = f"{finding.code} {finding.name}"
-    line = on_line(finding, file)
-    if line is not None:
-        yield f"Ignore {named} on this line", _text_edit(line, file, part, places)
-    if finding.site.cell is None:
-        yield f"Ignore {named} in this file", _text_edit(on_file(finding, file), file, part, places)
-
-
-def _text_edit(insertion: Insertion, file: SourceFile, part: Part, places: Places) -> TextEdit:
-    """An insertion into the text of the scan as one into the text of the editor, whose rows may be indented."""
-    site = file.site(insertion.row, insertion.column, insertion.row, insertion.column)
-    column = site.column - 1
-    return TextEdit(places.at(site.row - 1, column, column, part.lines), insertion.content)
 
 
 def _workspace_edit(edits: dict[str, list[TextEdit]], places: Places, *, versions: bool) -> WorkspaceEdit:

@@ -39,7 +39,7 @@ def diagnostic(finding: Finding, places: Places, *, related: bool) -> Diagnostic
 def diagnostics(places: Places, *, related: bool) -> dict[str, list[Diagnostic]]:
     """What was found in each part of a document, by its URI; parts with nothing are there, too."""
     found: dict[str, list[Diagnostic]] = {part.uri: [] for part in places.document.parts}
-    for finding in places.looked.findings:
+    for finding, _ in places.findings():
         part = places.part(finding.site)
         if part is not None:
             found[part.uri].append(diagnostic(finding, places, related=related))

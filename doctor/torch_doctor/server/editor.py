@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
-from msgspec import Struct
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from torch_doctor import __version__
 from torch_doctor.server.diagnostics import SOURCE, diagnostics
-from torch_doctor.server.documents import LANGUAGE, Document, document_of, folder_of
-from torch_doctor.server.looking import Asked, Looked
+from torch_doctor.server.documents import LANGUAGE, document_of, folder_of
 from torch_doctor.server.places import Places
-from torch_doctor.server.worker import Worker
+from torch_doctor.server.scans import Scans
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -25,6 +21,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.rule import Rule
     from torch_doctor.server.looking import Settings
+    from torch_doctor.server.scans import Known
 
 DELAY = 0.2
 """Seconds without a change after which what is typed is looked at."""
@@ -54,15 +51,6 @@ class Protocol(LanguageServerProtocol):
         return result
 
 
-class _Known(Struct, frozen=True):
-    """What was found in a document, and when that was begun."""
-
-    document: Document
-    looked: Looked
-    begun: int
-    mends: bool
-
-
 class Editor(LanguageServer):
     """What is known of the documents that are open. `rules` are all that are installed."""
 
@@ -76,11 +64,7 @@ class Editor(LanguageServer):
         )
         self.rules = rules
         self.left = False  # whether the editor has said that it needs no more
-        self._worker = Worker(settings)
-        self._thread = ThreadPoolExecutor(1)
-        self._turn = asyncio.Lock()
-        self._ticks = itertools.count()
-        self._known: dict[str, _Known] = {}
+        self._scans = Scans(settings, self._say)
         self._waiting: dict[str, asyncio.TimerHandle] = {}
         self._publishing: set[asyncio.Task[None]] = set()
         self._said: dict[str, tuple[str, ...]] = {}
@@ -109,34 +93,47 @@ class Editor(LanguageServer):
 
     # --- looking ---
 
-    async def places(self, uri: str, *, anew: bool = False, mends: bool = False) -> Places | None:
+    async def places(self, uri: str, *, anew: bool = False, settled: bool = False) -> Places | None:
         """What there is to say of the document that holds a text; None where it is no open Python.
 
-        `anew`: other files may have changed since it was looked at the last time. `mends`: the findings say what would
-        mend them.
+        `anew`: other files may have changed since it was looked at the last time. `settled`: the findings say what would
+        mend or silence them.
         """
-        asked = next(self._ticks)
-        async with self._turn:
+        asked = next(self._scans.ticks)
+        while True:
             document = document_of(uri, self.workspace)
             if document is None:
                 return None
-            known = self._known.get(document.uri)
-            old = known is None or known.document != document or (anew and known.begun < asked)
-            if known is None or old or mends > known.mends:
-                known = await self._look(document, mends=mends)
-        return Places(document, known.looked, self.workspace.position_codec)
+            known = self._scans.known.get(document.uri)
+            fresh = known is not None and known.document == document and not (anew and known.begun < asked)
+            if known is not None and fresh and (known.looked.settled or not settled):
+                return Places(document, known.looked, self.workspace.position_codec)
+            scan = self._scans.of(document.uri)
+            late = anew and scan is not None and scan.begun is not None and scan.begun < asked
+            if scan is None or scan.document != document or (late and scan.first.done()):
+                scan = self._scans.begin(document, folder_of(document.path, self.workspace))
+                late = False
+            await asyncio.shield(scan.last if settled and not late else scan.first)
 
-    async def _look(self, document: Document, *, mends: bool) -> _Known:
-        begun = next(self._ticks)
-        question = Asked(document.path, document.raw, folder_of(document.path, self.workspace), mends)
-        work = asyncio.get_running_loop().run_in_executor(self._thread, self._worker.look, question)
-        looked = await asyncio.shield(work)  # an answer is read, also if nobody waits for it any more
-        known = self._known[document.uri] = _Known(document, looked, begun, mends)
-        self._say(document.uri, looked)
-        return known
+    def latest(self, uri: str, *, settled: bool = False) -> Places | None:
+        """What was found in the document the last time, where that is now; None if there is nothing to go by yet.
 
-    def _say(self, uri: str, looked: Looked) -> None:
+        `settled`: the findings say what would mend or silence them, if that has been worked out for any text.
+        """
+        document = document_of(uri, self.workspace)
+        known = None if document is None else self._scans.known.get(document.uri)
+        if document is None or known is None:
+            return None
+        if settled and not known.looked.settled:
+            before = self._scans.settled.get(document.uri)
+            if before is None and known.document == document:
+                return None
+            known = before or known
+        return Places(known.document, known.looked, self.workspace.position_codec, document)
+
+    def _say(self, known: Known) -> None:
         """Tell what is no finding, once for as long as it holds."""
+        uri, looked = known.document.uri, known.looked
         said = (looked.settings, *looked.errors, *looked.warnings)
         if self._said.get(uri) == said:
             return
@@ -151,6 +148,9 @@ class Editor(LanguageServer):
 
     def changed(self, uri: str, delay: float = DELAY) -> None:
         """A document has changed, and what there is to say of it is sent when nothing changes for a while."""
+        document, scan = document_of(uri, self.workspace), self._scans.of(uri)
+        if scan is not None and scan.document != document:
+            self._scans.abandon(uri)
         if uri in self._waiting:
             self._waiting.pop(uri).cancel()
         if not self.pulls:
@@ -162,14 +162,14 @@ class Editor(LanguageServer):
         ability = None if workspace is None else workspace.diagnostics
         if self.pulls and ability is not None and ability.refresh_support:
             self.workspace_diagnostic_refresh(None)
-        for uri in list(self._known):
+        for uri in list(self._scans.known):
             self.changed(uri)
 
     def closed(self, uri: str, parts: Sequence[str]) -> None:
         """A document is closed: nothing is said of it any more."""
         if uri in self._waiting:
             self._waiting.pop(uri).cancel()
-        self._known.pop(uri, None)
+        self._scans.forget(uri)
         self._said.pop(uri, None)
         if not self.pulls:
             for part in parts:
@@ -197,6 +197,4 @@ class Editor(LanguageServer):
 
     def end(self) -> None:
         """End what was started."""
-        self._worker.stop()
-        self._thread.shutdown(cancel_futures=True)
-        self._worker.close()
+        self._scans.end()

@@ -109,7 +109,7 @@ async def _code_action(ls: Editor, params: types.CodeActionParams) -> list[types
     if not one and not every:
         return []
     uri = params.text_document.uri
-    places = await ls.places(uri, mends=True)
+    places = (None if every else ls.latest(uri, settled=True)) or await ls.places(uri, settled=True)
     if places is None:
         return []
     found = list(actions(uri, params.range, places, versions=ls.versions)) if one else []
@@ -124,7 +124,7 @@ def _is_wanted(kind: str, wanted: Sequence[types.CodeActionKind | str]) -> bool:
 
 async def _hover(ls: Editor, params: types.HoverParams) -> types.Hover | None:
     uri = params.text_document.uri
-    places = await ls.places(uri)
+    places = ls.latest(uri) or await ls.places(uri)
     part = None if places is None else next((part for part in places.document.parts if part.uri == uri), None)
     return None if places is None or part is None else hover(part, params.position, places, ls.rules)
 

@@ -27,11 +27,12 @@ def hover(part: Part, position: Position, places: Places, rules: Sequence[Rule])
     if named is not None:
         return _shown([page(named[0])], named[1])
     spot = Range(position, position)
-    found = [finding for finding in places.looked.findings if places.part(finding.site) is part]
+    found = [finding for finding, _ in places.findings() if places.part(finding.site) is part]
     found = [finding for finding in found if touches(places.range(finding.site), spot)]
     if not found:
         return None
-    pages = {rule.code: page(rule) for rule in rules}
+    codes = {finding.code for finding in found}
+    pages = {rule.code: page(rule) for rule in rules if rule.code in codes}
     return _shown([_told(finding, pages) for finding in found], places.range(found[0].site))
 
 

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import multiprocessing
-import os
-import signal
-import sys
+import threading
+import time
 from typing import TYPE_CHECKING
 
-from torch_doctor.server.looking import Asked, Looked, look
+from msgspec.structs import replace
+
+from torch_doctor.server.looking import Looked
+from torch_doctor.server.working import work
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from multiprocessing.connection import Connection
     from multiprocessing.context import SpawnProcess
 
-    from torch_doctor.server.looking import Settings
+    from torch_doctor.server.looking import Asked, Settings
 
 PATIENCE = 60.0
 """Seconds after which an answer is not waited for any longer: a scan of one file ends itself long before."""
+GRACE = 2.0
+"""Seconds that an abandoned scan may take to end; then its process is ended, and with it what it has read so far."""
+TICK = 0.1
 
 
 class Worker:
@@ -29,31 +33,58 @@ class Worker:
         self._settings = settings
         self._patience = patience
         self._process: SpawnProcess | None = None
-        self._connection: Connection[Asked, Looked] | None = None
+        self._connection: Connection[Asked | None, Looked | None] | None = None
         self._answered = False  # whether this process has
         self._stopped = False
+        self._lock = threading.Lock()  # held while something is sent
+        self._current: Asked | None = None
+        self._abandoned: Asked | None = None
+        self._until = 0.0  # when an answer is not waited for any longer
 
-    def look(self, asked: Asked) -> Looked:
+    def look(self, asked: Asked, hear: Callable[[Looked], object] = lambda _: None) -> Looked | None:
         """What there is to say about a file; that the process ended over it is part of the answer.
 
-        A process that has answered before may have ended for another reason: the next one is asked again.
+        `hear` gets the answers that are not settled yet. None: it was abandoned. A process that has answered before may
+        have ended for another reason: the next one is asked again.
         """
-        answered = self._answered
+        answered, found = self._answered, Looked(str(asked.path))
         try:
             connection = self._connection or self._start()
-            connection.send(asked)
-            if connection.poll(self._patience):
+            self._until = time.monotonic() + self._patience
+            if not self._send(connection, asked):
+                return None
+            while self._waited(connection):
                 looked = connection.recv()
                 self._answered = True
-                return looked
+                if looked is None or looked.settled:
+                    return looked
+                found = looked
+                hear(found)
             trouble = f"takes more than {self._patience:g} seconds"
         except (EOFError, OSError) as error:
             trouble = f"crashed the analysis process ({self._ended() or type(error).__name__})"
             if answered and not self._stopped:
                 self.close()
-                return self.look(asked)
+                return self.look(asked, hear)
+        finally:
+            with self._lock:
+                self._current = None
         self.close()
-        return Looked(str(asked.path), errors=(f"internal error: {asked.path} {trouble}; please report it",))
+        if self._abandoned is asked:
+            return None
+        line = f"internal error: {asked.path} {trouble}; please report it"
+        return replace(found, errors=(*found.errors, line), settled=True)
+
+    def abandon(self, asked: Asked) -> None:
+        """Look no longer at a file that is being looked at, or will be, by another thread: it gets None."""
+        with self._lock:
+            self._abandoned = asked
+            if self._current is asked and self._connection is not None:
+                self._until = min(self._until, time.monotonic() + GRACE)
+                try:
+                    self._connection.send(None)
+                except OSError:  # the process has ended, which the other thread hears, too
+                    return
 
     def stop(self) -> None:
         """End the process at once, whatever it does; `look` answers, and may be under way in another thread."""
@@ -63,19 +94,37 @@ class Worker:
 
     def close(self) -> None:
         """End the process; the next question starts another."""
-        if self._connection is not None:
-            self._connection.close()
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
         if self._process is not None:
             self._process.kill()
             self._process.join()
             self._process.close()
-        self._connection = self._process = None
+        self._process = None
         self._answered = False
 
-    def _start(self) -> Connection[Asked, Looked]:
+    def _send(self, connection: Connection[Asked | None, Looked | None], asked: Asked) -> bool:
+        """Ask, unless it was abandoned before."""
+        with self._lock:
+            if self._abandoned is asked:
+                return False
+            self._current = asked
+            connection.send(asked)
+            return True
+
+    def _waited(self, connection: Connection[Asked | None, Looked | None]) -> bool:
+        """Wait for an answer; whether there is one."""
+        while (rest := self._until - time.monotonic()) > 0:  # which may end earlier while we wait
+            if connection.poll(min(rest, TICK)):
+                return True
+        return False
+
+    def _start(self) -> Connection[Asked | None, Looked | None]:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        process = context.Process(target=_work, args=(theirs, self._settings), daemon=True, name="torch-doctor-scan")
+        process = context.Process(target=work, args=(theirs, self._settings), daemon=True, name="torch-doctor-scan")
         process.start()
         theirs.close()  # so that we hear of it when the process ends
         self._process, self._connection = process, ours
@@ -87,14 +136,3 @@ class Worker:
         self._process.join(1)
         code = self._process.exitcode
         return "" if code is None else f"exit status {code}"
-
-
-def _work(connection: Connection[Looked, Asked], settings: Settings) -> None:
-    """Answer until nobody asks any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the server's matter, which ends this process
-    os.dup2(sys.stderr.fileno(), 1)  # stdout is the editor's: what is printed by mistake must not come between
-    gc.disable()
-    with contextlib.suppress(EOFError, OSError):
-        while True:
-            connection.send(look(connection.recv(), settings))
-            gc.collect()  # while nobody waits

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.ecosystem.repositories import Repository, UnscannedError, checkout
 from tests.reported.ledger import FAMILIES
+from torch_doctor.rule import all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -78,11 +79,11 @@ def said_of(bug: Bug, records: Iterable[dict[str, Any]]) -> str:
 
 
 def figures(half: str, scores: Sequence[Score]) -> Iterator[str]:
-    """Yield the share that is named, of all bugs and of those with a code, by family."""
-    yield f"{half}: {share(scores)}; of those with a code {share(_with_code(scores))}"
+    """Yield the share that is named, of all bugs and of those that a rule is about, by family."""
+    yield f"{half}: {share(scores)}; of those with a rule {share(_with_rule(scores))}"
     for family in FAMILIES:
         if group := [score for score in scores if score.bug.family == family]:
-            yield f"  {family:12}{share(group):38}with a code {share(_with_code(group))}"
+            yield f"  {family:12}{share(group):38}with a rule {share(_with_rule(group))}"
 
 
 def misses(scores: Sequence[Score]) -> Iterator[str]:
@@ -100,5 +101,6 @@ def share(scores: Sequence[Score]) -> str:
     return f"{said[NAMED]} of {len(scores)} named ({100 * said[NAMED] / max(len(scores), 1):.0f} %){conditional}"
 
 
-def _with_code(scores: Sequence[Score]) -> list[Score]:
-    return [score for score in scores if score.bug.accepted]
+def _with_rule(scores: Sequence[Score]) -> list[Score]:
+    codes = {rule.code for rule in all_rules()}
+    return [score for score in scores if score.bug.accepted & codes]

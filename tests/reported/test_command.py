@@ -57,10 +57,12 @@ def reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Reported:
     return Reported(tmp_path, capsys)
 
 
-def test_a_share_of_all_bugs_and_one_of_those_with_a_code(reported: Reported) -> None:
-    status, out = reported.run(reported.bug(), reported.bug(codes="-"), reported.bug(codes="TDR401"))
+def test_a_share_of_all_bugs_and_one_of_those_with_a_rule(reported: Reported) -> None:
+    status, out = reported.run(
+        reported.bug(), reported.bug(codes="-"), reported.bug(codes="TDR999"), reported.bug(line=1)
+    )
     assert status == 0
-    assert out.startswith("read half: 1 of 3 named (33 %); of those with a code 1 of 2 named (50 %)\n  update ")
+    assert out.startswith("read half: 1 of 4 named (25 %); of those with a rule 1 of 2 named (50 %)\n  update ")
 
 
 def test_what_is_missed_is_counted_by_reason(reported: Reported) -> None:

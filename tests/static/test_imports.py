@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 TRAIN = """
 import torch
+import einops
 from net import Net
 
 model = Net()
@@ -41,7 +42,7 @@ def test_a_run_depends_on_what_its_imports_import(write: Callable[..., Path], fo
     depends = found[0].depends
     assert depends is not None
     assert depends.read == {str(train), str(net), str(sizes)}
-    assert str(folder / "torch") in depends.absent
+    assert str(folder / "einops") in depends.absent
     assert not depends.absent & depends.read
 
 

@@ -97,7 +97,7 @@ def _missing(tree: ast.Module, file: SourceFile, imports: Imports) -> Iterator[t
             continue
         for module, name in named:
             level = len(module) - len(module.lstrip("."))
-            known = not level and module.partition(".")[0] in _KNOWN
+            known = imports.package(file.path) if level else module.partition(".")[0] in _KNOWN
             if not known and imports.find(file.path, module.lstrip("."), level) is None:
                 yield name, module
 

@@ -124,7 +124,7 @@ class Imports:
                 with self.spending.ending(name):
                     tree = self._project.tree(path) if source is not None else None
                     if source is not None and tree is not None:
-                        unit = self._units[path] = Unit(source, lower(tree, source.text))
+                        unit = self._units[path] = Unit(source, lower(tree, source.text, self.package(path)))
                         self.characters += len(source.text)
                         self._homes_of.update(dict.fromkeys(unit.defines, str(path)))
             except OutOfTime:
@@ -225,6 +225,10 @@ class Imports:
         if found is None and not level and self._edits_path(importer):
             return self._nearby(importer, module.split("."), self._absent[key])
         return found
+
+    def package(self, path: Path) -> str:
+        """The dotted name of the package that a file lies in, if it is a library's that the tables describe; else ""."""
+        return self._search.package(str(path.parent))
 
     def _edits_path(self, importer: Path) -> bool:
         """Whether a file, or one that it imports by its name alone, speaks of `sys.path`."""

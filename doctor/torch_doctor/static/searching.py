@@ -6,16 +6,14 @@ import os
 import sys
 from pathlib import Path
 
-_NEVER_THEIRS = frozenset(
-    {"torch", "torchvision", "torchaudio", "numpy", "pandas", "sklearn", "scipy", "tqdm", "transformers"}
-)
-"""Libraries that a project may hold a copy of without meaning it."""
+from torch_doctor.static.tables.importing import LIBRARIES, NAMES_OF_PROJECTS
+
 _ANY = "*.py"
 
 
 def is_known(package: str) -> bool:
     """Whether a package is Python's own, or a library that is hardly ever a project's."""
-    return package in sys.stdlib_module_names or package in _NEVER_THEIRS
+    return package in sys.stdlib_module_names or package in LIBRARIES
 
 
 class Search:
@@ -29,14 +27,18 @@ class Search:
         self._within = self._root.rstrip(os.sep) + os.sep
         self._entries: dict[str, frozenset[str]] = {}
         self._there: dict[str, bool] = {}
+        self._packages: dict[str, str] = {}
 
     def module(self, importer: str, module: str, level: int, absent: set[str]) -> Path | None:
         """The file or folder of a module that a file imports, as far as it lies where Python looks without being told.
 
-        `absent` gets the places where it was looked for and is not, see `is_there`.
+        There is none for what is a library's, wherever its sources lie. `absent` gets the places where the module was looked for
+        and is not, see `is_there`.
         """
         parts = module.split(".") if module else []
         folder = os.path.dirname(importer)  # noqa: PTH120 - see above
+        if self.package(folder) if level else parts[0] in LIBRARIES and parts[0] not in NAMES_OF_PROJECTS:
+            return None
         if level:
             for _ in range(level - 1):
                 folder = os.path.dirname(folder)  # noqa: PTH120
@@ -46,11 +48,41 @@ class Search:
             if not known or self._is_more_than_a_folder(folder, parts[0], absent):
                 found = self.at(folder, parts, absent)
                 if found is not None and str(found) != importer:
-                    return found
+                    return None if self._is_a_library_for(importer, _under(folder, parts[0])) else found
             if folder == self._root or not folder.startswith(self._within):
                 break
             folder = os.path.dirname(folder)  # noqa: PTH120
-        return self.at(_under(self._root, "src"), parts, absent)
+        source = _under(self._root, "src")
+        return None if self._is_library(_under(source, parts[0])) else self.at(source, parts, absent)
+
+    def package(self, folder: str) -> str:
+        """The dotted name of a folder in the sources of a library that the tables describe; "" for any other."""
+        if folder not in self._packages:
+            outer, _, name = folder.rpartition(os.sep)
+            found = ""
+            if f"{folder}{os.sep}".startswith(self._within) and "__init__.py" in self._listed(folder):
+                around = self.package(outer)
+                found = f"{around}.{name}" if around else name if self._is_library(folder) else ""
+            self._packages[folder] = found
+        return self._packages[folder]
+
+    def _is_library(self, folder: str) -> bool:
+        """Whether the sources of a library that the tables describe lie in a folder."""
+        mark = LIBRARIES.get(folder.rpartition(os.sep)[2])
+        return mark is not None and mark in self._listed(folder)
+
+    def _is_a_library_for(self, importer: str, package: str) -> bool:
+        """Whether a package is a library that the tables describe, or lies where others are installed than the importer's own."""
+        installed = any(name.endswith(".dist-info") for name in self._listed(os.path.dirname(package)))  # noqa: PTH120
+        return self._is_library(package) or (
+            installed and not importer.startswith((f"{package}{os.sep}", f"{package}.py"))
+        )
+
+    def _listed(self, folder: str) -> frozenset[str]:
+        entries = self._entries.get(folder)
+        if entries is None:
+            entries = self._entries[folder] = entries_of(folder)
+        return entries
 
     def at(self, base: str, parts: list[str], absent: set[str]) -> Path | None:
         """The package, file or folder of a module whose outermost package lies in the folder `base`."""
@@ -66,9 +98,7 @@ class Search:
 
     def _may_hold(self, folder: str, name: str, absent: set[str]) -> bool:
         """Whether a folder has an entry that may be a module of this name."""
-        entries = self._entries.get(folder)
-        if entries is None:
-            entries = self._entries[folder] = entries_of(folder)
+        entries = self._listed(folder)
         there = name in entries or f"{name}.py" in entries
         if not there:
             absent.add(_under(folder, name))

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from torch_doctor.static import program as p
 
 
-def lower(tree: ast.Module, text: str) -> p.Program:
-    """The program of a parsed file; `text` is its source, which tells where columns of non-ASCII lines are."""
-    return Lowering(text, EXPRESSIONS, STATEMENTS).program(tree)
+def lower(tree: ast.Module, text: str, package: str = "") -> p.Program:
+    """The program of a parsed file; `text` is its source, which tells where columns of non-ASCII lines are.
+
+    `package` is the dotted name of its folder in the sources of a library: relative imports mean the library there.
+    """
+    return Lowering(text, EXPRESSIONS, STATEMENTS, package).program(tree)

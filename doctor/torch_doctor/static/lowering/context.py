@@ -17,9 +17,13 @@ Statements: TypeAlias = "dict[type[ast.stmt], Callable[[Lowering, Any, list[p.St
 
 
 class Lowering:
-    """One file's lowering; keeps which names the functions around the current node use."""
+    """One file's lowering; keeps which names the functions around the current node use.
 
-    def __init__(self, text: str, expressions: Expressions, statements: Statements) -> None:
+    `package` is the dotted name of its folder, where that belongs to a library, and "" elsewhere.
+    """
+
+    def __init__(self, text: str, expressions: Expressions, statements: Statements, package: str = "") -> None:
+        self._package = package
         self._expressions = expressions
         self._statements = statements
         # Python counts columns in bytes of UTF-8; only lines that are not ASCII need counting anew.
@@ -34,6 +38,13 @@ class Lowering:
         result = p.Program(self.block(tree.body), tuple(self.imports))
         result.uses = self.functions[0][0]
         return result
+
+    def module(self, node: ast.ImportFrom) -> tuple[str, int]:
+        """The module that an import takes from, and its level: what lies in a library has the library's name."""
+        above = self._package.split(".") if self._package else []
+        if not node.level or len(above) < node.level:
+            return node.module or "", node.level
+        return ".".join([*above[: len(above) - node.level + 1], *filter(None, [node.module])]), 0
 
     def at(self, node: Any) -> p.At:
         """Where a node stands, in code points."""

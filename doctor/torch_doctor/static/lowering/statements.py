@@ -132,7 +132,8 @@ def _import(low: Lowering, node: ast.Import, out: list[p.Stmt]) -> None:
 
 def _import_from(low: Lowering, node: ast.ImportFrom, out: list[p.Stmt]) -> None:
     names = tuple((alias.name, alias.asname or alias.name) for alias in node.names)
-    taken = p.ImportFrom(low.at(node), node.module or "", node.level, names)
+    module, level = low.module(node)
+    taken = p.ImportFrom(low.at(node), module, level, names)
     low.imports.append(taken)
     out.append(taken)
 

@@ -7,6 +7,25 @@ import sys
 from torch_doctor.static.tables import libraries, words
 from torch_doctor.static.tables.canonical import canonical
 
+LIBRARIES = {
+    "jax": "numpy",
+    "matplotlib": "pyplot.py",
+    "networkx": "algorithms",
+    "numpy": "linalg",
+    "pandas": "core",
+    "scipy": "optimize",
+    "sklearn": "linear_model",
+    "sympy": "core",
+    "tensorflow": "python",
+    "torch": "autograd",
+    "torchaudio": "functional",
+    "torchvision": "transforms",
+    "tqdm": "std.py",
+    "transformers": "modeling_utils.py",
+}
+"""Libraries whose names mean them wherever their sources lie, each with a part of it that no other package of its name has."""
+NAMES_OF_PROJECTS = frozenset({"transformers"})
+"""Those of them whose name projects give to modules of their own, too."""
 QUIET_FUNCTIONS = words(
     """
     random.Random torch.Size torch.arange torch.as_tensor torch.compile torch.cuda.device_count

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from torch_doctor.static.saves import ANY, last, texts
@@ -12,7 +13,6 @@ from torch_doctor.static.whole_reads import LOAD
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from torch_doctor.sources.project import Project
 
@@ -30,17 +30,25 @@ _Kept: TypeAlias = "tuple[str, list[str]]"
 """By what something is saved, and its keys; `*` where there may be more."""
 
 
-def own_reads(project: Project) -> list[str]:
-    """Where files are read that hold what the project saves: each key that is taken is one of one thing that is saved."""
+def is_own_read(project: Project, file: str, row: str) -> bool:
+    """Whether the read in this row of a file takes what the project saves: each key is one of one thing that is saved."""
+    path = Path(file)
+    reads = _reading(project, path) if path.suffix == ".py" else []
+    taken = [(set(keys), narrow) for place, keys, narrow in reads if place == row]
+    if not taken:
+        return False  # most files take no keys, and to look for what is saved takes longest of all
+    kept = _kept(project)
+    return any(_is_kept(keys, kept, narrow=narrow) for keys, narrow in taken)
+
+
+def _kept(project: Project) -> list[set[str]]:
+    """The keys of each thing that the project saves."""
     found = [_known(project, path) for path in project.mentions((LOAD, SAVE), _saving(project))]
-    calls = {(name, callee) for _, _, passed in found for name, callee in passed}
+    calls = {(name, callee) for _, passed in found for name, callee in passed}
     savers = {SAVE}
     while more := {name for name, callee in calls if callee in savers} - savers:
         savers |= more
-    kept = [set(keys) for _, saved, _ in found for callee, keys in saved if callee in savers]
-    return sorted(
-        {place for reads, _, _ in found for place, keys, narrow in reads if _is_kept(set(keys), kept, narrow=narrow)}
-    )
+    return [set(keys) for saved, _ in found for callee, keys in saved if callee in savers]
 
 
 def _is_kept(keys: set[str], kept: list[set[str]], *, narrow: bool) -> bool:
@@ -54,21 +62,27 @@ def _saving(project: Project) -> list[Path]:
     return [path for path in project.python_files() if path.suffix == ".py"]
 
 
-def _known(
-    project: Project, path: Path
-) -> tuple[list[tuple[str, list[str], bool]], list[_Kept], list[tuple[str, str]]]:
-    """What one file reads, what it saves, and which of its functions give what they get to which others."""
+def _reading(project: Project, path: Path) -> list[tuple[str, list[str], bool]]:
+    """What one file reads: the row, the keys that are taken, and whether it may be what others have published."""
     kind = "own reads", path
     if kind not in project.worked_out:
         tree = project.tree(path)
+        project.worked_out[kind] = [repr([each for scope in _scopes(tree) for each in _reads(scope)] if tree else [])]
+    reads: list[tuple[str, list[str], bool]] = ast.literal_eval(project.worked_out[kind][0])
+    return reads
+
+
+def _known(project: Project, path: Path) -> tuple[list[_Kept], list[tuple[str, str]]]:
+    """What one file saves, and which of its functions give what they get to which others."""
+    kind = "own saves", path
+    if kind not in project.worked_out:
+        tree = project.tree(path)
         scopes = [] if tree is None else list(_scopes(tree))
-        shown = project.shown_as(path)
-        reads = [(f"{shown}:{row}", keys, narrow) for scope in scopes for row, keys, narrow in _reads(scope)]
         saved = [each for scope in scopes for each in _saves(scope)]
         passed = [] if tree is None else sorted(set(_passing(tree)))
-        project.worked_out[kind] = [repr((reads, saved, passed))]
-    reads, saved, passed = ast.literal_eval(project.worked_out[kind][0])
-    return reads, saved, passed
+        project.worked_out[kind] = [repr((saved, passed))]
+    saved, passed = ast.literal_eval(project.worked_out[kind][0])
+    return saved, passed
 
 
 def _scopes(tree: ast.Module) -> Iterator[list[ast.AST]]:

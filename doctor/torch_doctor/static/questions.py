@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from torch_doctor.static import own_reads, saves, whole_reads
@@ -79,20 +80,28 @@ def _mentioned(project: Project, *identifiers: str) -> list[str]:
 
 def _homes(project: Project, name: str) -> list[str]:
     """The folders that have a module or a package of this name."""
-    root, homes = project.root, set[str]()
-    for path in project.python_files():
-        while path != root and root in path.parents:
-            if name == (path.stem if path.suffix == ".py" else path.name):
-                homes.add(str(path.parent))
-            path = path.parent  # noqa: PLW2901 - its folder is a package as well
+    root, homes = str(project.root), set[str]()
+    for path in map(str, project.python_files()):  # as texts: a `Path` is slow to take apart
+        if name not in path:
+            continue
+        inner, suffix = os.path.splitext(path)  # noqa: PTH122
+        here = inner if suffix == ".py" else path
+        while len(here) > len(root) and here.startswith(root):
+            here, _, last = here.rpartition(os.sep)
+            if last == name:
+                homes.add(here)  # a folder is a package as well
     return sorted(homes)
+
+
+def _own_read(project: Project, file: str, row: str) -> list[str]:
+    return yes(holds=own_reads.is_own_read(project, file, row))
 
 
 KINDS.update(
     {
         "mentioned": Kind(lambda *identifiers: identifiers, _mentioned),
         "homes": Kind(lambda _: (LISTING,), _homes),
-        "own reads": Kind(lambda: (whole_reads.LOAD, own_reads.SAVE), own_reads.own_reads),
+        "own read": Kind(lambda *_: (whole_reads.LOAD, own_reads.SAVE), _own_read),
         "read whole": Kind(lambda: (whole_reads.LOAD,), lambda project: sorted(whole_reads.read_whole(project))),
         "saved": Kind(lambda: tuple(sorted(saves.NAMES)), lambda project: sorted(saves.saved(project))),
     }

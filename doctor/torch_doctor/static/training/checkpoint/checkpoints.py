@@ -78,7 +78,6 @@ def loaded(run: Run, _: str, call: Call) -> None:
     """Write that a checkpoint is read."""
     only = call.keywords.get("weights_only")
     is_open = "**" in call.keywords
-    site = run.site(call.node)
     run.emit(
         Loaded,
         call.node,
@@ -91,7 +90,7 @@ def loaded(run: Run, _: str, call: Call) -> None:
         told=paths.told(run, call, 0, "f"),
         outside=origins.is_outside(run, call, 0, "f"),
         path=origins.path(run, call, 0, "f"),
-        own=f"{site.path}:{site.row}" in run.imports.ask("own reads"),
+        own=bool(run.imports.ask("own read", str(run.frame.unit.source.path), str(run.site(call.node).row))),
         allowed=run.imports.mentioned_by(run.main.source.path, *_ALLOWING),
         mapped=True if len(call.args) > 1 or "map_location" in call.keywords else None if is_open else False,
     )

@@ -74,10 +74,10 @@ def test_a_file_that_cannot_be_lowered_takes_no_other_along(
     write("a.py", BUG + "a = 1\n")
     write("b.py", "import a\n" + BUG)
 
-    def lowered(tree: Any, text: str) -> Any:
+    def lowered(tree: Any, text: str, package: str) -> Any:
         if text == BUG + "a = 1\n":
             raise ZeroDivisionError
-        return lower(tree, text)
+        return lower(tree, text, package)
 
     monkeypatch.setattr("torch_doctor.static.imports.lower", lowered)
     report = scanned()
@@ -238,10 +238,10 @@ def test_whatever_takes_too_long_costs_its_own_file_alone(
     write("b.py", BUG)
     check = MissingZeroGrad.check
 
-    def slow_lower(tree: Any, text: str) -> Any:
+    def slow_lower(tree: Any, text: str, package: str) -> Any:
         while "slow" in text:
             pass
-        return lower(tree, text)
+        return lower(tree, text, package)
 
     def slow_check(rule: Any, trace: Any) -> Any:
         found = list(check(rule, trace))

@@ -18,12 +18,16 @@ RECURSIONS = 2
 """How often one function may be inside itself."""
 STEPS_SCRIPT = (4_000, 4)
 """Steps that a script may take, and those that each of its lines adds, up to `STEPS`: 99 in 100 end long before."""
-STEPS_TRAINING = (STEPS, 0)
-"""The same for one whose own text names what a training loop does."""
+STEPS_TRAINING = (2 * STEPS, 0)
+"""The same for one whose own text names what a training loop does: of these, half are kept for what follows a long call."""
 STEPS_UNCALLED = (2_000, 4)
 """The same for all together that nobody calls in one file."""
 LEAST_STEPS = 1_000
 """Steps for each function that nobody calls, once those are used up: when it may train or evaluate."""
+SHARE = 0.5
+"""The part of its steps that a script keeps for what comes after a call which does not lead to training."""
+SHARE_ALONE = 0.25
+"""The same for what nobody calls."""
 RAISING = 2_000
 """Steps that a block or a call may take of which a test says that it raises."""
 SECONDS = 5.0
@@ -36,7 +40,7 @@ _PATIENCE = 10
 def steps_for(lines: int, budget: tuple[int, int]) -> int:
     """The steps of a run of a file with so many lines."""
     least, per_line = budget
-    return min(least + per_line * lines, STEPS)
+    return max(least, min(least + per_line * lines, STEPS))
 
 
 class _Clock:

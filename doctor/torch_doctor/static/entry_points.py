@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.budget import STEPS_SCRIPT, STEPS_TRAINING, steps_for
+from torch_doctor.static.budget import SHARE, STEPS_SCRIPT, STEPS_TRAINING, steps_for
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import instances
 from torch_doctor.static.language.invocation import MORE
@@ -235,8 +235,16 @@ TRAINS = frozenset({"backward", "step", "zero_grad", "eval", "train", "save"})
 
 def steps_of(unit: Unit, *, outside: bool) -> int:
     """The steps that a run of a file may take; outside: that something of it is run on its own afterwards."""
-    trains = any(f".{name}(" in unit.source.text for name in TRAINS)
-    return steps_for(len(unit.source.lines), STEPS_TRAINING if trains and not outside else STEPS_SCRIPT)
+    return steps_for(len(unit.source.lines), STEPS_TRAINING if _trains(unit) and not outside else STEPS_SCRIPT)
+
+
+def share_of(unit: Unit, *, outside: bool) -> float:
+    """The part of the steps of a run of a file that is kept for what comes after a long call."""
+    return SHARE if _trains(unit) and not outside else 0.0
+
+
+def _trains(unit: Unit) -> bool:
+    return any(f".{name}(" in unit.source.text for name in TRAINS)
 
 
 def may_train(function: p.Function) -> bool:

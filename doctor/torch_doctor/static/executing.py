@@ -83,6 +83,7 @@ class Executing:
         home = self._shared.get(path) if imported else None
         steps = entry_points.steps_of(unit, outside=outside)
         run = Run(trace, unit, self.imports, steps, self._shared, Registry(self._objects), home, self._wanted)
+        run.share = run.position.share = entry_points.share_of(unit, outside=outside)
         run.of(Mending).mend(meant)
         if home is not None:
             repeating.bring(run, path)

@@ -9,7 +9,7 @@ from torch_doctor.trace import Escaped, GaveUp
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
-    from torch_doctor.trace import Trace
+    from torch_doctor.trace import Guards, Scope, Site, Trace
 
 
 def lose(run: Run, reason: str) -> None:
@@ -19,7 +19,7 @@ def lose(run: Run, reason: str) -> None:
     last = trace.events[-1] if trace.events else None
     site = last.site if last is not None else run.main.site((1, 1, 1, 1))
     scope = run.scope
-    trace.add(GaveUp(site=site, scope=scope, reason=reason))
+    at(trace, site, scope, frozenset(), reason)
     objects = run.objects
     numbers = frozenset(event.index for event in trace.events)
     trace.add(
@@ -33,6 +33,11 @@ def lose(run: Run, reason: str) -> None:
             retained=numbers,
         )
     )
+
+
+def at(trace: Trace, site: Site, scope: Scope, guards: Guards, reason: str) -> None:
+    """Write that something at a place is not followed any further."""
+    trace.add(GaveUp(site=site, scope=scope, guards=guards, index=trace.next, reason=reason))
 
 
 def passed_over(run: Run, trace: Trace, names: list[str]) -> Trace:

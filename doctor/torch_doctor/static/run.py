@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from torch_doctor.static import describing, dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.budget import OutOfBudget
+from torch_doctor.static.budget import SHARE_ALONE, OutOfBudget
 from torch_doctor.static.decisions import Decisions
 from torch_doctor.static.heap import Heap
 from torch_doctor.static.knowing import Knowing
@@ -59,6 +59,7 @@ class Run(Positioned, Knowing):
         self.imports = imports
         self.heap = Heap()
         self.steps_left = steps
+        self.share = 0.0
         self.main = unit
         self.home = home or Namespace(unit)
         self.units = shared  # files are executed once for all runs; what a run changes in them is undone at its end
@@ -86,6 +87,7 @@ class Run(Positioned, Knowing):
         self.trace = trace
         self.steps_left = steps
         self.dead_end = False
+        self.share = SHARE_ALONE
         self.position = self._start()
         self.begin_again()
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from torch_doctor.static import entry_points
+from torch_doctor.static.language.unfinished import Unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +43,8 @@ class Tops:
 
     def keep(self, run: Run, steps: float) -> None:
         """Keep a run of so many steps, unless the file would not come as far once more; a run that was cut off would be again."""
-        again = steps if run.steps_left < 0 else entry_points.steps_of(run.main, outside=True)
+        cut_off = run.steps_left < 0 or run.of(Unfinished).nodes
+        again = steps if cut_off else entry_points.steps_of(run.main, outside=True)
         if WORTH <= steps <= min(self._left, again):
             self._left -= steps
             run.settle()

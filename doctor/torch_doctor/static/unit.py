@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.program import Call, Define, ImportFrom
+from torch_doctor.static.program.leading import leading
 from torch_doctor.static.program.using import path_of
 from torch_doctor.static.program.walking import walk
 from torch_doctor.trace import Site
@@ -23,7 +24,7 @@ class Unit:
     of any file that take names of a module.
     """
 
-    __slots__ = ("_calls", "_sites", "_texts", "names", "parts", "program", "source", "takes_whole")
+    __slots__ = ("_calls", "_leading", "_sites", "_texts", "names", "parts", "program", "source", "takes_whole")
 
     def __init__(self, source: SourceFile, program: Program) -> None:
         self.source = source
@@ -31,6 +32,7 @@ class Unit:
         self._texts: dict[At, str] = {}
         self._sites: dict[At, Site] = {}
         self._calls: frozenset[str] | None = None
+        self._leading: frozenset[Function] | None = None
         froms = [node for node in program.body if isinstance(node, ImportFrom)]
         self.takes_whole = tuple(node for node in froms if any(name == "*" for name, _ in node.names))
         self.names = frozenset(froms).difference(self.takes_whole)
@@ -51,6 +53,13 @@ class Unit:
             calls = (node for node in walk(self.program.body) if isinstance(node, Call))
             self._calls = frozenset(path_of(call.func) for call in calls)
         return self._calls
+
+    @property
+    def leading(self) -> frozenset[Function]:
+        """Those of its functions and methods that train, or that call one which does."""
+        if self._leading is None:
+            self._leading = leading(self.defines)
+        return self._leading
 
     def site(self, at: At) -> Site:
         """The site of a node: notebooks count rows in each cell."""

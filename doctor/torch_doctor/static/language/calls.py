@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch, library
 from torch_doctor.static import program as p
-from torch_doctor.static.language import call_arguments, command_lines, defaults, instances, invocation, opaque_calls
+from torch_doctor.static.language import (
+    call_arguments,
+    command_lines,
+    defaults,
+    instances,
+    invocation,
+    opaque_calls,
+    refusing,
+)
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.memory import CHANGING
@@ -64,7 +72,7 @@ def evaluate_call(run: Run, node: p.Call) -> Value:
     call = call_arguments.call_of(run, node)
     for observe in run.observers.calling[func.__class__]:
         observe(run, func, call)
-    result = invocation.refused(run) if invocation.refuses(func, call) else run.call(func, call)
+    result = refusing.refused(run) if refusing.refuses(func, call) else run.call(func, call)
     if isinstance(result, Either):
         result = run.resolve(result)
     for tell in run.observers.called[func.__class__]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.language import constructors
+from torch_doctor.static.language import constructors, unfinished
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import drawing
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 def instantiate(run: Run, cls: ClassValue, call: Call) -> Value:
     """Construct an object of a project class."""
+    return unfinished.within_share(run, cls, call, lambda: _constructed(run, cls, call))
+
+
+def _constructed(run: Run, cls: ClassValue, call: Call) -> Value:
     if module_classes.is_module_class(run, cls):
         return module_building.build_module(run, cls, call)
     special = special_instance(run, cls, call)

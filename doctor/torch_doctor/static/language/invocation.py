@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from torch_doctor.static import program as p
 from torch_doctor.static.budget import DEPTH, RECURSIONS
 from torch_doctor.static.flow import blend
 from torch_doctor.static.landing import Landing
+from torch_doctor.static.language import unfinished
 from torch_doctor.static.training.device import autocasting
 from torch_doctor.static.training.evaluation import modes
 from torch_doctor.static.training.module import module_classes
@@ -22,7 +22,6 @@ from torch_doctor.static.values import (
     ClassValue,
     Content,
     Context,
-    Fact,
     FunctionValue,
     Mapping,
     Module,
@@ -71,12 +70,21 @@ def enter(
     """Execute a project function; what it returns, or an unknown value where it is not followed."""
     run.spend()
     repeated = sum(1 for entered in run.stack if entered.node is function.node)
-    if len(run.stack) >= DEPTH or repeated >= RECURSIONS or run.position.passing:
+    if run.position.passing or len(run.stack) >= DEPTH:
         if not run.position.passing:
-            run.give_up(call.node, f"`{function.node.name}` calls itself" if repeated else "too many nested calls")
-        _may_initialise(run)
+            run.give_up(call.node, "too many nested calls")
+        unfinished.may_initialise(run)
         modes.met_whole(run, run.modules_called[-1:])
         return Unknown(blend(value.flow for value in call.values), held(call.values))
+    if repeated >= RECURSIONS:
+        return unfinished.ended(run, function, call)
+    if on_yield is not None or function.node.name == "__init__":  # which the class ends
+        return _entered(run, function, call, on_yield)
+    return unfinished.within_share(run, function, call, lambda: _entered(run, function, call))
+
+
+def _entered(run: Run, function: FunctionValue, call: Call, on_yield: Callable[[Value], Value] | None = None) -> Value:
+    """Execute a function whose call is followed; what it returns."""
     frame = _frame(run, function, _fitting(function, call), on_yield)
     outer = run.position
     quiet = bool(run.modules_called)
@@ -115,7 +123,7 @@ def _inside(run: Run, function: FunctionValue, call: Call, frame: Frame, *, opaq
     alive, falls_through = (_perhaps_executed if opaque else _executed)(run, function, frame)
     run.dead_end = not alive
     if not alive:
-        _may_initialise(run)  # what is raised on all paths here is not, in a script that works
+        unfinished.may_initialise(run)  # what is raised on all paths here is not, in a script that works
     _leave_decorators(run, function, call, (grad, autocast), alive=alive)
     return falls_through
 
@@ -137,7 +145,7 @@ def _perhaps_executed(run: Run, function: FunctionValue, frame: Frame) -> tuple[
         return found[0][0]
 
     def left_out() -> bool:
-        _may_initialise(run)
+        unfinished.may_initialise(run)
         return True
 
     run.fork((({symbol: True}, body), ({symbol: False}, left_out)), function.node, symbol)
@@ -169,41 +177,6 @@ def _fitting(function: FunctionValue, call: Call) -> Call:
     return call if len(call.args) <= count else call.with_args(call.args[1:] if len(call.args) == count + 1 else ())
 
 
-def refuses(func: Value, call: Call) -> bool:
-    """Whether Python raises a TypeError for such a call: it gives too many arguments, or a keyword that is not there.
-
-    Only what the source itself writes counts: how many arguments `*args` gives and which keywords `**kwargs`, nobody knows
-    where one path adds to them and another takes away.
-    """
-    if not isinstance(func, (Bound, FunctionValue, ClassValue)):
-        return False
-    function = (
-        _constructor(func) if isinstance(func, ClassValue) else func.function if isinstance(func, Bound) else func
-    )
-    if not isinstance(function, FunctionValue) or function.node.decorators or not isinstance(call.node, p.Call):
-        return False  # a decorator may take other arguments
-    taken, given = function.node, call.node
-    if taken.most is not None:
-        more = len(given.args) + isinstance(func, (Bound, ClassValue)) - taken.most
-        if more > 0 and sum(isinstance(each, p.Star) for each in given.args) < more:
-            return True
-    names = taken.named
-    return names is not None and any(name is not None and name not in names for name, _ in given.keywords)
-
-
-def _constructor(cls: ClassValue) -> Value | None:
-    """The method that gets the arguments of a class, where it surely does."""
-    found = cls.find("__init__")
-    others = cls.node.decorators or cls.opaque_base() or cls.find("__new__") is not None
-    return None if found is None or others else found[0]
-
-
-def refused(run: Run) -> Value:
-    """What follows a call that Python refuses: in a script that works nobody comes there."""
-    _may_initialise(run)
-    return Unknown()
-
-
 def _wrapped(value: Value) -> Value:
     """What a function returns through a decorator that nobody can follow: objects stay what they are."""
     if not isinstance(value, (Sequence, Mapping)) and isinstance(
@@ -225,12 +198,6 @@ def _frame(run: Run, function: FunctionValue, call: Call, on_yield: Callable[[Va
         module_classes.note_constructor(run, frame.self, function)
     _bind_parameters(run, frame, function, call)
     return frame
-
-
-def _may_initialise(run: Run) -> None:
-    """What is not followed may have initialised the modules under construction."""
-    for module in run.building:
-        run.heap.set(module.facts, Fact.INITIALISED, value=True)
 
 
 def _result(run: Run, frame: Frame, *, falls_through: bool) -> Value:

@@ -74,10 +74,10 @@ def test_a_script_that_trains_out_of_sight_is_named_with_what_is_missing(
     write: Callable[..., Path], scanned: Callable[..., Report]
 ) -> None:
     write("train.py", INHERITED)
-    said = "unresolved training loop in train.py: `meter` comes from helpers, which was not found"
+    said = "unresolved training loop in train.py:10: `meter` comes from helpers, which was not found"
     assert scanned().warnings == [said]
     write("train.py", INHERITED.replace("        meter(loss)\n", ""))
-    said = "unresolved training loop in train.py: `Trainer` comes from engine.base, which was not found"
+    said = "unresolved training loop in train.py:10: `Trainer` comes from engine.base, which was not found"
     assert scanned().warnings == [said]
 
 
@@ -96,15 +96,17 @@ fit(Engine(), train_loader)
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "row", "why"),
     [
-        (GIVEN, "`Engine` comes from engine, which was not found"),
+        (GIVEN, 8, "`Engine` comes from engine, which was not found"),
         (
             "import torch\nfrom tools import *\n\nstate = begin()\nfor batch in state:\n    compute(batch).backward()\n",
+            6,
             "`compute` comes from tools, which was not found",
         ),
         (
             "import sys\nimport torch\n\nthing = eval(sys.argv[1])\nfor _ in range(9):\n    thing.loss().backward()\n",
+            6,
             "`thing` is returned by `eval`, whose result is unknown",
         ),
         (
@@ -112,6 +114,7 @@ fit(Engine(), train_loader)
                 "import hydra\nimport torch\n\n@hydra.main()\ndef main(cfg):\n    system = hydra.utils.instantiate(cfg.system)\n"
                 "    for batch in system.loader():\n        loss = system.loss(batch)\n        loss.backward()\n\nmain()\n"
             ),
+            9,
             "`system` is returned by `hydra.utils.instantiate`, whose result is unknown",
         ),
         (
@@ -119,16 +122,17 @@ fit(Engine(), train_loader)
                 "import torch\n\ndef train(state):\n    for batch in state:\n        loss = state.loss(batch)\n"
                 "        loss.backward()\n\nprint(train)\n"
             ),
+            6,
             "`loss` is computed from unknown values",
         ),
     ],
     ids=["given to a function", "all of a module", "eval", "a factory by its settings", "nobody calls it"],
 )
 def test_what_could_not_be_followed_is_named(
-    text: str, why: str, write: Callable[..., Path], scanned: Callable[..., Report]
+    text: str, row: int, why: str, write: Callable[..., Path], scanned: Callable[..., Report]
 ) -> None:
     write("train.py", text)
-    assert scanned().warnings == [f"unresolved training loop in train.py: {why}"]
+    assert scanned().warnings == [f"unresolved training loop in train.py:{row}: {why}"]
 
 
 def test_a_loop_in_an_imported_file_is_named_with_that_file(

@@ -10,7 +10,7 @@ from torch_doctor.cli.summary import summary
 from torch_doctor.edits import Change, Proposal
 from torch_doctor.rule import Finding, Level, Verdict
 from torch_doctor.scan import Report
-from torch_doctor.scan.options import UNFOLLOWED
+from torch_doctor.scan.options import Incomplete
 from torch_doctor.trace import Site
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def found(
 
 def line(*groups: Iterable[Finding], files: int = 1, hints: Sequence[str] = HINTS, unresolved: int = 0) -> str:
     findings = [finding for group in groups for finding in group]
-    warnings = [f"{UNFOLLOWED}{number}.py: why" for number in range(unresolved)]
-    return summary(Report(findings=findings, files=files, warnings=warnings), hints)
+    incomplete = [Incomplete(f"{n}.py", Site(f"{n}.py", 1, 1, 1, 2), "why", loop=True) for n in range(unresolved)]
+    return summary(Report(findings=findings, files=files, incomplete=incomplete), hints)
 
 
 def test_findings_fixes_and_the_probe_are_one_line() -> None:

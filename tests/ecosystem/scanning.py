@@ -119,7 +119,7 @@ def scanned(repository: Repository, folder: Path) -> Result:
     records: list[dict[str, Any]] = json.loads(done.stdout)
     files: dict[str, SourceFile] = {}
     findings: dict[str, Found] = {}
-    for record in records:
+    for record in (each for each in records if each["code"] is not None):
         path = record["filename"]
         if path not in files:
             files[path] = source(folder, path)

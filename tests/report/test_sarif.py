@@ -111,7 +111,9 @@ RESULT = an_object(
 INVOCATION = an_object(
     {
         "executionSuccessful": {"type": "boolean"},
-        "toolExecutionNotifications": a_list(an_object({"level": LEVEL, "message": MESSAGE})),
+        "toolExecutionNotifications": a_list(
+            an_object({"level": LEVEL, "message": MESSAGE}, {"locations": a_list(LOCATION, 1)})
+        ),
     }
 )
 RUN = an_object(

@@ -50,7 +50,7 @@ class Long:
         return self.made
 
     def second(self):
-        self.made.backward()
+        self.made.eval()
 """
 CHAIN = 8
 LONG += "\n".join(

@@ -226,7 +226,7 @@ def test_a_file_that_takes_too_long_is_ended_and_what_was_found_is_told(
     report = scanned()
     assert report.errors == []
     assert report.notes == ["a.py:1:1: analysis stopped: the file exceeds the time limit"]
-    assert report.warnings == ["a.py takes more than 0.5 seconds to analyze: findings may be incomplete"]
+    assert report.warnings == ["a.py:1: the analysis takes more than 0.5 seconds: findings may be incomplete"]
     assert told(report, "TDR101") == ["a.py", "b.py"]
 
 
@@ -256,7 +256,7 @@ def test_whatever_takes_too_long_costs_its_own_file_alone(
     monkeypatch.setattr(budgets, "SECONDS", 0.5)
     report = scanned()
     assert report.errors == []
-    assert report.warnings == ["a.py takes more than 0.5 seconds to analyze: findings may be incomplete"]
+    assert report.warnings == ["a.py:1: the analysis takes more than 0.5 seconds: findings may be incomplete"]
     assert told(report, "TDR101") == (["a.py", "b.py"] if stage == "check" else ["b.py"])
 
 

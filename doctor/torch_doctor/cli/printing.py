@@ -116,4 +116,6 @@ class Printing:
         return None
 
     def _reported(self, report: Report) -> Reported:
-        return Reported(report.findings, report.sources, self._options.rules, report.errors, report.left_out)
+        return Reported(
+            report.findings, report.sources, self._options.rules, report.errors, report.left_out, report.incomplete
+        )

@@ -10,13 +10,16 @@ from torch_doctor.report.verdict_words import sentence
 from torch_doctor.rule import Level, Verdict
 
 if TYPE_CHECKING:
-    from torch_doctor.report.reported import Look, Reported
+    from torch_doctor.report.reported import Incomplete, Look, Reported
     from torch_doctor.rule import Finding
 
 
 def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every format is called alike
     """One logging command per finding."""
-    return "".join(f"{_command(finding, reported)}\n" for finding in reported.findings)
+    commands = (_command(finding, reported) for finding in reported.findings)
+    return "".join(
+        f"{command}\n" for command in (*commands, *(_notice(each, reported) for each in reported.incomplete))
+    )
 
 
 def _command(finding: Finding, reported: Reported) -> str:
@@ -32,6 +35,12 @@ def _command(finding: Finding, reported: Reported) -> str:
     shown = "".join(f"{key}={_property(value)};" for key, value in properties.items())
     parts = [message(finding), f"help: {finding.help}" if finding.help else "", sentence(finding)]
     return f"##vso[task.logissue {shown}]{_data('; '.join(filter(None, parts)))}"
+
+
+def _notice(incomplete: Incomplete, reported: Reported) -> str:
+    """Return the logging command for a file that was not analyzed completely."""
+    path, row = from_checkout(incomplete.site.path), reported.row_in_file(incomplete.site)
+    return f"##vso[task.logissue type=warning;sourcepath={_property(path)};linenumber={row};]{_data(f'{incomplete}')}"
 
 
 def _data(text: str) -> str:

@@ -9,7 +9,7 @@ from torch_doctor.report.reported import from_checkout
 from torch_doctor.rule import Level, Verdict
 
 if TYPE_CHECKING:
-    from torch_doctor.report.reported import Look, Reported
+    from torch_doctor.report.reported import Incomplete, Look, Reported
     from torch_doctor.rule import Finding
 
 COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.ADVICE: "notice"}
@@ -18,7 +18,11 @@ COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.ADVICE: "notic
 def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every format is called alike
     """Return one workflow command per finding, errors first: GitHub shows at most ten annotations of each kind."""
     findings = sorted(reported.findings, key=lambda finding: list(COMMANDS).index(_level(finding)))
-    return "".join(f"{_command(finding, reported)}\n" for finding in findings)
+    commands = [
+        *(_command(finding, reported) for finding in findings),
+        *(_notice(each, reported) for each in reported.incomplete),
+    ]
+    return "".join(f"{command}\n" for command in commands)
 
 
 def _level(finding: Finding) -> Level:
@@ -39,6 +43,12 @@ def _command(finding: Finding, reported: Reported) -> str:
     shown = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
     lines = [f"{site}: {finding.message}", *explanation(finding)]
     return f"::{COMMANDS[_level(finding)]} {shown}::{_data(chr(10).join(lines))}"
+
+
+def _notice(incomplete: Incomplete, reported: Reported) -> str:
+    """Return the workflow command for a file that was not analyzed completely."""
+    file, row = from_checkout(incomplete.site.path), reported.row_in_file(incomplete.site)
+    return f"::notice file={_property(file)},line={row},title=incomplete analysis::{_data(f'{incomplete}')}"
 
 
 def _data(text: str) -> str:

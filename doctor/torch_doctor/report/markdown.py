@@ -33,6 +33,13 @@ def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every forma
         lines.append("")
     if len(findings) > MOST_ROWS:
         lines += [f"{len(findings) - MOST_ROWS} more are not shown.", ""]
+    if reported.incomplete:
+        lines += [
+            "Not analyzed completely:",
+            "",
+            *(f"- {_message(f'{each}')}" for each in reported.incomplete[:MOST_ROWS]),
+            "",
+        ]
     if reported.errors:
         lines += ["Not everything could be checked: the log of this step says why.", ""]
     return "\n".join(lines)

@@ -73,7 +73,10 @@ def _logs(logs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     notifications = [
         note for run in runs for invocation in run["invocations"] for note in invocation["toolExecutionNotifications"]
     ]
-    invocation = {"executionSuccessful": not notifications, "toolExecutionNotifications": notifications}
+    invocation = {
+        "executionSuccessful": all(note["level"] != "error" for note in notifications),
+        "toolExecutionNotifications": notifications,
+    }
     results = _sorted((result for run in runs for result in run["results"]), _location)
     run = {**runs[0], "invocations": [invocation], "results": results}
     if "tool" in run:
@@ -99,7 +102,7 @@ def _sorted(found: Iterable[dict[str, Any]], place: Any) -> list[dict[str, Any]]
 
 def _place(record: dict[str, Any]) -> tuple[str, int, int, int, str]:
     location = record["location"]
-    return record["filename"], record["cell"] or 0, location["row"], location["column"], record["code"]
+    return record["filename"], record["cell"] or 0, location["row"], location["column"], record["code"] or ""
 
 
 def _location(result: dict[str, Any]) -> tuple[str, int, int, int, str]:

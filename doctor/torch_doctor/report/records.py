@@ -9,7 +9,9 @@ from torch_doctor.report.links import url_of
 from torch_doctor.rule import Level
 
 if TYPE_CHECKING:
-    from torch_doctor.report.reported import Look, Reported
+    from collections.abc import Iterator
+
+    from torch_doctor.report.reported import Incomplete, Look, Reported
     from torch_doctor.rule import Evidence, Finding
     from torch_doctor.trace import Site
 
@@ -18,12 +20,31 @@ SEVERITIES = {Level.ERROR: "error", Level.WARNING: "warning", Level.ADVICE: "inf
 
 def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every format is called alike
     """One JSON list."""
-    return json.dumps([record(finding) for finding in reported.findings], indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(list(_records(reported)), indent=2, ensure_ascii=False) + "\n"
 
 
 def render_lines(reported: Reported, look: Look) -> str:  # noqa: ARG001
     """One JSON object per line."""
-    return "".join(json.dumps(record(finding), ensure_ascii=False) + "\n" for finding in reported.findings)
+    return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in _records(reported))
+
+
+def _records(reported: Reported) -> Iterator[dict[str, Any]]:
+    yield from map(record, reported.findings)
+    yield from map(_notification, reported.incomplete)
+
+
+def _notification(incomplete: Incomplete) -> dict[str, Any]:
+    """A file that was not analyzed completely: it has no code, as a syntax error in ruff's JSON."""
+    return {
+        **dict.fromkeys(("code", "fix", "url", "witness", "verdict", "help")),
+        "name": "incomplete-analysis",
+        "message": f"{incomplete}",
+        **_place(incomplete.site),
+        "severity": "info",
+        "level": "notification",
+        "evidence": [],
+        "trail": [],
+    }
 
 
 def record(finding: Finding) -> dict[str, Any]:

@@ -44,10 +44,23 @@ class Source(Protocol):
         """The lines of the file itself: of a notebook, of its JSON, or none if that cannot be read."""
 
 
+class Incomplete(Protocol):
+    """A file of which not everything was analyzed: in which place, and why; as text, one line."""
+
+    @property
+    def site(self) -> Site:
+        """The place, which may lie in another file."""
+
+    @property
+    def reason(self) -> str:
+        """Why the analysis stopped there, without the place."""
+
+
 class Reported(Struct, frozen=True):
     """The findings in order, the files they lie in, and the rules that spoke; `errors` says what went wrong.
 
-    `left_out`: findings that are not to be reported, as they were known before.
+    `left_out`: findings that are not to be reported, as they were known before. `incomplete` are the files of which not
+    everything was analyzed.
     """
 
     findings: Sequence[Finding]
@@ -55,6 +68,7 @@ class Reported(Struct, frozen=True):
     rules: Sequence[Rule] = ()
     errors: Sequence[str] = ()
     left_out: Sequence[Finding] = ()
+    incomplete: Sequence[Incomplete] = ()
 
     def row_in_file(self, site: Site) -> int:
         """The row of the file itself, from 1, where a site begins; 1 where that of a cell cannot be told."""

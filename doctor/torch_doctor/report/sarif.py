@@ -19,7 +19,7 @@ from torch_doctor.rule import Level, Verdict
 
 if TYPE_CHECKING:
     from torch_doctor.edits import Change, Proposal
-    from torch_doctor.report.reported import Look, Reported
+    from torch_doctor.report.reported import Incomplete, Look, Reported
     from torch_doctor.rule import Finding, Rule
     from torch_doctor.trace import Site
 
@@ -54,13 +54,23 @@ def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every forma
             {
                 "executionSuccessful": not reported.errors,
                 "toolExecutionNotifications": [
-                    {"level": "error", "message": {"text": error}} for error in reported.errors
+                    *({"level": "error", "message": {"text": error}} for error in reported.errors),
+                    *(_notification(each, reported) for each in reported.incomplete),
                 ],
             }
         ],
         "results": [_result(finding, positions, fingerprints, reported) for finding in reported.findings],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _notification(incomplete: Incomplete, reported: Reported) -> dict[str, Any]:
+    """Return what says that a file was not analyzed completely."""
+    return {
+        "level": "warning",
+        "message": {"text": f"{incomplete}"},
+        "locations": [_location(incomplete.site, reported)],
+    }
 
 
 def _rule(rule: Rule) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from torch_doctor.scan.silencing import UNREADABLE_CODE, Silencing
 from torch_doctor.scan.unfollowed import Heard
 from torch_doctor.sources.project import Project
 from torch_doctor.static import Failure, Followed, OutOfTime, Spending, Witness
-from torch_doctor.trace import Dependencies, Escaped, GaveUp, Scope, ScopeKind, Trace, Unreadable
+from torch_doctor.trace import Dependencies, Escaped, GaveUp, Scope, ScopeKind, Site, Trace, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -145,9 +145,9 @@ class Examiner:
                     self._judge(trace, found)
         with found.guarding(shown):
             found.warnings += self._silencing.problems(file)
-        said = list(self._spending.remarks())
-        found.warnings += said
-        found.ended = bool(said)
+        for name, why in self._spending.ended():
+            found.ended = True
+            found.heard.ended[name] = Site(name, 1, 1, 1, 1), why
         for stage, seconds in self._project.seconds.items():
             found.seconds[stage] += seconds - stages[stage]
         return found

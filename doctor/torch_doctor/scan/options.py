@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Struct, field
 
 from torch_doctor.sources.ignores import Ignores
+from torch_doctor.trace import Site  # noqa: TC001 - msgspec reads it
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -77,8 +78,21 @@ class Options(Struct, frozen=True, kw_only=True):
         )
 
 
-UNFOLLOWED = "unresolved training loop in "
-"""The start of a warning about a script whose training loop could not be analyzed."""
+class Incomplete(Struct, frozen=True):
+    """A file of which not everything was analyzed: in which place, and why.
+
+    `loop`: its training loop could not be followed.
+    """
+
+    path: str
+    site: Site
+    reason: str
+    loop: bool = False
+
+    def __str__(self) -> str:
+        """Return it as one line."""
+        place = f"{self.path}:{self.site.row}" if self.site.path == self.path and self.site.cell is None else self.path
+        return f"unresolved training loop in {place}: {self.reason}" if self.loop else f"{place}: {self.reason}"
 
 
 class Told(Struct):
@@ -110,7 +124,8 @@ class Report(Told, kw_only=True):
 
     `remarks` are what the probe has to say of its runs, and `outputs` what each script printed, by its name; `unseen` says of
     runs that they showed no training, or not all of it. `interrupted`: somebody ended the runs with Ctrl-C. `left_out`: what
-    was found and, as the options want it, is not reported.
+    was found and, as the options want it, is not reported. `incomplete` are the files of which not everything was analyzed; the
+    warnings name them, too.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -121,11 +136,18 @@ class Report(Told, kw_only=True):
     interrupted: bool = False
     sources: dict[str, SourceFile] = field(default_factory=dict)
     left_out: list[Finding] = field(default_factory=list)
+    incomplete: list[Incomplete] = field(default_factory=list)
+
+    def left(self, files: Iterable[Incomplete]) -> None:
+        """Report that not everything of some files was analyzed."""
+        for each in files:
+            self.incomplete.append(each)
+            self.warnings.append(f"{each}")
 
     @property
     def unfollowed(self) -> int:
         """How many scripts train in a loop that was not followed."""
-        return sum(warning.startswith(UNFOLLOWED) for warning in self.warnings)
+        return sum(each.loop for each in self.incomplete)
 
     def narrow(self, by: Iterable[Narrowing], witness: str = "") -> None:
         """Leave out what is not to be reported of the findings, or of those of one witness."""

@@ -132,7 +132,7 @@ class Scan:
         looked_at = [path for path, _ in examined]
         self._unused.take(project, looked_at, [found for _, found in examined])
         for path in files if self._sharing is None else looked_at:
-            self.report.warnings += unfollowed.remarks(project.shown_as(path))
+            self.report.left(unfollowed.left(project.shown_as(path)))
         for finding in self._told():
             self.take(finding, project)
         for stage, seconds in project.seconds.items():

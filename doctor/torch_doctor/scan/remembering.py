@@ -12,7 +12,7 @@ from msgspec import Struct
 from torch_doctor.cache import Storage, Tree, digest, look, now, of_packages, unchanged
 from torch_doctor.packages import stamps
 from torch_doctor.rule import Finding  # noqa: TC001 - msgspec reads it
-from torch_doctor.scan.options import Report
+from torch_doctor.scan.options import Incomplete, Report
 from torch_doctor.sources.project import read
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class Whole(Struct):
     warnings: list[str]
     notes: list[str]
     files: int
+    incomplete: list[Incomplete]
 
 
 class Memory:
@@ -60,6 +61,7 @@ class Memory:
         if found is None:
             return None
         report = Report(findings=found.findings, warnings=found.warnings, notes=found.notes, files=found.files)
+        report.incomplete = found.incomplete
         for name, path in found.shown.items():
             file = read(Path(path), name)
             if file is None:
@@ -111,7 +113,7 @@ class Memory:
         if not report.errors and not self._storage.trouble and all(each.complete for each in self._projects):
             installed = {str(each.project.root): sorted(each.installed) for each in self._projects if each.installed}
             lines = {name: str(path) for name, path in shown.items()}
-            parts = report.findings, report.warnings, report.notes, report.files
+            parts = report.findings, report.warnings, report.notes, report.files, report.incomplete
             whole = Whole(self._tree(looked_at), installed, lines, *parts)
             yield f"report {self._key}", msgspec.msgpack.encode(whole)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from torch_doctor.scan.options import UNFOLLOWED
+from torch_doctor.scan.options import Incomplete
 from torch_doctor.scan.origins import Origins
 from torch_doctor.trace import Backward, GaveUp, ModuleBuilt, Site
 
@@ -40,9 +40,9 @@ class Heard(Struct):
     """
 
     understood: set[str] = field(default_factory=set)
-    ended: dict[str, str] = field(default_factory=dict)
+    ended: dict[str, tuple[Site, str]] = field(default_factory=dict)
     met: dict[str, Site] = field(default_factory=dict)
-    unseen: dict[str, str] = field(default_factory=dict)
+    unseen: dict[str, tuple[Site, str]] = field(default_factory=dict)
 
     def hear(self, trace: Trace) -> None:
         """Note in which files somebody's gradients were seen, where nobody's were, and which runs were given up."""
@@ -55,7 +55,7 @@ class Heard(Struct):
             elif event.scope.iterations() and not trace.begins_outside:
                 self.met.setdefault(trace.path, event.site)
         for gave_up in trace.of(GaveUp):
-            self.ended.setdefault(trace.path, gave_up.reason)
+            self.ended.setdefault(trace.path, (gave_up.site, gave_up.reason))
 
     def add(self, other: Heard) -> None:
         """Note what others have heard."""
@@ -79,8 +79,10 @@ class Heard(Struct):
         tree = project.tree(file.path) if trains and shown not in self.understood else None
         if tree is None or not _is_script(tree):
             return
-        if why := _own(file, tree, imports) or self._imported(file, imports, project):
-            self.unseen[shown] = why
+        if why := _own(file, tree, imports):
+            self.unseen[shown] = self.met.get(shown) or _place(file, _around_backward(tree)[0]), why
+        elif why := self._imported(file, imports, project):
+            self.unseen[shown] = self.met[shown], why
 
     def _imported(self, file: SourceFile, imports: Imports, project: Project) -> str:
         """What is out of sight of a training loop in a file that the script imports; "" where it comes to none."""
@@ -102,11 +104,12 @@ class Unfollowed:
         """Take in what was heard of one file."""
         self._heard.add(heard)
 
-    def remarks(self, shown: str) -> Iterator[str]:
-        """A line for a script that trains, and of whose training nobody has understood anything."""
+    def left(self, shown: str) -> Iterator[Incomplete]:
+        """What of a file was not analyzed: its training, of which nobody has understood anything, or what a limit ended."""
         why = None if shown in self._heard.understood else self._heard.unseen.get(shown)
-        if why is not None:
-            yield f"{UNFOLLOWED}{shown}: {self._heard.ended.get(shown) or why}"
+        found = self._heard.ended.get(shown) or why
+        if found is not None:
+            yield Incomplete(shown, *found, loop=why is not None)
 
 
 def _own(file: SourceFile, tree: ast.Module, imports: Imports) -> str:
@@ -115,6 +118,15 @@ def _own(file: SourceFile, tree: ast.Module, imports: Imports) -> str:
     if not any(isinstance(node, _REPEATED) for node in around) or _reads_gradients_alone(tree):
         return ""
     return Origins(file, tree, imports).reason(around)
+
+
+def _place(file: SourceFile, node: ast.AST) -> Site:
+    """The place of an expression."""
+    row, column, end_row, end_column = (
+        getattr(node, name) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset")
+    )
+    cell, first = file.place(row)
+    return Site(file.display, first, column + 1, file.place(end_row)[1], end_column + 1, cell)
 
 
 def _is_script(tree: ast.Module) -> bool:

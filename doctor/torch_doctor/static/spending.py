@@ -60,12 +60,12 @@ class Spending:
         finally:
             self._turn_to(outer)
 
-    def remarks(self) -> Iterator[str]:
-        """One line for each file whose time is over; each is said once."""
+    def ended(self) -> Iterator[tuple[str, str]]:
+        """Yield each file whose time is over, with the reason in words, once."""
         while self.over:
             name = next(iter(self.over))
             del self.over[name]
-            yield f"{name} takes more than {budget.SECONDS:g} seconds to analyze: findings may be incomplete"
+            yield name, f"the analysis takes more than {budget.SECONDS:g} seconds: findings may be incomplete"
 
     def close(self) -> None:
         """End what watches; it begins again where it is needed."""

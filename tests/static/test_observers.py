@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+from collections.abc import Container
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,10 +15,10 @@ from tests.said import said
 from torch_doctor.rule import all_rules
 from torch_doctor.scan import Options, examining, scan
 from torch_doctor.static import Failure, Followed, Witness, dispatch
-from torch_doctor.static.hooks import Hooks
-from torch_doctor.static.observer import HOOKS, OF_A_VALUE, Observer, observers
-from torch_doctor.static.values import Const, Plain, Zero
-from torch_doctor.trace import Backward, Timed, Trace, ZeroGrad
+from torch_doctor.static.hooks import Hooks, key_of
+from torch_doctor.static.observer import HOOKS, OF_A_VALUE, OF_AN_OPERATION, Named, Observer, observers
+from torch_doctor.static.values import Const, Lib, Method, Plain, Zero
+from torch_doctor.trace import Backward, Site, Timed, Trace, ZeroGrad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -87,22 +88,53 @@ def test_an_observer_of_which_nobody_reads_anything_is_not_there(
     assert any(trace.of(Timed) for trace in seen) is there
 
 
-def test_a_method_is_called_for_the_classes_of_values_that_its_observer_names() -> None:
-    class Named:
-        about: ClassVar = {"called": (Const,)}
-        listens = ("called", "read")
+class Listener:
+    """Hears of constants, of some functions and methods by their names, and of two operators."""
 
-        def called(self) -> None: ...
+    about: ClassVar = {
+        "called": (Const, Named(Lib, lambda name: name.startswith("torch.")), Named(Method, ("step",))),
+        "computed": ("+", "-"),
+    }
+    listens = ("called", "read", "computed", "made")
 
-        def read(self) -> None: ...
+    def called(self) -> None: ...
 
-    hooks = Hooks([Named()])  # type: ignore[list-item]  # those that are defined are there in every run
-    assert [len(hooks.called[each]) for each in (Const, Zero, Plain)] == [1, 1, 0]
-    assert [len(hooks.read[each]) for each in (Const, Plain)] == [1, 1]
+    def read(self) -> None: ...
+
+    def computed(self) -> None: ...
+
+    def made(self) -> None: ...
 
 
-def test_an_observer_names_classes_for_hooks_that_it_listens_to() -> None:
-    assert all(OF_A_VALUE.intersection(each.listens) >= each.about.keys() for each in observers())
+def test_a_method_is_called_for_the_values_that_its_observer_names() -> None:
+    hooks = Hooks([Listener()])  # type: ignore[list-item]  # those that are defined are there in every run
+    told = (Const(1), Zero(0, Site("", 1, 1, 1, 1)), Lib("torch.add"), Method(Plain(), "step"))
+    others = (Plain(), Lib("numpy.add"), Method(Plain(), "zero_grad"))
+    assert [len(hooks.called[key_of(each)]) for each in told] == [1, 1, 1, 1]
+    assert [len(hooks.called[key_of(each)]) for each in others] == [0, 0, 0]
+    assert [len(hooks.read[each, "grad"]) for each in (Const, Plain)] == [1, 1]
+
+
+def test_a_method_is_called_for_the_operations_that_its_observer_names() -> None:
+    hooks = Hooks([Listener()])  # type: ignore[list-item]  # as above
+    assert [len(hooks.computed[op]) for op in ("+", "-", "*")] == [1, 1, 0]
+    assert len(hooks.made["add"]) == 1
+
+
+def test_each_observer_of_a_run_is_told_by_its_own_method() -> None:
+    first, second = Listener(), Listener()
+    for each in (first, second):
+        hooks = Hooks([each])  # type: ignore[list-item]  # as above
+        assert [method.__self__ for method in hooks.computed["+"]] == [each]  # type: ignore[attr-defined]  # it is bound
+
+
+@pytest.mark.parametrize("observer", observers(), ids=lambda each: each.__name__)
+def test_an_observer_says_what_the_hooks_are_for_that_it_listens_to(observer: type[Observer]) -> None:
+    assert (OF_A_VALUE | OF_AN_OPERATION).intersection(observer.listens) >= observer.about.keys()
+    for hook, about in observer.about.items():
+        named = [about] if hook in OF_AN_OPERATION else [each.names for each in about if isinstance(each, Named)]  # type: ignore[union-attr]  # of a value, it is a tuple
+        assert all(isinstance(names, Container) or callable(names) for names in named)
+        assert hook in OF_AN_OPERATION or isinstance(about, tuple)
 
 
 def test_a_list_of_layers_that_begins_empty_is_told_to_all() -> None:

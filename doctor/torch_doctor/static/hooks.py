@@ -2,31 +2,97 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Container
+from functools import cache
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
-from torch_doctor.static.observer import HOOKS, OF_A_VALUE
+from torch_doctor.static.observer import HOOKS, OF_A_VALUE, OF_AN_OPERATION, Named
+from torch_doctor.static.values import Bound, Lib, Method, Module, Tool, UnknownAttribute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from torch_doctor.static import program as p
-    from torch_doctor.static.observer import AnyRun, Observer
-    from torch_doctor.static.values import Call, FunctionValue, Module, Object, Value
+    from torch_doctor.static.observer import AnyRun, Names, Observer
+    from torch_doctor.static.values import Call, FunctionValue, Object, Value
 
+K = TypeVar("K")
 M = TypeVar("M")
 
+_NAMES: Final[dict[type[Value], Callable[[Any], str]]] = {
+    Lib: attrgetter("name"),
+    Method: attrgetter("name"),
+    UnknownAttribute: attrgetter("name"),
+    Tool: attrgetter("name"),
+    Module: attrgetter("layer"),
+    Bound: attrgetter("function.node.name"),
+}
 
-class ByClass(dict[type, "tuple[M, ...]"], Generic[M]):
-    """The methods that listen to one hook, by the class of the value that it is about."""
 
-    def __init__(self, listening: list[tuple[M, tuple[type[Value], ...] | None]]) -> None:
+class _Naming(dict[type, "Callable[[Any], str] | None"]):
+    """How to name a value, by its class."""
+
+    def __missing__(self, cls: type) -> Callable[[Any], str] | None:
+        self[cls] = found = next((naming for named, naming in _NAMES.items() if issubclass(cls, named)), None)
+        return found
+
+
+_NAMING: Final = _Naming()
+
+
+def key_of(value: Value) -> tuple[type, str]:
+    """The class and the name under which the methods for what is called are found."""
+    cls = value.__class__
+    naming = _NAMING[cls]
+    return cls, "" if naming is None else naming(value)
+
+
+class _Chosen(dict[K, "tuple[int, ...]"]):
+    """Which of the observers that listen to a hook are told, by what it is about."""
+
+    def __init__(self, hook: str, listening: Iterable[type[Observer]]) -> None:
         super().__init__()
-        self._listening = listening
+        self._about = [each.about.get(hook) for each in listening]
 
-    def __missing__(self, cls: type) -> tuple[M, ...]:
-        """Those for a class that was not asked for before."""
-        methods = (method for method, about in self._listening if about is None or issubclass(cls, about))
-        self[cls] = found = tuple(methods)
+    def __missing__(self, key: K) -> tuple[int, ...]:
+        """Those for what was not asked for before."""
+        self[key] = found = tuple(index for index, about in enumerate(self._about) if _is_for(about, key))
+        return found
+
+
+@cache
+def _chosen(hook: str, listening: tuple[type[Observer], ...]) -> _Chosen[Any]:
+    return _Chosen(hook, listening)
+
+
+def _is_for(about: tuple[type[Value] | Named, ...] | Names | None, key: object) -> bool:
+    if about is None:
+        return True
+    if isinstance(key, str):
+        return _is_one(cast("Names", about), key)
+    cls, name = cast("tuple[type, str]", key)
+    return any(
+        issubclass(cls, each.cls) and _is_one(each.names, name) if isinstance(each, Named) else issubclass(cls, each)
+        for each in cast("tuple[type[Value] | Named, ...]", about)
+    )
+
+
+def _is_one(names: Names, name: str) -> bool:
+    return name in names if isinstance(names, Container) else names(name)
+
+
+class Listening(dict[K, "tuple[M, ...]"], Generic[K, M]):
+    """The methods that listen to one hook, by what it is about: the class and the name of a value, or an operation."""
+
+    def __init__(self, hook: str, listening: tuple[Observer, ...]) -> None:
+        super().__init__()
+        self._methods: list[M] = [getattr(each, hook) for each in listening]
+        self._chosen: _Chosen[K] = _chosen(hook, tuple(map(type, listening)))
+
+    def __missing__(self, key: K) -> tuple[M, ...]:
+        """Those for what was not asked for before in this run."""
+        self[key] = found = tuple([self._methods[index] for index in self._chosen[key]])
         return found
 
 
@@ -35,13 +101,13 @@ class Hooks:
 
     __slots__ = HOOKS
 
-    calling: ByClass[Callable[[AnyRun, Value, Call], None]]
-    called: ByClass[Callable[[AnyRun, Value, Call, Value], None]]
-    invoked: ByClass[Callable[[AnyRun, Value, Call], None]]
-    read: ByClass[Callable[[AnyRun, Value, str, p.Node], None]]
-    named: tuple[Callable[[AnyRun, Value, p.Expr], None], ...]
-    computed: tuple[Callable[[AnyRun, str, tuple[Value, ...], p.Node], None], ...]
-    operated: tuple[Callable[[AnyRun, str, tuple[Value, ...], Value, p.Node], None], ...]
+    calling: Listening[tuple[type, str], Callable[[AnyRun, Value, Call], None]]
+    called: Listening[tuple[type, str], Callable[[AnyRun, Value, Call, Value], None]]
+    invoked: Listening[tuple[type, str], Callable[[AnyRun, Value, Call], None]]
+    read: Listening[tuple[type, str], Callable[[AnyRun, Value, str, p.Node], None]]
+    named: Listening[tuple[type, str], Callable[[AnyRun, Value, p.Expr], None]]
+    computed: Listening[str, Callable[[AnyRun, str, tuple[Value, ...], p.Node], None]]
+    operated: Listening[str, Callable[[AnyRun, str, tuple[Value, ...], Value, p.Node], None]]
     lossed: tuple[Callable[[AnyRun, tuple[Value, ...], p.Node], None], ...]
     backward: tuple[Callable[[AnyRun, Value, Call], None], ...]
     tested: tuple[Callable[[AnyRun, Value], None], ...]
@@ -59,16 +125,16 @@ class Hooks:
     built: tuple[Callable[[AnyRun, Object, Call], None], ...]
     entered: tuple[Callable[[AnyRun, Module, Call], None], ...]
     left: tuple[Callable[[AnyRun, Module, Call, Value], None], ...]
-    made: tuple[Callable[[AnyRun, str, Call, Value], None], ...]
+    made: Listening[str, Callable[[AnyRun, str, Call, Value], None]]
     comprehended: tuple[Callable[[AnyRun, p.Comprehension, list[Value], bool], None], ...]
     registered: tuple[Callable[[AnyRun, Module, str, tuple[Value, ...], p.Node], None], ...]
     changed: tuple[Callable[[AnyRun, Value, Call], None], ...]
 
     def __init__(self, watching: Iterable[Observer]) -> None:
-        listening: dict[str, list[Any]] = {hook: [] for hook in HOOKS}
-        for each in watching:
-            for hook in each.listens:
-                method = getattr(each, hook)
-                listening[hook].append((method, each.about.get(hook)) if hook in OF_A_VALUE else method)
-        for hook, methods in listening.items():
-            setattr(self, hook, ByClass(methods) if hook in OF_A_VALUE else tuple(methods))
+        watching = tuple(watching)
+        for hook in HOOKS:
+            listening = tuple([each for each in watching if hook in each.listens])
+            about = hook in OF_A_VALUE or hook in OF_AN_OPERATION
+            setattr(
+                self, hook, Listening(hook, listening) if about else tuple([getattr(each, hook) for each in listening])
+            )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from torch_doctor.static.knowledge import Knowledge
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Container, Mapping
 
     from typing_extensions import override as override  # noqa: PLC0414 - handed on
 
@@ -24,8 +24,23 @@ else:
 
 AnyRun: TypeAlias = Any
 """A `Run`: its module needs this one, and no two modules need each other."""
-OF_A_VALUE: Final = frozenset(("calling", "called", "invoked", "read"))
-"""Hooks that are about one value, which comes after the run: what is called, or whose attribute is taken."""
+OF_A_VALUE: Final = frozenset(("calling", "called", "invoked", "read", "named"))
+"""Hooks that are about one value, which comes after the run: what is called or named, or whose attribute is taken."""
+OF_AN_OPERATION: Final = frozenset(("computed", "operated", "made"))
+"""Hooks that are about an operation, whose name comes after the run."""
+Names: TypeAlias = "Container[str] | Callable[[str], bool]"
+"""The names that an observer is for: those that are in it, or for which it returns True."""
+
+
+class Named(NamedTuple):
+    """The values of a class with certain names.
+
+    For `read`, that is the name of the attribute; for the other hooks, the dotted name of something of a library, the name of a
+    method or of its function, the class of a layer of torch, and "" for everything else.
+    """
+
+    cls: type[Value]
+    names: Names
 
 
 class Observer(Knowledge):
@@ -34,15 +49,17 @@ class Observer(Knowledge):
     Each public method is a hook: a run calls it where an observer overrides it. An observer of which no selected rule reads an
     event is not there.
 
-    A method for one of the hooks `OF_A_VALUE` is called for values of the classes that the definition of the class gives
-    under its name, `class Names(Observer, called=(Lib,))`; where it gives none, for all.
+    The definition of the class says what its methods are for, `class Views(Observer, called=(Module, Named(Lib, _VIEWS)),
+    computed="+-")`: for the hooks `OF_A_VALUE`, classes of values, all of them or some by their names; for the hooks
+    `OF_AN_OPERATION`, names. A method is called for nothing else; where nothing is said, for everything. What it is for must
+    follow from the class and the name alone: it is asked once for each in a process.
     """
 
     writes: ClassVar[tuple[type[Event], ...]]
-    about: ClassVar[Mapping[str, tuple[type[Value], ...]]]
+    about: ClassVar[Mapping[str, tuple[type[Value] | Named, ...] | Names]]
     listens: ClassVar[tuple[str, ...]] = ()
 
-    def __init_subclass__(cls, **about: tuple[type[Value], ...]) -> None:
+    def __init_subclass__(cls, **about: tuple[type[Value] | Named, ...] | Names) -> None:
         super().__init_subclass__()
         cls.about = about
         cls.listens = tuple(hook for hook in HOOKS if getattr(cls, hook) is not getattr(Observer, hook))

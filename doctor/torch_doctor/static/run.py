@@ -11,6 +11,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.budget import SHARE_ALONE, OutOfBudget
 from torch_doctor.static.decisions import Decisions
 from torch_doctor.static.heap import Heap
+from torch_doctor.static.hooks import key_of
 from torch_doctor.static.knowing import Knowing
 from torch_doctor.static.knowledge import overriding
 from torch_doctor.static.position import Position, Positioned
@@ -133,7 +134,7 @@ class Run(Positioned, Knowing):
         """Take an attribute."""
         if isinstance(value, Either):
             value = self.resolve(value)
-        for observe in self.observers.read[value.__class__]:
+        for observe in self.observers.read[value.__class__, name]:
             observe(self, value, name, node)
         handler = dispatch.ATTRIBUTES.get(value.__class__, dispatch.ATTRIBUTES[Value])
         found: Value = handler(self, value, name, node)
@@ -143,7 +144,7 @@ class Run(Positioned, Knowing):
         """Call a value."""
         if isinstance(func, Either):
             func = self.resolve(func)
-        for observe in self.observers.invoked[func.__class__]:
+        for observe in self.observers.invoked[key_of(func)]:
             observe(self, func, call)
         func = dispatch.VERBS["meant"](self, func, call)
         result: Value = dispatch.CALLS.get(func.__class__, dispatch.CALLS[Value])(self, func, call)

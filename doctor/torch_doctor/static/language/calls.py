@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch, library
 from torch_doctor.static import program as p
+from torch_doctor.static.hooks import key_of
 from torch_doctor.static.language import (
     call_arguments,
     command_lines,
@@ -70,12 +71,12 @@ def evaluate_call(run: Run, node: p.Call) -> Value:
         return _super(run, node)
     func = run.evaluate(node.func)
     call = call_arguments.call_of(run, node)
-    for observe in run.observers.calling[func.__class__]:
+    for observe in run.observers.calling[key := key_of(func)]:
         observe(run, func, call)
     result = refusing.refused(run) if refusing.refuses(func, call) else run.call(func, call)
     if isinstance(result, Either):
         result = run.resolve(result)
-    for tell in run.observers.called[func.__class__]:
+    for tell in run.observers.called[key]:
         tell(run, func, call, result)
     return result
 

@@ -137,7 +137,7 @@ def _compare(run: Run, node: p.Compare) -> Value:
 def _compared(run: Run, node: p.Compare) -> tuple[Value, bool]:
     """The outcome of the positive form of a comparison, and whether it is to be negated."""
     left, right = run.resolve(run.evaluate(node.left)), run.resolve(run.evaluate(node.right))
-    for observe in run.observers.computed:
+    for observe in run.observers.computed[node.op]:
         observe(run, node.op, (left, right), node)
     op = _NEGATIVE.get(node.op, node.op)
     negated = op != node.op

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
+from torch_doctor.static.hooks import key_of
 from torch_doctor.static.language import containers, files, targets
 from torch_doctor.static.training.graph import running_sums
 from torch_doctor.static.values import (
@@ -53,7 +54,7 @@ def _name(run: Run, node: p.Name) -> Value:
         elif isinstance(value, Either):
             value = run.resolve(value)
         if value.__class__ is Lib or value.__class__ is Either:
-            for observe in run.observers.named:
+            for observe in run.observers.named[key_of(value)]:
                 observe(run, value, node)
         return value
     if name == "__name__":
@@ -76,7 +77,7 @@ def _attribute(run: Run, node: p.Attribute) -> Value:
     value = run.attribute(holder, node.name, node)
     value = run.resolve(value) if isinstance(value, Either) else value
     if isinstance(value, Lib):
-        for observe in run.observers.named:
+        for observe in run.observers.named[key_of(value)]:
             observe(run, value, node)
         return Lib(value.name, reported=True)
     return value

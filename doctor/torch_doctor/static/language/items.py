@@ -130,7 +130,7 @@ def _of_tensor(run: Run, value: Tensor, key: Value, node: p.Index) -> Value:
     if masked and value.kind in LOG_OF:
         origin = origin.by("torch.masked_select", origin.site)
     item = value.altered(scalar=None, meta=meta, origin=origin, flow=operators.recorded(run, value.flow))
-    for observe in run.observers.made:
+    for observe in run.observers.made["[]"]:
         observe(run, "[]", Call((value, key), {}, node), item)
     taken = splitting.taken(run, value, key, node, item) if splitting.are_rows(run, value) else item
     return stretches.sliced(run, value, node, taken)

@@ -86,7 +86,7 @@ def _operation(run: Run, node: p.Operation) -> Value:
 
 def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Value:
     """Apply an operator."""
-    for observe in run.observers.computed:
+    for observe in run.observers.computed[op]:
         observe(run, op, operands, node)
     operands = tuple(map(_named_number, operands))
     if op == "%" and isinstance(operands[0], Const) and isinstance(operands[0].value, str):
@@ -133,7 +133,7 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
         kind, operation, site = _meaning(op, operands)
         origin = (places.result(run, operands) if made is None else made).by(operation, site)
         tensor = Tensor(flow, kind, origin, scalar=_scalar(op, operands), meta=meta)
-        for tell in run.observers.operated:
+        for tell in run.observers.operated[op]:
             tell(run, op, operands, tensor, node)
         return fitting.combined(run, op, operands, tensor)
     if any(isinstance(value, Either) for value in operands):

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 from torch_doctor.static import libraries
 from torch_doctor.static.libraries.library import Package
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container
 
 _AUTOCAST = (
     "torch.amp.autocast",
@@ -114,6 +118,11 @@ def canonical(name: str) -> str:
     if (spelled := _SPELLING.get(first)) is not None:
         return spelled(name)
     return _collapsed(name) if first in _FIRST else name
+
+
+def among(names: Container[str]) -> Callable[[str], bool]:
+    """Return a test whether the one spelling of a dotted name is one of these."""
+    return lambda name: canonical(name) in names
 
 
 def _collapsed(name: str) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import training
-from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.tables.canonical import among
 from torch_doctor.static.training.unresolved import usage
 from torch_doctor.static.values import Lib, Method, Optimizer, Unknown, UnknownAttribute
 from torch_doctor.static.whole_reads import OF_OBJECTS
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Tri
 
 
-class LoadedObjects(Observer, called=(Lib,), calling=(Unknown, Method)):
+class LoadedObjects(Observer, called=(Named(Lib, among(training.LOADS)),), calling=(Unknown, Method)):
     """Whole objects that were read from files: they are called, or their methods are."""
 
     writes = (Loaded,)
@@ -30,7 +30,7 @@ class LoadedObjects(Observer, called=(Lib,), calling=(Unknown, Method)):
     @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
         """A file is read."""
-        if isinstance(func, Lib) and canonical(func.name) in training.LOADS and isinstance(result, Unknown):
+        if isinstance(result, Unknown):
             site = run.site(call.node)
             event = next((event for event in reversed(run.trace.of(Loaded)) if event.site == site), None)
             if event is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
@@ -21,7 +21,12 @@ _LIBRARIES: Final = ("numpy.", "pandas.", "scipy.", "sklearn.metrics.")
 _PLAIN: Final = frozenset(f"builtins.{name}" for name in ("bool", "float", "int", "str"))
 
 
-class SavedNumbers(Observer, called=(Lib, Method)):
+def _makes_or_saves(name: str) -> bool:
+    name = canonical(name)
+    return name in training.SAVES or name in _PLAIN or name.startswith(_LIBRARIES)
+
+
+class SavedNumbers(Observer, called=(Named(Lib, _makes_or_saves), Named(Method, ("numpy",)))):
     """Under which keys a checkpoint holds what NumPy computed."""
 
     writes = (Saved,)
@@ -41,7 +46,7 @@ class SavedNumbers(Observer, called=(Lib, Method)):
                 run.trace.replace(event, numbers=numbers)
         elif name in _PLAIN:
             self._plain[id(result)] = result
-        elif name.startswith(_LIBRARIES) or (isinstance(func, Method) and func.name == "numpy"):
+        else:
             symbol = getattr(result, "symbol", None)
             if symbol is not None:
                 self._computed.add(symbol)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.tables import datasets, words
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.functions import ALIKE
@@ -48,16 +48,25 @@ _READING: Final = frozenset(
 _SPARED: Final = ("builtins.", "torch.nn.functional.", "torch.eq", "torch.sum", "torch.max", "tqdm.")
 
 
-class Scaling(Observer, called=(Lib, Tool, Instance, Method, Unknown)):
+class Scaling(
+    Observer,
+    called=(
+        Lib,
+        Tool,
+        Instance,
+        Unknown,
+        Named(Method, lambda name: name not in ALIKE and name not in _READING),
+    ),
+    computed="+-*/",
+):
     """What the transforms of each loader's dataset do to its numbers, where all are known, and what is computed of batches."""
 
     writes = (RowsScaled, BatchReworked)
 
     @override
-    def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
+    def computed(self, run: Run, _: str, operands: tuple[Value, ...], node: p.Node) -> None:
         """Arithmetic with what a loader gave, before a model gets it."""
-        if op in "+-*/":
-            self._rework(run, operands, node)
+        self._rework(run, operands, node)
 
     @override
     def called(self, run: Run, func: Value, call: Call, _: Value) -> None:

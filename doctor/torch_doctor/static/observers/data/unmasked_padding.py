@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static.domains import unmasked
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import shapes
-from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.tables.canonical import among, canonical
 from torch_doctor.static.training import cross_device
 from torch_doctor.static.values import Lib, Module, Value
 from torch_doctor.trace import PaddingRead
@@ -24,7 +24,10 @@ _TAKING: Final = _RECURRENT | {"torch.nn.Linear"}
 """Layers that compute something of the state after the last step."""
 
 
-class UnmaskedPadding(Observer, invoked=(Module, Lib)):
+class UnmaskedPadding(
+    Observer,
+    invoked=(Named(Module, {*unmasked.READERS, *_TAKING}), Named(Lib, among({*unmasked.READERS, *_TAKING}))),
+):
     """Attention without a mask, recurrent layers without lengths that go backward, and last steps that something is made of."""
 
     writes = (PaddingRead,)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.library import Stage, library_family
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import data
@@ -66,7 +66,7 @@ class Draws:
             self.generators.setdefault(of, run.site(node))
 
 
-class WorkerSeeds(Observer, invoked=(Plain, Lib)):
+class WorkerSeeds(Observer, invoked=(Plain, Named(Lib, SEEDS))):
     """What the worker processes of a loader draw alike: random numbers that are not seeded for each of them."""
 
     writes = (WorkersAlike,)

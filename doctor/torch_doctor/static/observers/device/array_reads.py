@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.canonical import canonical
@@ -41,7 +41,12 @@ _PACKAGES: Final = ("scipy.", "sklearn.metrics.")
 _SETTINGS: Final = frozenset(("force",))
 
 
-class ArrayReads(Observer, called=(Method, Lib)):
+def _reads(name: str) -> bool:
+    name = canonical(name)
+    return name in _FUNCTIONS or name.startswith(_PACKAGES)
+
+
+class ArrayReads(Observer, called=(Named(Method, _METHODS), Named(Lib, _reads))):
     """What is made an array that surely is on a GPU where there is one, or has a graph."""
 
     writes = (ArrayRead,)
@@ -49,16 +54,14 @@ class ArrayReads(Observer, called=(Method, Lib)):
     @override
     def called(self, run: Run, func: Value, call: Call, _: Value) -> None:
         """A method of a tensor, or a function that gets one."""
-        if isinstance(func, Method) and isinstance(func.of, Tensor) and func.name in _METHODS:
+        if isinstance(func, Method) and isinstance(func.of, Tensor):
             if not _SETTINGS & call.keywords.keys() and not call.args:
                 self._read(run, func.of, func.name, call.node, _receiver(call.node))
         elif isinstance(func, Lib):
-            name = canonical(func.name)
-            if name in _FUNCTIONS or name.startswith(_PACKAGES):
-                nodes = call.node.args if isinstance(call.node, p.Call) else ()
-                for value, node in zip(call.args, nodes, strict=False):
-                    if isinstance(value, Tensor) and not isinstance(node, p.Star):
-                        self._read(run, value, name, call.node, node)
+            nodes = call.node.args if isinstance(call.node, p.Call) else ()
+            for value, node in zip(call.args, nodes, strict=False):
+                if isinstance(value, Tensor) and not isinstance(node, p.Star):
+                    self._read(run, value, canonical(func.name), call.node, node)
 
     def _read(self, run: Run, value: Tensor, function: str, node: p.Node, of: p.Expr | None) -> None:
         since = _on_gpu(run, value)

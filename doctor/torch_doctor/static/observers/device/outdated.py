@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.measuring import measured
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import functions, losses, outdated, training
@@ -40,7 +40,13 @@ if TYPE_CHECKING:
 _TENSORS = (Tensor, Params, ParameterValue)
 
 
-class OutdatedNames(Observer, read=(*_TENSORS, Grads), invoked=(Method,)):
+class OutdatedNames(
+    Observer,
+    named=(Named(Lib, outdated.NAMES), Either),
+    read=tuple(Named(each, outdated.OF_TENSORS) for each in (*_TENSORS, Grads)),
+    made=outdated.OF_SINGLE_NUMBERS,
+    invoked=(Named(Method, lambda name: name.removeprefix("super.") in outdated.OF_MODULES),),
+):
     """Uses of names, attributes, methods and arguments that have a successor in torch."""
 
     writes = (OutdatedUsed,)
@@ -65,9 +71,9 @@ class OutdatedNames(Observer, read=(*_TENSORS, Grads), invoked=(Method,)):
                 self.tell(run, known, value.name, node)
 
     @override
-    def read(self, run: Run, value: Value, name: str, node: p.Node) -> None:
+    def read(self, run: Run, _: Value, name: str, node: p.Node) -> None:
         """An attribute of what is surely a tensor is read."""
-        if name in outdated.OF_TENSORS and name in functions.ATTRIBUTES and isinstance(value, (*_TENSORS, Grads)):
+        if name in functions.ATTRIBUTES:
             self.tell(run, outdated.OF_TENSORS[name], f"torch.Tensor.{name}", node)
 
     @override
@@ -80,8 +86,8 @@ class OutdatedNames(Observer, read=(*_TENSORS, Grads), invoked=(Method,)):
     @override
     def made(self, run: Run, name: str, call: Call, _: Value) -> None:
         """An item is taken of a loss that is a single number."""
-        known = outdated.OF_SINGLE_NUMBERS.get(name)
-        if known is None or not isinstance(call.node, p.Index):
+        known = outdated.OF_SINGLE_NUMBERS[name]
+        if not isinstance(call.node, p.Index):
             return
         value, key = call.args
         single = isinstance(value, Tensor) and measured(value).shape == ()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.measuring import measured
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.state import per_path
 from torch_doctor.static.tables import libraries, words, wrappers
@@ -88,7 +88,25 @@ _HOOKS = frozenset(
 """Methods that have a function called with gradients, or before they are applied, which nobody follows."""
 
 
-class Processes(Observer, invoked=(Lib, Unknown, Method)):
+def _exchanges(name: str) -> bool:
+    """Whether a function of a library sends something between processes, or makes what will do so."""
+    if name.startswith("torch."):
+        return (name.startswith(_DISTRIBUTED) and name.rpartition(".")[2] not in _SILENT) or "._composable." in name
+    return name.partition(".")[0] in _OTHERS or name in wrappers.WRAPPERS
+
+
+def _chooses(name: str) -> bool:
+    """Whether a function of torch sets the current device."""
+    return name in _CONTEXTS or (name.startswith("torch.") and name.rpartition(".")[2] in _CHOOSES)
+
+
+def _matters(name: str) -> bool:
+    """Whether a function of a library does one of these things, or nobody knows what it does."""
+    name = canonical(name)
+    return _exchanges(name) or _chooses(name) or name == BEGINS or name in _STARTS or not libraries.heard_of(name)
+
+
+class Processes(Observer, invoked=(Named(Lib, _matters), Unknown, Named(Method, _HOOKS))):
     """Calls that join a group of processes, start some, exchange something, or choose the GPU of a process, or may do so."""
 
     writes = (GroupBegun, GpuChosen, Exchanged)
@@ -102,8 +120,7 @@ class Processes(Observer, invoked=(Lib, Unknown, Method)):
             self._may_choose(run, call.name, call)
             return
         if isinstance(func, Method):
-            if func.name in _HOOKS:
-                run.emit(Exchanged, call.node, function=func.name, numbers=0)
+            run.emit(Exchanged, call.node, function=func.name, numbers=0)
             return
         assert isinstance(func, Lib)
         name = canonical(func.name)
@@ -115,7 +132,7 @@ class Processes(Observer, invoked=(Lib, Unknown, Method)):
             number = call.argument(2, "nprocs") if not name.endswith("Process") else None
             if constant(number or Const(None)) != 1:
                 self._starts.add(call.node)
-        elif name in _CONTEXTS or (name.startswith("torch.") and name.rpartition(".")[2] in _CHOOSES):
+        elif _chooses(name):
             given = call.argument(0, "device")
             if not isinstance(given, Const) or isinstance(given, Default):
                 run.emit(GpuChosen, call.node, function=name)
@@ -146,13 +163,6 @@ class Processes(Observer, invoked=(Lib, Unknown, Method)):
             beside=bool(self._starts) or _mentions(units, _LOCAL),
             exchanges=frozenset(unit.site(node.at) for unit in units for node in _sending(unit)),
         )
-
-
-def _exchanges(name: str) -> bool:
-    """Whether a function of a library sends something between processes, or makes what will do so."""
-    if name.startswith("torch."):
-        return (name.startswith(_DISTRIBUTED) and name.rpartition(".")[2] not in _SILENT) or "._composable." in name
-    return name.partition(".")[0] in _OTHERS or name in wrappers.WRAPPERS
 
 
 def _numbers(call: Call) -> int:

@@ -20,7 +20,7 @@ _SCALES = (1, 100)
 """Factors that an average keeps its meaning with."""
 
 
-class Averages(Observer):
+class Averages(Observer, computed=("*", "/")):
     """Divisions of a sum over batches: by the number of batches, or by something else; and what multiplies such a sum."""
 
     writes = (Averaged, Multiplied)
@@ -31,7 +31,7 @@ class Averages(Observer):
         if op == "*":
             self._multiplied(run, operands, node)
             return
-        if op != "/" or len(operands) < 2 or not (operands[0].flow.sums or operands[0].flow.means):
+        if len(operands) < 2 or not (operands[0].flow.sums or operands[0].flow.means):
             return
         by = operands[1]
         symbol = by.symbol if isinstance(by, Plain) else ("", None)

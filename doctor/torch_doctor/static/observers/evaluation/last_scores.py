@@ -9,7 +9,7 @@ from msgspec import Struct
 from torch_doctor.static import libraries
 from torch_doctor.static import program as p
 from torch_doctor.static.measuring import measured
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables import words
@@ -71,7 +71,16 @@ class _Assigned(Struct, frozen=True):
     roots: frozenset[Hashable]
 
 
-class LastScores(Observer):
+def _is_followed(name: str) -> bool:
+    return canonical(name).startswith((*_FOLLOWED, *_METRICS))
+
+
+class LastScores(
+    Observer,
+    called=(Named(Lib, _is_followed), Method, UnknownAttribute, Tool, Plain),
+    invoked=(Named(Lib, lambda name: canonical(name) in _SHOWING | _LOGGING or canonical(name) in SINKS), Method),
+    computed=("+", "-", "%", *_ORDERING),
+):
     """Follows losses and metrics of single batches, to where they are shown, compared, kept or handed to a schedule.
 
     A score that is added up or collected within the loop, too, is looked at beside the sum: it is left alone.
@@ -197,8 +206,7 @@ class LastScores(Observer):
         """Prints, logs, schedules and lists that are given scores."""
         if isinstance(func, Lib):
             name = canonical(func.name)
-            if name in _SHOWING or name in _LOGGING or name in SINKS:
-                self._use(run, call.values, "shown" if name in _SHOWING else "logged", call.node)
+            self._use(run, call.values, "shown" if name in _SHOWING else "logged", call.node)
         elif isinstance(func, Method):
             if isinstance(func.of, Const) and func.name == "format":
                 self._use(run, call.values, "shown", call.node)
@@ -254,8 +262,7 @@ def _called(func: Value, call: Call) -> tuple[str, tuple[Value, ...]]:
     if isinstance(func, Method) and isinstance(func.of, Tensor):
         return f"torch.{func.name}", (func.of, *call.values)
     if isinstance(func, Lib):
-        name = canonical(func.name)
-        return (name, call.values) if name.startswith((*_FOLLOWED, *_METRICS)) else ("", ())
+        return canonical(func.name), call.values
     if isinstance(func, Plain) and func.symbol[0] == "." and isinstance(func.symbol[1], tuple):
         return f"numpy.{func.symbol[2]}", (Plain(func.symbol[1]), *call.values)
     return "", ()

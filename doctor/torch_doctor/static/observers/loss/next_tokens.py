@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static.domains import shifting, unmasked
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_path, per_run
-from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.tables.canonical import among
 from torch_doctor.static.tables.language import NEXT
 from torch_doctor.static.training import cross_device
 from torch_doctor.static.training.frameworks import trainers
@@ -32,7 +32,12 @@ _MASKS: Final = {"torch.nn.MultiheadAttention": ((5, "attn_mask"), (7, "is_causa
 _ENCODER_MASKS: Final = ((1, "mask"), (1, "src_mask"), (3, "is_causal"))
 
 
-class NextTokens(Observer, invoked=(Module, Lib), called=(Module, Method)):
+class NextTokens(
+    Observer,
+    invoked=(Named(Module, _LOSSES), Named(Lib, among(_LOSSES))),
+    called=(Named(Module, _SEQUENCES), Named(Method, ("train",))),
+    made=lambda name: name.endswith("_"),
+):
     """By how many places targets are ahead of the tokens that a model was given, where nothing in it looks ahead."""
 
     writes = (TokensCompared,)
@@ -55,21 +60,21 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module, Method)):
         self._touch(holder)
 
     @override
-    def made(self, _: Run, name: str, call: Call, _result: Value) -> None:
+    def made(self, _: Run, __: str, call: Call, _result: Value) -> None:
         """A method changes its tensor in place."""
-        if name.endswith("_") and call.args:
+        if call.args:
             self._touch(call.args[0])
 
     @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
         """Attention has got a mask, or a trainer trains a model that moves its labels by itself."""
-        if isinstance(func, Method) and func.name == "train":
+        if isinstance(func, Method):
             given = trainers.labelled(run, func.of)
             if given is not None and given.model == NEXT and given.tokens is not None:
                 self._labelled(run, call, given.tokens, given.labels)
             return
         name = func.layer if isinstance(func, Module) else ""
-        if name in _SEQUENCES and "**" not in call.keywords:
+        if "**" not in call.keywords:
             masks = (call.argument(*mask) for mask in _MASKS.get(name, _ENCODER_MASKS))
             first = result.content.items[0] if isinstance(result, Sequence) and result.content.items else result
             if any(map(unmasked.is_given, masks)) and isinstance(first, Tensor) and isinstance(first.meta, Making):
@@ -99,9 +104,6 @@ class NextTokens(Observer, invoked=(Module, Lib), called=(Module, Method)):
     @override
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """Write how far a loss looks ahead."""
-        name = func.layer if isinstance(func, Module) else canonical(func.name) if isinstance(func, Lib) else ""
-        if name not in _LOSSES:
-            return
         scores, target = call.argument(0, "input"), call.argument(1, "target")
         if not isinstance(scores, Tensor) or not isinstance(target, (Tensor, Unknown)):
             return

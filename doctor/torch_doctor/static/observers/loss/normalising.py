@@ -18,7 +18,7 @@ SOFTMAXES = frozenset(("softmax", "log_softmax", "softmin", "Softmax", "LogSoftm
 """Functions and layers that make numbers along a dimension (their first setting) sum to one."""
 
 
-class Normalising(Observer):
+class Normalising(Observer, made=lambda name: name.rpartition(".")[2] in SOFTMAXES):
     """Along which dimension softmax goes and over how many numbers, where that is known, and where torch chooses."""
 
     writes = (Normalised,)
@@ -26,10 +26,9 @@ class Normalising(Observer):
     @override
     def made(self, run: Run, name: str, call: Call, _: Value) -> None:
         """A function or method of torch was called."""
-        if name.rpartition(".")[2] in SOFTMAXES:
-            first = next((value for value in call.args if not isinstance(value, (Const, Plain))), None)
-            dim = call.argument(1, "dim", "axis", "**")  # axis: as in numpy
-            _normalised(run, name if "." in name else f"torch.{name}", first, dim, run.site(call.node))
+        first = next((value for value in call.args if not isinstance(value, (Const, Plain))), None)
+        dim = call.argument(1, "dim", "axis", "**")  # axis: as in numpy
+        _normalised(run, name if "." in name else f"torch.{name}", first, dim, run.site(call.node))
 
     @override
     def left(self, run: Run, module: Module, call: Call, output: Value) -> None:

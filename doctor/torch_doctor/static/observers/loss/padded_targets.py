@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static.domains.padding import Padded
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import losses
-from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.tables.canonical import among, canonical
 from torch_doctor.static.tables.language import IGNORED
 from torch_doctor.static.training.data import tokenizing
 from torch_doctor.static.training.frameworks import trainers
@@ -34,7 +34,11 @@ _EMBEDDING: Final = "torch.nn.Embedding"
 _PADDING_INDEX: Final = 2
 
 
-class PaddedTargeting(Observer, invoked=(Module, Lib), called=(Method,)):
+class PaddedTargeting(
+    Observer,
+    invoked=(Named(Module, {*_LOSSES, _EMBEDDING}), Named(Lib, among(_LOSSES))),
+    called=(Named(Method, ("train",)),),
+):
     """What the targets of a loss were filled up with, and whether it leaves that out.
 
     A filling whose number the source does not give may be the one that is left out by default, unless it is an index: of the
@@ -95,7 +99,7 @@ class PaddedTargeting(Observer, invoked=(Module, Lib), called=(Method,)):
     @override
     def called(self, run: Run, func: Value, call: Call, _: Value) -> None:
         """Write what the model of a library's trainer does with the padding of its labels."""
-        given = trainers.labelled(run, func.of) if isinstance(func, Method) and func.name == "train" else None
+        given = trainers.labelled(run, func.of) if isinstance(func, Method) else None
         if given is not None:
             self._labelled(run, call, given.labels)
 

@@ -22,7 +22,7 @@ _LAST: Final = Const(-1)
 _COMPARING: Final = frozenset(("eq", "ne", "==", "!="))
 
 
-class Ranking(Observer, called=(Method, Lib)):
+class Ranking(Observer, called=(Method, Lib), computed=_COMPARING):
     """Along which dimension of what tensor the largest are looked for, and what answers of models are compared with."""
 
     writes = (Ranked, Compared, Matched)
@@ -59,10 +59,8 @@ class Ranking(Observer, called=(Method, Lib)):
                 self._chosen |= {id(value): (value, event.index) for value in _places(result)}
 
     @override
-    def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
+    def computed(self, run: Run, _: str, operands: tuple[Value, ...], node: p.Node) -> None:
         """Write a comparison of what was chosen with something else, and of tensors that are not alike."""
-        if op not in _COMPARING:
-            return
         _match(run, operands, node)
         for value, other in zip(operands, reversed(operands), strict=True):
             if id(value) in self._chosen and id(other) not in self._chosen:

@@ -47,7 +47,7 @@ _OPEN: Final = (Sequence, Mapping, Instance, Module)
 _LOSSES: Final = frozenset(losses.LOSSES)
 
 
-class OutputReading(Observer):
+class OutputReading(Observer, computed=lambda op: op not in ("is", "is not")):
     """Readers of what a model gives: comparisons, arithmetic, functions, texts, files, and code that nobody can follow.
 
     What gives the same numbers on, in another form, reads nothing: its own readers are seen.
@@ -112,7 +112,7 @@ class OutputReading(Observer):
         """Scores are compared, or go where `operated` is not told of the result."""
         text = isinstance(operands[0], Const) and isinstance(operands[0].value, str)
         told = any(isinstance(value, Tensor) for value in operands) and not (op == "%" and text)
-        if op in ("is", "is not") or (told and not isinstance(node, p.Compare)):
+        if told and not isinstance(node, p.Compare):
             return
         share = any(map(_is_share, operands))
         for each in _scores(operands):

@@ -157,9 +157,9 @@ class ConstantLayers(Observer):
     @override
     def made(self, run: Run, name: str, call: Call, result: Value) -> None:
         """A function of torch was called: it multiplies with weights, or what it gets was computed with them."""
-        short = name.rpartition(".")[2]
         if not self._any:
             return
+        short = name.rpartition(".")[2]
         if short in _PRODUCTS:
             self._multiplied(run, call.values, result)
         elif short.rstrip("_") in _SUMS:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import file_globals
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.program import influence
 from torch_doctor.static.questions import KINDS, Kind, texts, yes
 from torch_doctor.static.state import per_run
@@ -42,7 +42,7 @@ _HOOKS = frozenset(("register_forward_hook", "register_forward_pre_hook"))
 _KEPT = frozenset(("register_hook", "register_post_accumulate_grad_hook", "retain_grad", "storage", "untyped_storage"))
 
 
-class IgnoredInputs(Observer, called=(Lib, Method, Module, Bound, FunctionValue), read=(Module,)):
+class IgnoredInputs(Observer, called=(Lib, Method, Module, Bound, FunctionValue), read=(Named(Module, _HOOKS),)):
     """Compares what a `forward` is given with what of it goes into something."""
 
     writes = (InputTried,)
@@ -60,9 +60,9 @@ class IgnoredInputs(Observer, called=(Lib, Method, Module, Bound, FunctionValue)
     _written: defaultdict[p.Node, list[InputTried]] = per_run(lambda: defaultdict(list))
 
     @override
-    def read(self, _: Run, __: Value, name: str, ___: p.Node) -> None:
+    def read(self, _: Run, __: Value, ___: str, ____: p.Node) -> None:
         """An attribute of a module is taken."""
-        self._hooked = self._hooked or name in _HOOKS
+        self._hooked = True
 
     @override
     def called(self, _: Run, func: Value, call: Call, result: Value) -> None:

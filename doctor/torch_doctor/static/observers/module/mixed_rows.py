@@ -31,7 +31,7 @@ _SINGLE: Final = 2
 """Dimensions of one sequence without a batch, which all these layers take."""
 
 
-class MixedRows(Observer):
+class MixedRows(Observer, made=lambda name: name.rpartition(".")[2] in ("view", "reshape")):
     """Watches what layers for sequences, and views, get of a loader's batch."""
 
     writes = (RowsMixed,)
@@ -64,9 +64,9 @@ class MixedRows(Observer):
             )
 
     @override
-    def made(self, run: Run, name: str, call: Call, result: Value) -> None:
+    def made(self, run: Run, _: str, call: Call, result: Value) -> None:
         """A view of a batch: what follows the rows has to stay as long as it was."""
-        if name.rpartition(".")[2] not in ("view", "reshape") or not call.args:
+        if not call.args:
             return
         before, after = _whole(call.args[0]), _whole(result)
         if before is None or after is None or not loader_of(call.args[0]):

@@ -24,7 +24,6 @@ STATISTICS: Final = {"mean": 1, "sum": 1, "std": 1, "var": 1, "amax": 1, "amin":
 """What is computed over dimensions, and the place of these among the arguments."""
 _PASSED_ON: Final = frozenset(("+", "sqrt", "clamp", "clamp_min", "unsqueeze", "detach", "abs", "expand", "expand_as"))
 """What makes another statistic of one."""
-_NORMALIZE: Final = "torch.nn.functional.normalize"
 _STEPS: Final = 200
 """How far back the making of a tensor is followed."""
 
@@ -40,7 +39,7 @@ class _Norm(NamedTuple):
     loader: int
 
 
-class NormsOverRows(Observer):
+class NormsOverRows(Observer, operated=("-", "/"), made=("torch.nn.functional.normalize",)):
     """Watches what is taken from, or divides, the rows of a batch, and what losses get of it."""
 
     writes = (RowsMixed,)
@@ -51,15 +50,15 @@ class NormsOverRows(Observer):
     )  # of which the results of models were made, by the models' numbers
 
     @override
-    def operated(self, run: Run, op: str, operands: tuple[Value, ...], result: Value, node: p.Node) -> None:
+    def operated(self, run: Run, _: str, operands: tuple[Value, ...], result: Value, node: p.Node) -> None:
         """An operator was applied."""
-        if op in ("-", "/") and len(operands) > 1 and _is_statistic(operands[1]):
+        if len(operands) > 1 and _is_statistic(operands[1]):
             self._normed(run, operands[0], result, node)
 
     @override
-    def made(self, run: Run, name: str, call: Call, result: Value) -> None:
+    def made(self, run: Run, _: str, call: Call, result: Value) -> None:
         """Something was made of a tensor."""
-        if name == _NORMALIZE and constant(call.argument(2, "dim") or Const(1)) == 0:
+        if constant(call.argument(2, "dim") or Const(1)) == 0:
             self._normed(run, call.args[0], result, call.node)
 
     @override

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.values import Call, Either, Lib, Method, Tensor, UnknownAttribute
 from torch_doctor.trace import ValueRead
 
@@ -17,9 +17,13 @@ METHODS = frozenset(("item", "tolist", "cpu"))
 """Methods of a tensor that copy its numbers from the GPU; `numpy` refuses to."""
 FUNCTIONS = frozenset(f"builtins.{name}" for name in ("float", "int", "print", "str"))
 FORMATTED = "format"
+_NAMES = METHODS | {FORMATTED}
 
 
-class Reading(Observer, called=(Method, UnknownAttribute, Lib)):
+class Reading(
+    Observer,
+    called=(Named(Method, _NAMES), Named(UnknownAttribute, _NAMES), Named(Lib, FUNCTIONS)),
+):
     """Reads of numbers of tensors that a forward computed, within loops."""
 
     writes = (ValueRead,)
@@ -32,9 +36,9 @@ class Reading(Observer, called=(Method, UnknownAttribute, Lib)):
         if isinstance(func, (Method, UnknownAttribute)):
             if func.name in METHODS and (isinstance(func, UnknownAttribute) or _is_tensor(func.of)):
                 _tell(run, func.of, func.name, call.node)
-            elif func.name == FORMATTED:
+            else:
                 _first(run, call.args, FORMATTED, call.node)
-        elif isinstance(func, Lib) and func.name in FUNCTIONS:
+        elif isinstance(func, Lib):
             _first(run, call.args, func.name.rpartition(".")[2], call.node)
 
     @override

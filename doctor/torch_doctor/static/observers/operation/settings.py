@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.library import Stage, library_family
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.tables import settings
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import Call, Const, Lib, Method, Tool, Value
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
 
-class GlobalSettings(Observer, invoked=(Method,)):
+class GlobalSettings(Observer, invoked=(Named(Method, settings.BEGINNINGS),)):
     """Attributes, variables, functions and contexts that switch something of the whole process."""
 
     writes = (SettingSet,)

@@ -47,7 +47,7 @@ WAITING = frozenset(
 """Methods and functions that return tensors and wait for those that they are given."""
 
 
-class Timing(Observer):
+class Timing(Observer, computed=("-",)):
     """Which clocks are read, and how many calls in between may wait for the GPU, or copy to it."""
 
     writes = (ClockRead, Timed)
@@ -97,9 +97,9 @@ class Timing(Observer):
             _count(run, Fact.WAITS)
 
     @override
-    def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
+    def computed(self, run: Run, _: str, operands: tuple[Value, ...], node: p.Node) -> None:
         """Two readings are subtracted."""
-        if op != "-" or not self._on or len(operands) != 2:
+        if not self._on or len(operands) != 2:
             return
         left, right = operands
         if not (isinstance(left, Plain) and isinstance(right, Plain) and left.symbol[0] == right.symbol[0] == CLOCK):

@@ -9,7 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.domains.constants import Filled
 from torch_doctor.static.flow import NONE
 from torch_doctor.static.library import Stage, library_family
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables import frameworks, wrappers
 from torch_doctor.static.training.module import forwards, module_parts
@@ -51,7 +51,12 @@ class Adapter(NamedTuple):
     base: frozenset[int]
 
 
-class Adapters(Observer, read=(Module,), calling=(Lib, Method)):
+class Adapters(
+    Observer,
+    read=(Module,),
+    calling=(Named(Lib, frameworks.OWNERS), Named(Method, ("train",))),
+    computed="+",
+):
     """What has an adapter: by a library, or by a module that adds the product of two small matrices to a layer's output."""
 
     writes = (AdapterTrained,)
@@ -201,7 +206,7 @@ class Adapters(Observer, read=(Module,), calling=(Lib, Method)):
     def calling(self, run: Run, func: Value, call: Call) -> None:
         """A trainer is built, which gets a model; or it is told to train that."""
         if isinstance(func, Method) and isinstance(func.of, Tool):
-            for number in func.of.holds if func.name == "train" else ():
+            for number in func.of.holds:
                 for known, fields in self._handed.pop(number, ()):
                     self._tell(run, known, fields | {"handed": True})
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_path
 from torch_doctor.static.training.module import forwards, module_parts
 from torch_doctor.static.training.update import adapters
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.values import Call
 
 
-class Frozen(Observer, calling=(Method,), called=(Lib,)):
+class Frozen(Observer, calling=(Named(Method, ("step", "requires_grad_")),), called=(Lib,)):
     """Steps of optimizers, and whether anything that they have may have got a gradient."""
 
     writes = (FrozenStepped,)
@@ -64,9 +64,9 @@ class Frozen(Observer, calling=(Method,), called=(Lib,)):
     @override
     def calling(self, run: Run, func: Value, call: Call) -> None:
         """`optimizer.step()`, or `scaler.step(optimizer)`."""
-        if not isinstance(func, Method) or func.name != "step":
-            if isinstance(func, Method) and func.name == "requires_grad_":
-                self._plain.clear()
+        assert isinstance(func, Method)
+        if func.name == "requires_grad_":
+            self._plain.clear()
             return
         optimizer = next((each for each in (func.of, *call.args) if isinstance(each, Optimizer)), None)
         if optimizer is None or optimizer.fact(Fact.SEVERAL) or not run.state.fact(Fact.WENT_BACKWARD):

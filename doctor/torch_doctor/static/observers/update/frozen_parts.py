@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import layers, models
 from torch_doctor.static.training.evaluation import modes
@@ -22,7 +22,7 @@ _MOMENTUM, _AFFINE = 2, 3
 """Where the constructor of batch norm has them."""
 
 
-class FrozenParts(Observer, calling=(Method,)):
+class FrozenParts(Observer, calling=(Named(Method, ("zero_grad", "step")),)):
     """Calls of modules with frozen batch norm in training mode; steps with old gradients of what was frozen since."""
 
     writes = (FrozenNormsRan, FrozenMoved)
@@ -83,11 +83,10 @@ class FrozenParts(Observer, calling=(Method,)):
     @override
     def calling(self, run: Run, func: Value, call: Call) -> None:
         """Gradients are cleared, or an optimizer steps."""
-        if not isinstance(func, Method):
-            return
+        assert isinstance(func, Method)
         if func.name == "zero_grad":
             self._cleared(run, func.of, call)
-        elif func.name == "step":
+        else:
             optimizer = next((each for each in (func.of, *call.args) if isinstance(each, Optimizer)), None)
             if optimizer is not None and optimizer.id not in self._steps and not optimizer.fact(Fact.SEVERAL):
                 self._stepped(run, optimizer, call)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_run
 from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.values import Either, Module, ParameterValue, Params, Tensor, Unknown, Value
@@ -30,7 +30,7 @@ HOOKS: Final = frozenset(
 """What registers a function that every backward pass gives gradients."""
 
 
-class GradientReads(Observer):
+class GradientReads(Observer, read=(Named(Value, HOOKS | {"grad"}),)):
     """Where `.grad` is taken, or a hook gets gradients: of parameters, of inputs, of something unresolved."""
 
     writes = (GradientsRead,)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from torch_doctor.static import file_globals
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import words
@@ -59,7 +59,7 @@ class _Wrong(NamedTuple):
     given: float
 
 
-class HandWrittenBackwards(Observer, read=(ClassValue,)):
+class HandWrittenBackwards(Observer, read=(Named(ClassValue, ("apply",)),)):
     """Writes of each class whose `apply` is taken what its `backward` returns."""
 
     writes = (HandWrittenBackward,)
@@ -69,10 +69,9 @@ class HandWrittenBackwards(Observer, read=(ClassValue,)):
     )  # the numbers of the classes, and whether their calls are compiled whole
 
     @override
-    def read(self, run: Run, value: Value, name: str, node: p.Node) -> None:
+    def read(self, run: Run, value: Value, _: str, node: p.Node) -> None:
         """`Square.apply` is called, or gets a name; only a call that is not compiled whole has a context to keep anything."""
-        if name != "apply" or not isinstance(value, ClassValue):
-            return
+        assert isinstance(value, ClassValue)
         whole = whole_graphs.is_within(run, node)
         if not self._seen.isdisjoint(((value.id, False), (value.id, whole))):
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import Const, Lib, Loader, Plain, Sequence, Tool, Unknown, counting
 from torch_doctor.trace import Count, LoopCounted, ScheduleCounted
@@ -49,7 +49,15 @@ FACTORS: Final = ConstructorArgument(3, "epochs"), ConstructorArgument(4, "steps
 DEFAULT_GAMMA: Final = 0.1
 
 
-class Schedules(Observer, called=(Lib,)):
+_RANGES: Final = frozenset(("builtins.range", "tqdm.trange"))
+
+
+def _counts(name: str) -> bool:
+    name = canonical(name)
+    return name in _RANGES or name.rpartition(".")[2] in SCHEDULES
+
+
+class Schedules(Observer, called=(Named(Lib, _counts),)):
     """What the headers of loops and the constructors of schedulers count."""
 
     writes = (LoopCounted, ScheduleCounted)
@@ -57,10 +65,9 @@ class Schedules(Observer, called=(Lib,)):
     @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
         """A range or a scheduler has been made."""
-        if not isinstance(func, Lib):
-            return
+        assert isinstance(func, Lib)
         name = canonical(func.name)
-        if name in ("builtins.range", "tqdm.trange"):
+        if name in _RANGES:
             passes = _passes(run, call)
             if passes is not None:
                 run.emit(LoopCounted, call.node, passes=passes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from torch_doctor.static import program as p
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.program.using import path_of
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.state import per_run
@@ -94,7 +94,7 @@ class RatesWritten(NamedTuple):
     sets_rates: bool
 
 
-class Unstepped(Observer, called=(ClassValue, Lib, Partial), invoked=(Bound, Method)):
+class Unstepped(Observer, called=(ClassValue, Lib, Partial), invoked=(Named(Bound, STEPS), Method)):
     """The schedulers that are constructed, and all that may step one."""
 
     writes = (ScheduleShared, ScheduleWritten, StepCalled)
@@ -122,8 +122,7 @@ class Unstepped(Observer, called=(ClassValue, Lib, Partial), invoked=(Bound, Met
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """A method is called."""
         if isinstance(func, Bound):
-            if func.function.node.name in STEPS:
-                run.emit(StepCalled, call.node)
+            run.emit(StepCalled, call.node)
         elif isinstance(func, Method) and isinstance(func.of, Tool) and training.scheduler_of(canonical(func.of.name)):
             if func.name not in STEPS | ASKS:
                 run.emit(ScheduleShared, call.node, scheduler=func.of.id, to=func.name)

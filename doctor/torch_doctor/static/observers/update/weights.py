@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables import training
 from torch_doctor.static.training.checkpoint import snapshots
@@ -25,7 +25,11 @@ _INIT = "torch.nn.init."
 _ASSIGNED = ("weight", "bias")
 
 
-class Weights(Observer, read=(Module,), called=(Lib,)):
+class Weights(
+    Observer,
+    read=(Module,),
+    called=(Named(Lib, lambda name: name.startswith(_INIT) or name in training.COPIES),),
+):
     """Layers and parameters that get gradients as they were built, and those that get other numbers."""
 
     writes = (WeightsDrawn, WeightsGiven, PartUnrecorded)

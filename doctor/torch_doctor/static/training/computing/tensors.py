@@ -120,7 +120,7 @@ def method(run: Run, of: Value, name: str, known: Function, call: Call) -> Value
     dims = len(call.args) + len(call.keywords)
     call = call.with_first(of)
     result = computed(run, name, known, call, dims=dims)
-    for observe in run.observers.made:
+    for observe in run.observers.made[name]:
         observe(run, name, call, result)
     return result
 

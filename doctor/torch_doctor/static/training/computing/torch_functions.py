@@ -78,7 +78,7 @@ def call_function(run: Run, name: str, known: Function, call: Call) -> Value:
         result = result.altered(origin=result.origin.by(name, result.origin.site))
     if made is not None and isinstance(result, Tensor):
         result = result.at(made)
-    for observe in run.observers.made:
+    for observe in run.observers.made[name]:
         observe(run, name, call, result)
     volatile = call.keywords.get("volatile")
     off = volatile is None or (isinstance(volatile, Const) and not volatile.value)

@@ -103,7 +103,9 @@ def blend(flows: Iterable[Flow]) -> Flow:
     for flow in flows:
         if result is None or result is EMPTY or (result is UNSEEN and flow.graph is not False):
             result = flow
-        elif flow is not EMPTY and flow is not result and not (flow is UNSEEN and result.graph is not False):
+        elif flow is EMPTY or flow is result or (flow is UNSEEN and result.graph is not False) or flow == result:
+            continue
+        else:
             stronger = flow if _STRENGTH[flow.source] > _STRENGTH[result.source] else result
             result = Flow(
                 _either(result.graph, flow.graph),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Container
 from functools import cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from torch_doctor.static.observer import HOOKS, OF_A_VALUE, OF_AN_OPERATION, Named
 from torch_doctor.static.values import Bound, Lib, Method, Module, Tool, UnknownAttribute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from torch_doctor.static import program as p
     from torch_doctor.static.observer import AnyRun, Names, Observer
@@ -48,37 +48,45 @@ def key_of(value: Value) -> tuple[type, str]:
     return cls, "" if naming is None else naming(value)
 
 
-class _Chosen(dict[K, "tuple[int, ...]"]):
+class _Chosen(dict[Any, "tuple[int, ...]"]):
     """Which of the observers that listen to a hook are told, by what it is about."""
 
     def __init__(self, hook: str, listening: Iterable[type[Observer]]) -> None:
         super().__init__()
         self._about = [each.about.get(hook) for each in listening]
+        self._of_class: dict[type, list[tuple[int, Names | None]]] = {}
 
-    def __missing__(self, key: K) -> tuple[int, ...]:
+    def __missing__(self, key: tuple[type, str] | str) -> tuple[int, ...]:
         """Those for what was not asked for before."""
-        self[key] = found = tuple(index for index, about in enumerate(self._about) if _is_for(about, key))
+        if isinstance(key, str):
+            told = [index for index, names in enumerate(self._about) if names is None or _is_one(names, key)]
+        else:
+            cls, name = key
+            if cls not in self._of_class:
+                self._of_class[cls] = [
+                    each for index, about in enumerate(self._about) for each in _for(cls, index, about)
+                ]
+            told = [index for index, names in self._of_class[cls] if names is None or _is_one(names, name)]
+        self[key] = found = tuple(dict.fromkeys(told))
         return found
 
 
+def _for(cls: type, index: int, about: Any) -> Iterator[tuple[int, Names | None]]:
+    """What an observer wants of the values of a class, with its index: those with some names, or all."""
+    if about is None:
+        yield index, None
+    for each in about or ():
+        wanted, names = each if isinstance(each, Named) else (each, None)
+        if issubclass(cls, wanted):
+            yield index, names
+
+
 @cache
-def _chosen(hook: str, listening: tuple[type[Observer], ...]) -> _Chosen[Any]:
+def _chosen(hook: str, listening: tuple[type[Observer], ...]) -> _Chosen:
     return _Chosen(hook, listening)
 
 
-def _is_for(about: tuple[type[Value] | Named, ...] | Names | None, key: object) -> bool:
-    if about is None:
-        return True
-    if isinstance(key, str):
-        return _is_one(cast("Names", about), key)
-    cls, name = cast("tuple[type, str]", key)
-    return any(
-        issubclass(cls, each.cls) and _is_one(each.names, name) if isinstance(each, Named) else issubclass(cls, each)
-        for each in cast("tuple[type[Value] | Named, ...]", about)
-    )
-
-
-def _is_one(names: Names, name: str) -> bool:
+def _is_one(names: Any, name: str) -> bool:
     return name in names if isinstance(names, Container) else names(name)
 
 
@@ -88,7 +96,7 @@ class Listening(dict[K, "tuple[M, ...]"], Generic[K, M]):
     def __init__(self, hook: str, listening: tuple[Observer, ...]) -> None:
         super().__init__()
         self._methods: list[M] = [getattr(each, hook) for each in listening]
-        self._chosen: _Chosen[K] = _chosen(hook, tuple(map(type, listening)))
+        self._chosen = _chosen(hook, tuple(map(type, listening)))
 
     def __missing__(self, key: K) -> tuple[M, ...]:
         """Those for what was not asked for before in this run."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from torch_doctor.static.state import Declared
 from torch_doctor.static.values import PathFields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from contextlib import AbstractContextManager
 
     from typing_extensions import Self
@@ -18,17 +17,25 @@ if TYPE_CHECKING:
     from torch_doctor.static.heap import Heap
 
 
-@contextmanager
-def overriding(thing: object, fields: dict[str, Any]) -> Iterator[None]:
+class overriding:  # noqa: N801 - it is used as a function, and a class is entered faster
     """Some attributes of a thing have other values within, and those that they had again behind, however it ends."""
-    before = {name: getattr(thing, name) for name in fields}
-    try:
+
+    __slots__ = ("_before", "_fields", "_thing")
+
+    def __init__(self, thing: object, fields: dict[str, Any]) -> None:
+        self._thing = thing
+        self._fields = fields
+        self._before: dict[str, Any] = {}
+
+    def __enter__(self) -> None:
+        thing, fields = self._thing, self._fields
+        self._before = {name: getattr(thing, name) for name in fields}
         for name, value in fields.items():
             setattr(thing, name, value)
-        yield
-    finally:
-        for name, value in before.items():
-            setattr(thing, name, value)
+
+    def __exit__(self, *_: object) -> None:
+        for name, value in self._before.items():
+            setattr(self._thing, name, value)
 
 
 class Knowledge:

@@ -92,11 +92,24 @@ def _scopes(tree: ast.Module) -> Iterator[list[ast.AST]]:
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield list(ast.walk(node))
+            yield _nodes(node)
         else:
             top.append(node)
             waiting += ast.iter_child_nodes(node)
     yield top
+
+
+def _nodes(root: ast.AST) -> list[ast.AST]:
+    """A node and all nodes in it, level by level, as `ast.walk` has them; not how names are used."""
+    found = [root]
+    for node in found:  # it grows
+        for name in node._fields:
+            part = None if name == "ctx" else getattr(node, name, None)
+            if isinstance(part, list):
+                found += [each for each in part if isinstance(each, ast.AST)]
+            elif isinstance(part, ast.AST):
+                found.append(part)
+    return found
 
 
 def _assigned(scope: list[ast.AST]) -> dict[str, list[ast.expr]]:
@@ -121,12 +134,12 @@ def _named(scope: list[ast.AST]) -> dict[str, list[ast.expr]]:
 
 def _passing(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Functions that give a parameter to something, and what that is."""
-    for function in ast.walk(tree):
+    for function in _nodes(tree):
         if isinstance(function, ast.FunctionDef):
             of = function.args
             given = (*of.posonlyargs, *of.args, *of.kwonlyargs, *([of.vararg] if of.vararg else []))
             names = {each.arg for each in given} - {"self", "cls"}
-            for call in ast.walk(function):
+            for call in _nodes(function) if names else ():
                 first = _given(call) if isinstance(call, ast.Call) else None
                 if isinstance(call, ast.Call) and isinstance(first, ast.Name) and first.id in names:
                     yield function.name, last(call.func)
@@ -139,7 +152,7 @@ def _given(call: ast.Call) -> ast.expr | None:
 
 
 def _saves(scope: list[ast.AST]) -> Iterator[_Kept]:
-    names, added = _named(scope), cache(lambda name: tuple(_added(scope, name)))
+    names, added = _named(scope), _added(scope)
     for call in scope:
         if not isinstance(call, ast.Call):
             continue
@@ -147,7 +160,7 @@ def _saves(scope: list[ast.AST]) -> Iterator[_Kept]:
             keys = [] if last(call.func) == "dict" else _keys(given)
             if isinstance(given, ast.Name):
                 keys = [key for value in names.get(given.id, []) for key in _keys(value)]
-                keys += added(given.id) if given.id in names else ()
+                keys += added.get(given.id, ()) if given.id in names else ()
             if keys:
                 yield last(call.func), sorted(set(keys))
 
@@ -161,19 +174,22 @@ def _keys(value: ast.expr) -> list[str]:
     return []
 
 
-def _added(scope: list[ast.AST], name: str) -> Iterator[str]:
-    """Keys that a dictionary gets later."""
+def _added(scope: list[ast.AST]) -> dict[str, list[str]]:
+    """Keys that dictionaries get later, by their names."""
+    added: dict[str, list[str]] = {}
     for node in scope:
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and _is_name(node.value, name):
-            yield str(node.slice.value) if isinstance(node.slice, ast.Constant) else ANY
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
+            key = str(node.slice.value) if isinstance(node.slice, ast.Constant) else ANY
+            added.setdefault(node.value.id, []).append(key)
         elif (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
             and node.func.attr == "update"
-            and _is_name(node.func.value, name)
+            and isinstance(node.func.value, ast.Name)
         ):
-            yield from (key for each in node.args for key in _keys(each) or [ANY])
-            yield from (each.arg or ANY for each in node.keywords)
+            keys = [key for each in node.args for key in _keys(each) or [ANY]]
+            added.setdefault(node.func.value.id, []).extend((*keys, *(each.arg or ANY for each in node.keywords)))
+    return added
 
 
 def _reads(scope: list[ast.AST]) -> Iterator[tuple[str, list[str], bool]]:

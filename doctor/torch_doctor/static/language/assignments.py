@@ -40,8 +40,12 @@ if TYPE_CHECKING:
 
 def _assign(run: Run, node: p.Assign) -> bool:
     before = len(run.trace.events)
-    with run.of(escaping.Assigning).override(node=node):
+    assigning = run.of(escaping.Assigning)
+    around, assigning.node = assigning.node, node
+    try:
         value = run.evaluate(node.value)
+    finally:
+        assigning.node = around
     if isinstance(value, Plain):
         value = loading.bound(run, node, value)
     if isinstance(node.value, p.Call) and all(map(_is_dropped, node.targets)):

@@ -20,12 +20,13 @@ class Content:
     `end` is the very last of these, where that is known.
     """
 
-    __slots__ = ("end", "items", "rest")
+    __slots__ = ("_flow", "end", "items", "rest")
 
     def __init__(self, items: tuple[Value, ...] = (), rest: Value | None = None, end: Value | None = None) -> None:
         self.items = items
         self.rest = rest
         self.end = end
+        self._flow: Flow | None = None
 
     @property
     def last(self) -> Value | None:
@@ -35,6 +36,16 @@ class Content:
     def all(self) -> tuple[Value, ...]:
         """Every item, the summary of the further ones included."""
         return self.items if self.rest is None else (*self.items, self.rest)
+
+    @property
+    def flow(self) -> Flow | None:
+        """What the items carry; None where that of one may change: a container's, or a parameter's."""
+        if self._flow is None:
+            items = self.all()
+            if any(map(_may_change, items)):
+                return None
+            self._flow = blend([item.flow for item in items])
+        return self._flow
 
 
 class Sequence(Object):
@@ -71,7 +82,7 @@ class Sequence(Object):
     @property
     def flow(self) -> Flow:  # type: ignore[override]  # computed from the items
         """What its items carry."""
-        return _carried(self, {})
+        return self.content.flow or _carried(self, {})
 
     @property
     def tells_version(self) -> bool:
@@ -110,6 +121,12 @@ class Mapping(Object):
 
 
 _HOLDING = frozenset((Sequence, Mapping, Either))
+
+
+def _may_change(value: Value) -> bool:
+    """Whether what a value carries is worked out anew each time."""
+    flow: object = type(value).flow
+    return isinstance(flow, property)
 
 
 def _carried(value: Value, known: dict[int, Flow]) -> Flow:

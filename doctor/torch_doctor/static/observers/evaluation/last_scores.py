@@ -13,7 +13,7 @@ from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables import words
-from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.tables.canonical import among, canonical
 from torch_doctor.static.tables.sinks import SINKS
 from torch_doctor.static.training.module import written_forwards
 from torch_doctor.static.values import (
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 _DATA, _HITS, _SCORE = 0, 1, 2
 """What is known to come of forwards: their results, whether each row's is right, and a figure for the batch."""
-_FOLLOWED: Final = ("torch.", "numpy.", "builtins.", "math.")
 _METRICS: Final = ("sklearn.metrics.", "torchmetrics.functional.")
+_FOLLOWED: Final = ("torch.", "numpy.", "builtins.", "math.", *_METRICS)
 _SUMMARIES: Final = frozenset(words("sum mean count_nonzero average"))
 _SAME: Final = frozenset(
     words("item float int round cpu detach numpy tolist clone sqrt exp mean sum double half str abs")
@@ -71,14 +71,10 @@ class _Assigned(Struct, frozen=True):
     roots: frozenset[Hashable]
 
 
-def _is_followed(name: str) -> bool:
-    return canonical(name).startswith((*_FOLLOWED, *_METRICS))
-
-
 class LastScores(
     Observer,
-    called=(Named(Lib, _is_followed), Method, UnknownAttribute, Tool, Plain),
-    invoked=(Named(Lib, lambda name: canonical(name) in _SHOWING | _LOGGING or canonical(name) in SINKS), Method),
+    called=(Named(Lib, lambda name: canonical(name).startswith(_FOLLOWED)), Method, UnknownAttribute, Tool, Plain),
+    invoked=(Named(Lib, among({*_SHOWING, *_LOGGING, *SINKS})), Method),
     computed=("+", "-", "%", *_ORDERING),
 ):
     """Follows losses and metrics of single batches, to where they are shown, compared, kept or handed to a schedule.
@@ -98,16 +94,15 @@ class LastScores(
     @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
         """Follow results of forwards through functions that are known."""
-        name, given = _called(func, call)
-        short = name.rpartition(".")[2]
         if isinstance(func, (UnknownAttribute, Tool)) or (isinstance(func, Method) and isinstance(func.of, Unknown)):
             self._collect(run, call.values)
-        if not given or not isinstance(result, (Plain, Tensor)) or self._score(result) is not None:
+        if not isinstance(result, (Plain, Tensor)) or self._score(result) is not None:
             return
+        name, given = _called(func, call)
         known = [found for value in given if (found := self._of(value)) is not None]
         if not known:
             return
-        level = self._level(name, short, known, result, alone=len(given) == 1)
+        level = self._level(name, known, result, alone=len(given) == 1)
         if level is None or (level < _SCORE and isinstance(result, Tensor) and not result.flow.forwards):
             return
         key = result.symbol if isinstance(result, Plain) else id(result)
@@ -115,8 +110,8 @@ class LastScores(
         forwards = frozenset[int]().union(*(each.forwards for each in known))
         self._known.setdefault(key, _Known(level, forwards, roots if level == _SCORE else frozenset(), result))
 
-    def _level(self, name: str, short: str, known: list[_Known], result: Value, *, alone: bool) -> int | None:
-        level = max(each.level for each in known)
+    def _level(self, name: str, known: list[_Known], result: Value, *, alone: bool) -> int | None:
+        level, short = max(each.level for each in known), name.rpartition(".")[2]
         if level == _SCORE:
             return _SCORE if short in _SAME and len(known) == 1 else None
         if name.startswith(_METRICS):
@@ -205,8 +200,7 @@ class LastScores(
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """Prints, logs, schedules and lists that are given scores."""
         if isinstance(func, Lib):
-            name = canonical(func.name)
-            self._use(run, call.values, "shown" if name in _SHOWING else "logged", call.node)
+            self._use(run, call.values, "shown" if canonical(func.name) in _SHOWING else "logged", call.node)
         elif isinstance(func, Method):
             if isinstance(func.of, Const) and func.name == "format":
                 self._use(run, call.values, "shown", call.node)
@@ -289,8 +283,7 @@ def _over(run: Run, forwards: frozenset[int]) -> int:
 
 
 def _batch(scope: Scope) -> Scope | None:
-    batches = [each for each in scope.iterations() if each.loop_kind is LoopKind.BATCHES]
-    return batches[-1] if batches else None
+    return next((each for each in reversed([*scope.iterations()]) if each.loop_kind is LoopKind.BATCHES), None)
 
 
 def _in_the_loop(scope: Scope | None) -> bool:

@@ -44,6 +44,7 @@ _KINDS: Final = _SHARES.union((Kind.LOGITS, Kind.HIDDEN, Kind.LOG_PROBABILITIES,
 _FOLLOWED: Final = (FunctionValue, Bound, ClassValue)
 _OPEN: Final = (Sequence, Mapping, Instance, Module)
 """Holders of which the witness knows what lies in them: to put something there reads nothing."""
+_HOLDING: Final = frozenset((Sequence, Mapping, Either))
 _LOSSES: Final = frozenset(losses.LOSSES)
 
 
@@ -232,8 +233,13 @@ def _stores(func: Value, short: str) -> bool:
 
 def _scores(values: Iterable[Value]) -> list[Tensor]:
     """The scores among values."""
-    some = [value for value in values if value.flow.forwards or value.flow.graph is True]
-    return [each for each in leaves(*some) if isinstance(each, Tensor) and each.kind in _KINDS]
+    found: list[Tensor] = []
+    for value in values:
+        inside = leaves(value) if value.__class__ in _HOLDING else (value,)
+        scores = [each for each in inside if isinstance(each, Tensor) and each.kind in _KINDS]
+        if scores and ((flow := value.flow).forwards or flow.graph is True):
+            found += scores
+    return found
 
 
 def _goes_on(tensor: Tensor, result: Value) -> bool:

@@ -24,11 +24,14 @@ class Seeding(Observer):
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """Write a call that names a seed, or may know one."""
         name = func.name if isinstance(func, Lib) else call.name
-        told = call.keywords and any("seed" in each for each in call.keywords)
-        if told or _names_a_seed(name) or _names_a_seed(call.name):
+        if _names_a_seed(call.name) or (name is not call.name and _names_a_seed(name)) or _is_given_one(call):
             run.emit(Seeded, call.node, function=name)
         elif isinstance(func, Lib) and _is_unseen(func.name):
             run.emit(Seeded, call.node, function=name, surely=False)
+
+
+def _is_given_one(call: Call) -> bool:
+    return bool(call.keywords) and any("seed" in each for each in call.keywords)
 
 
 @lru_cache(maxsize=4096)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from torch_doctor.static import program as p
@@ -184,6 +185,7 @@ def _first(name: str, call: Call) -> str:
     return known.otherwise if given is None else FIRST
 
 
+@lru_cache(maxsize=64)
 def _written(unit: Unit) -> RatesWritten:
     """What a file does with learning rates, in any of its functions."""
     nodes = list(walk(unit.program.body))

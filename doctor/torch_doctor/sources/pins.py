@@ -11,7 +11,7 @@ import configparser
 import json
 import re
 import sys
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -255,8 +255,14 @@ def _text(path: Path) -> str:
 
 
 def _toml(path: Path) -> dict[str, Any]:
+    return _parsed(_text(path))
+
+
+@lru_cache(maxsize=8)
+def _parsed(text: str) -> dict[str, Any]:
+    """The tables of a TOML file: the lock file of a project is read for each of its folders, and parsed once."""
     try:
-        table: dict[str, Any] = tomllib.loads(_text(path))
+        table: dict[str, Any] = tomllib.loads(text)
     except ValueError:
         return {}
     return table

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.sources.source import SourceFile
-    from torch_doctor.static.program import At, Function, Program
+    from torch_doctor.static.program import At, Function, Node, Program
 
 
 class Unit:
@@ -24,7 +24,18 @@ class Unit:
     of any file that take names of a module.
     """
 
-    __slots__ = ("_calls", "_leading", "_sites", "_texts", "names", "parts", "program", "source", "takes_whole")
+    __slots__ = (
+        "_calls",
+        "_leading",
+        "_nodes",
+        "_sites",
+        "_texts",
+        "names",
+        "parts",
+        "program",
+        "source",
+        "takes_whole",
+    )
 
     def __init__(self, source: SourceFile, program: Program) -> None:
         self.source = source
@@ -32,6 +43,7 @@ class Unit:
         self._texts: dict[At, str] = {}
         self._sites: dict[At, Site] = {}
         self._calls: frozenset[str] | None = None
+        self._nodes: tuple[Node, ...] | None = None
         self._leading: frozenset[Function] | None = None
         froms = [node for node in program.body if isinstance(node, ImportFrom)]
         self.takes_whole = tuple(node for node in froms if any(name == "*" for name, _ in node.names))
@@ -47,10 +59,17 @@ class Unit:
             yield from (statement.function for statement in cls.body if isinstance(statement, Define))
 
     @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Every node of the file, as `walk` has them."""
+        if self._nodes is None:
+            self._nodes = tuple(walk(self.program.body))
+        return self._nodes
+
+    @property
     def calls(self) -> frozenset[str]:
         """The paths of all that is called in the file by a name, or by an attribute of one."""
         if self._calls is None:
-            calls = (node for node in walk(self.program.body) if isinstance(node, Call))
+            calls = (node for node in self.nodes if isinstance(node, Call))
             self._calls = frozenset(path_of(call.func) for call in calls)
         return self._calls
 

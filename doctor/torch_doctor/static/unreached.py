@@ -32,7 +32,7 @@ def reads(unit: Unit) -> list[p.Call]:
     if "torch" not in text or "BytesIO" in text or not _NAMED.search(text):
         return []
     names, aside, calls = set(_LAST), set[p.Node](), list[p.Call]()
-    for node in walk(unit.program.body):
+    for node in unit.nodes:
         if isinstance(node, p.If) and asks_version(node.test):
             aside.update(walk(node.body, node.other))
         elif isinstance(node, p.Try) and any(_has_limits(each) for each in walk(node.body)):

@@ -119,7 +119,7 @@ def _sent(run: Run, place: Origin) -> Origin:
 
 def is_away(run: Run, place: Origin) -> bool:
     """Whether something may be on another device than the CPU on the current path."""
-    return any(option.device in AWAY for _, option in options(run, place))
+    return place.known and any(option.device in AWAY for _, option in options(run, place))
 
 
 def stay(run: Run, modules: Iterable[int]) -> bool:

@@ -26,7 +26,7 @@ class Call:
     @property
     def values(self) -> Args:
         """All arguments, those by position first."""
-        return (*self.args, *self.keywords.values())
+        return (*self.args, *self.keywords.values()) if self.keywords else self.args
 
     @property
     def receiver(self) -> str:

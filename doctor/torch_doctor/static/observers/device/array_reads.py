@@ -88,7 +88,7 @@ def _on_gpu(run: Run, value: Tensor) -> Site | None:
 @lru_cache(maxsize=64)
 def _tried(unit: Unit) -> frozenset[int]:
     """The ids of what lies in a `try` that catches something: another way is gone where a tensor is refused."""
-    tries = (each for each in walk(unit.program.body) if isinstance(each, p.Try) and each.handlers)
+    tries = (each for each in unit.nodes if isinstance(each, p.Try) and each.handlers)
     return frozenset(id(part) for each in tries for part in walk(each.body))
 
 

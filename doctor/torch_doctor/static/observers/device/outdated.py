@@ -135,7 +135,7 @@ def _for_type_alone(run: Run, node: p.Expr) -> bool:
 @lru_cache(maxsize=64)
 def _tried(unit: Unit) -> frozenset[int]:
     """The ids of what lies in a `try` that catches what an index raises: something else is done where it is refused."""
-    tries = (each for each in walk(unit.program.body) if isinstance(each, p.Try))
+    tries = (each for each in unit.nodes if isinstance(each, p.Try))
     caught = (each.body for each in tries if any(map(_catches_index, each.handlers)))
     return frozenset(id(part) for body in caught for part in walk(body))
 
@@ -151,7 +151,7 @@ def _aside(unit: Unit) -> dict[int, list[p.Name | p.Attribute | None]]:
     Nothing that is named with an underscore belongs to what torch replaces.
     """
     found: dict[int, list[p.Name | p.Attribute | None]] = {}
-    for node in walk(unit.program.body):
+    for node in unit.nodes:
         inside: Iterable[Node] = ()
         callee: p.Name | p.Attribute | None = None
         if isinstance(node, p.Attribute) and node.name.startswith("_"):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Named, Observer, override
-from torch_doctor.static.program.walking import walk
 from torch_doctor.static.state import per_path
 from torch_doctor.static.tables import libraries, words, wrappers
 from torch_doctor.static.tables.canonical import canonical
@@ -177,7 +176,7 @@ def _numbers(call: Call) -> int:
 @lru_cache(maxsize=64)
 def _sending(unit: Unit) -> tuple[p.Node, ...]:
     """The calls in a file of what is called like a function that sends, and where else such a function is named."""
-    nodes = list(walk(unit.program.body))
+    nodes = unit.nodes
     calls = {id(each.func): each for each in nodes if isinstance(each, p.Call)}
     named = (each for each in nodes if isinstance(each, p.Attribute) and each.name in _SENDS)
     by_itself = (each for each in nodes if isinstance(each, p.Name) and each.id in _SENDS)
@@ -199,5 +198,5 @@ def _mentions(units: Iterable[Unit], words: frozenset[str]) -> bool:
 def _constants(unit: Unit) -> frozenset[str]:
     """Which of the names that launchers and drivers know are written in a file as texts."""
     known = _LOCAL | _VISIBLE
-    texts = (each.value for each in walk(unit.program.body) if isinstance(each, p.Const))
+    texts = (each.value for each in unit.nodes if isinstance(each, p.Const))
     return frozenset(text for text in texts if isinstance(text, str) and text in known)

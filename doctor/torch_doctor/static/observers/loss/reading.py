@@ -44,6 +44,7 @@ _KINDS: Final = _SHARES.union((Kind.LOGITS, Kind.HIDDEN, Kind.LOG_PROBABILITIES,
 _FOLLOWED: Final = (FunctionValue, Bound, ClassValue)
 _OPEN: Final = (Sequence, Mapping, Instance, Module)
 """Holders of which the witness knows what lies in them: to put something there reads nothing."""
+_RANKING: Final = frozenset((*readers.ORDER, *readers.METRICS))
 _HOLDING: Final = frozenset((Sequence, Mapping, Either))
 _LOSSES: Final = frozenset(losses.LOSSES)
 
@@ -69,19 +70,21 @@ class OutputReading(Observer, computed=lambda op: op not in ("is", "is not")):
         name = _name(func, call)
         self._export(run, func, name, call)
         short = name.rpartition(".")[2]
-        if short in readers.ORDER | readers.METRICS:
+        if short in _RANKING:
             self._in_order(run, call, short)
         if name in _LOSSES or short in readers.NEUTRAL or _stores(func, short):
             return
+        scores = _scores([func.of, *call.values] if isinstance(func, Method) else call.values)
+        if not scores:
+            return
         others = [value for value in call.args if not isinstance(value, Const)]
-        given = [func.of, *call.values] if isinstance(func, Method) else call.values
         mixed = short in readers.MIXING
-        read = [each for each in _scores(given) if mixed or not _goes_on(each, result)]
+        read = [each for each in scores if mixed or not _goes_on(each, result)]
         if short in readers.LIKE and isinstance(func, Method) and others:
             read = [each for each in read if all(each is not other for other in others)]
         if short in readers.ORDER and _has_places(result):
             dim = _along(call.with_first(func.of) if isinstance(func, Method) else call, short)
-            for each in _scores(given):
+            for each in scores:
                 self._write(run, each, call.node, name, order=True, dim=dim)
         elif read:
             order = short in readers.METRICS
@@ -188,6 +191,9 @@ class OutputReading(Observer, computed=lambda op: op not in ("is", "is not")):
 
     def _export(self, run: Run, func: Value, name: str, call: Call) -> None:
         """Code out of sight gets a model, which it may call, or a file for others to call."""
+        modules = [value for value in call.values if isinstance(value, Module)]
+        if not modules:
+            return
         predicts = isinstance(func, Method) and func.name == readers.PREDICTS
         unseen = (
             predicts
@@ -200,10 +206,10 @@ class OutputReading(Observer, computed=lambda op: op not in ("is", "is not")):
                 )
             )
         )
-        for value in call.values if unseen else ():
-            if isinstance(value, Module) and (name != readers.PICKLES or value.cls is None):
-                self._exported[value.id] = name, call.node
-                self._hand_out(run, value.id)
+        for module in modules if unseen else ():
+            if name != readers.PICKLES or module.cls is None:
+                self._exported[module.id] = name, call.node
+                self._hand_out(run, module.id)
 
     def _hand_out(self, run: Run, number: int) -> None:
         by, node = self._exported[number]

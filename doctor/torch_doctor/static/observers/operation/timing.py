@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.library import library_family
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Args
+    from torch_doctor.trace import Tri
 
 
 CLOCKS = frozenset(f"time.{name}{unit}" for name in ("time", "perf_counter", "monotonic") for unit in ("", "_ns"))
@@ -138,14 +140,21 @@ def _may_wait(func: Value, values: Args) -> bool:
     if isinstance(func, UnknownAttribute):
         return not (func.name in ("to", "cuda") and not func.of.flow.forwards)
     if isinstance(func, Lib):
-        name = canonical(func.name)
-        known = torch_functions.FUNCTIONS.get(name)
-        if known is not None:
-            return known.result == "plain" or name.rpartition(".")[2] in WAITING
-        if name in losses.LOSSES or name in training.GRAD_MODES or name in training.AUTOCASTS or name in CLOCKS:
-            return False
-        return _any_tensor(values) or name.endswith("synchronize")
+        waits = _function_waits(func.name)
+        return _any_tensor(values) if waits is None else waits
     return True
+
+
+@lru_cache(maxsize=4096)
+def _function_waits(name: str) -> Tri:
+    """Whether a function of a library waits; None where it does so for tensors that it is given."""
+    name = canonical(name)
+    known = torch_functions.FUNCTIONS.get(name)
+    if known is not None:
+        return known.result == "plain" or name.rpartition(".")[2] in WAITING
+    if name in losses.LOSSES or name in training.GRAD_MODES or name in training.AUTOCASTS or name in CLOCKS:
+        return False
+    return True if name.endswith("synchronize") else None
 
 
 def _method_waits(name: str, of: Value, values: Args) -> bool:

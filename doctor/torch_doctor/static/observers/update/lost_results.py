@@ -171,16 +171,16 @@ def _is_doubtful(run: Run, context: Value, node: p.Expr) -> bool:
 @lru_cache(maxsize=64)
 def _training(unit: Unit) -> frozenset[int]:
     """The ids of the contexts in whose blocks gradients are computed."""
-    blocks = (each for each in walk(unit.program.body) if isinstance(each, p.With))
+    blocks = (each for each in unit.nodes if isinstance(each, p.With))
     return frozenset(id(each.context) for each in blocks if "backward" in _called_in(each.body))
 
 
 @lru_cache(maxsize=64)
 def _statements(unit: Unit) -> frozenset[int]:
     """The ids of the calls that are statements of their own: of no `assert`, and in no `try` whose errors are handled."""
-    tries = (each for each in walk(unit.program.body) if isinstance(each, p.Try) and each.handlers)
+    tries = (each for each in unit.nodes if isinstance(each, p.Try) and each.handlers)
     tried = {id(part) for each in tries for part in walk(each.body)}
-    alone = (each for each in walk(unit.program.body) if isinstance(each, p.Evaluate) and each.at == each.value.at)
+    alone = (each for each in unit.nodes if isinstance(each, p.Evaluate) and each.at == each.value.at)
     return frozenset(id(each.value) for each in alone if id(each) not in tried)
 
 

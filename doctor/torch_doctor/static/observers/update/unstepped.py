@@ -188,7 +188,7 @@ def _first(name: str, call: Call) -> str:
 @lru_cache(maxsize=64)
 def _written(unit: Unit) -> RatesWritten:
     """What a file does with learning rates, in any of its functions."""
-    nodes = list(walk(unit.program.body))
+    nodes = unit.nodes
     calls = [(node, node.func) for node in nodes if isinstance(node, p.Call) and isinstance(node.func, p.Attribute)]
     known = {path_of(func.value) for _, func in calls if func.name in OPTIMIZERS_HAVE} - {""}
     steps = [call for call, func in calls if func.name in STEPS and path_of(func.value) not in known]

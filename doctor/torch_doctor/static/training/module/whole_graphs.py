@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library
-from torch_doctor.static.program.walking import walk
 from torch_doctor.static.state import per_run
 from torch_doctor.static.values import Bound, FunctionValue, Module
 
@@ -64,4 +63,4 @@ def _is_decorated(function: p.Function) -> bool:
 @lru_cache(maxsize=64)
 def _callees(unit: Unit) -> frozenset[int]:
     """The ids of what is called at once, and gets no other name before."""
-    return frozenset(id(each.func) for each in walk(unit.program.body) if isinstance(each, p.Call))
+    return frozenset(id(each.func) for each in unit.nodes if isinstance(each, p.Call))

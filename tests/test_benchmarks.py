@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.repositories import commit, git, init
+
 pytestmark = pytest.mark.tools
 BENCHMARKS = Path(__file__).parent / "benchmarks"
 
@@ -45,9 +47,21 @@ def test_it_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
     done = run(tmp_path, "--repeat", "1", "--rivals", tmp_path, "--json")
     figures = json.loads(done.stdout)
     assert figures["folders"][tmp_path.name]["files"] == 1
+    assert figures["folders"][tmp_path.name].pop("wanted") == ""
     assert all(number > 0 for number in figures["folders"][tmp_path.name].values())
     assert [path.name for path in tmp_path.iterdir()] == ["a.py"]
     assert (tmp_path / "a.py").read_text(encoding="utf-8") == "import torch\n"
+
+
+def test_rows_whose_repositories_are_cloned_are_measured_with_their_bars(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    init(work)
+    commit(work, {"src/a.py": "import torch\n", "b.py": "import torch\n"})
+    git(tmp_path, "clone", "--quiet", "--bare", str(work), str(tmp_path / "clones/huggingface+peft"))
+    done = run("--clones", tmp_path / "clones", "--repeat", "1", "--rivals", tmp_path, "--json")
+    assert done.returncode == 0, done.stderr
+    folders = json.loads(done.stdout)["folders"]
+    assert {name: (each["files"], each["wanted"]) for name, each in folders.items()} == {"peft src": (1, "5 ×")}
 
 
 def test_that_of_the_probe_measures_the_whole_command_and_single_steps() -> None:

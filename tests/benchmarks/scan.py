@@ -1,6 +1,9 @@
 """Measures scans of folders beside parsing alone and beside other linters, as ratios of one run, in one table.
 
     python tests/benchmarks/scan.py FOLDER ... [--repeat 3] [--rivals ENVIRONMENT] [--json]
+    python tests/benchmarks/scan.py --clones FOLDER
+
+With `--clones`, the rows of `clones.py` whose repositories are there are measured, and shown with the bars that they are held to.
 
 A folder is scanned cold in one process, cold in two, again with nothing changed, and again with one file changed; a copy
 is scanned, so that nothing is written into the folder. Every measurement is a process of its own; the rounds interleave
@@ -24,7 +27,10 @@ import venv
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+sys.path.insert(0, os.fspath(Path(__file__).parents[2]))
+from tests.benchmarks.clones import Row, checked_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,6 +61,8 @@ print(time.process_time() - start)
 LIBCST = PARSE.format(setup="from libcst import parse_module as parse")
 AST = PARSE.format(setup="from ast import parse")
 SMALL = "import torch\n\nmodel = torch.nn.Linear(4, 2)\n"
+SCRIPT = (Path(__file__).parents[2] / "fixtures/whole/six_bugs.py").read_text(encoding="utf-8") * 2
+"""A script of a hundred lines."""
 
 
 class BenchmarkError(Exception):
@@ -77,6 +85,7 @@ class Folder:
     name: str
     path: Path
     files: list[Path]
+    wanted: str = ""
     seconds: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     memory: float = 0.0
 
@@ -94,7 +103,7 @@ def files_that_import_torch(folder: Path) -> list[Path]:
     import libcst  # noqa: PLC0415 - start-up of the benchmark itself is not measured
 
     found = []
-    for path in sorted(folder.rglob("*.py")):
+    for path in [folder] if folder.is_file() else sorted(folder.rglob("*.py")):
         raw = path.read_bytes()
         if not IMPORTS_TORCH.search(raw):
             continue
@@ -109,13 +118,14 @@ def files_that_import_torch(folder: Path) -> list[Path]:
     return found
 
 
-def copied(folder: Path, to: Path) -> Folder:
-    """A copy of what a scan reads of a folder, which is a project of its own.
+def copied(folder: Path, to: Path, row: Row | None = None) -> Folder:
+    """A copy of what a scan reads of a folder, which is a project of its own; of a row, its part is scanned.
 
     Raises:
         BenchmarkError: nothing in it imports torch.
     """
-    files_that_import_torch(folder)
+    part = "" if row is None else row.part
+    files_that_import_torch(folder / part)
     for pattern in SCANNED:
         for path in folder.rglob(pattern):
             if path.is_file() and ".git" not in path.parts:
@@ -123,7 +133,8 @@ def copied(folder: Path, to: Path) -> Folder:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, place)
     (to / ".git").mkdir(exist_ok=True)
-    return Folder(folder.name, to, files_that_import_torch(to))
+    files = files_that_import_torch(to / part)
+    return Folder(folder.name, to, files) if row is None else Folder(row.name, to / part, files, row.wanted)
 
 
 def rivals_environment(given: Path | None) -> Path:
@@ -212,12 +223,21 @@ def started(small: Path) -> dict[str, float]:
         "version": doctor("version").wall,
         "help": doctor("--help").wall,
         "small": doctor("scan", "--isolated", "--no-cache", small).wall,
-    }
+    } | full(small.with_name("script.py"))
 
 
-def numbers(folder: Folder) -> dict[str, float]:
+def full(script: Path) -> dict[str, float]:
+    """Seconds by the clock of a scan of a hundred lines with complete output: cold, and again with nothing changed."""
+    script.write_text(SCRIPT, encoding="utf-8")
+    with tempfile.TemporaryDirectory() as kept:
+        scan = ("scan", "--isolated", "--cache-dir", kept, script)
+        return {"script": doctor(*scan).wall, "script_again": doctor(*scan).wall}
+
+
+def numbers(folder: Folder) -> dict[str, Any]:
     """The figures of one folder: ratios of CPU time and, for two processes, of time by the clock; seconds; MiB."""
-    result = {
+    result: dict[str, Any] = {
+        "wanted": folder.wanted,
         "files": len(folder.files),
         "cpu_seconds": folder.median("cpu"),
         "by_libcst": folder.median("cpu") / folder.median("libcst"),
@@ -238,10 +258,12 @@ def start_numbers(rounds: Sequence[dict[str, float]]) -> dict[str, float]:
         "version_by_click": seconds["version"] / seconds["click"],
         "help_by_click": seconds["help"] / seconds["click"],
         "small_seconds_over_pass": seconds["small"] - seconds["pass"],
+        "script_seconds": seconds["script"],
+        "script_again_seconds": seconds["script_again"],
     }
 
 
-def table(folders: dict[str, dict[str, float]], start: dict[str, float], rounds: int) -> str:
+def table(folders: dict[str, dict[str, Any]], start: dict[str, float], rounds: int) -> str:
     """The figures for people, as Markdown."""
     names = [name for name in RIVALS if any(f"{name}_by_scan" in each for each in folders.values())]
     head = [
@@ -254,6 +276,7 @@ def table(folders: dict[str, dict[str, float]], start: dict[str, float], rounds:
         "again",
         "one changed",
         "memory",
+        "wanted",
     ]
     rows = [[*head, *(f"{name} takes" for name in names)]]
     for folder, each in folders.items():
@@ -268,6 +291,7 @@ def table(folders: dict[str, dict[str, float]], start: dict[str, float], rounds:
                 f"{each['again_seconds']:.2f} s",
                 f"{each['changed_seconds']:.2f} s",
                 f"{each['memory_mib']:.0f} MiB",
+                each["wanted"],
                 *(f"{each[f'{name}_by_scan']:.2g} ×" for name in names),
             ]
         )
@@ -277,20 +301,25 @@ def table(folders: dict[str, dict[str, float]], start: dict[str, float], rounds:
         "",
         f"`version` takes {start['version_by_click']:.2f} × what `import click` takes, `--help` {start['help_by_click']:.2f} ×,",
         f"a scan of one small script {start['small_seconds_over_pass']:.2f} s more than `pass`; medians of {rounds} rounds.",
+        f"A script of 100 lines takes {start['script_seconds']:.2f} s cold, {start['script_again_seconds']:.2f} s unchanged.",
     ]
     return "\n".join(lines)
 
 
 def measured(
-    given: Sequence[Path], rivals: Path | None, rounds: int
-) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
+    given: Sequence[Path], clones: Path | None, rivals: Path | None, rounds: int
+) -> tuple[dict[str, dict[str, Any]], dict[str, float]]:
     """The figures of all folders, and those of the start.
 
     Raises:
         BenchmarkError: a folder has nothing that imports torch, or something fails.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        folders = [copied(folder, Path(scratch, str(number), folder.name)) for number, folder in enumerate(given)]
+        rows = checked_out(clones, Path(scratch, "clones")) if clones is not None else ()
+        wanted: list[tuple[Row | None, Path]] = [*((None, folder) for folder in given), *rows]
+        folders = [
+            copied(folder, Path(scratch, str(number), folder.name), row) for number, (row, folder) in enumerate(wanted)
+        ]
         small = Path(scratch, "small.py")
         small.write_text(SMALL, encoding="utf-8")
         starts = []
@@ -304,14 +333,15 @@ def measured(
 def main() -> int:
     """Measure what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
+    parser.add_argument("folders", type=Path, nargs="*", metavar="FOLDER")
+    parser.add_argument("--clones", type=Path, metavar="FOLDER", help="bare clones, named owner+name")
     parser.add_argument("--repeat", type=int, default=3, metavar="N", help="rounds (3)")
     parser.add_argument(
         "--rivals", type=Path, metavar="ENVIRONMENT", help="a virtual environment with the other linters"
     )
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     given = parser.parse_args()
-    for folder in given.folders:
+    for folder in [*given.folders, *([given.clones] if given.clones else [])]:
         if not folder.is_dir():
             print(f"{folder} is no folder", file=sys.stderr)
             return 2
@@ -321,7 +351,7 @@ def main() -> int:
     except BenchmarkError as error:
         print(f"without other linters: {error}", file=sys.stderr)
     try:
-        folders, start = measured([folder.resolve() for folder in given.folders], rivals, rounds)
+        folders, start = measured([folder.resolve() for folder in given.folders], given.clones, rivals, rounds)
     except BenchmarkError as error:
         print(error, file=sys.stderr)
         return 2

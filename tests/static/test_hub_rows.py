@@ -9,6 +9,7 @@ import pytest
 from torch_doctor.scan import scan
 from torch_doctor.scan.options import Options
 from torch_doctor_rules.data.train_data_evaluated import TrainDataEvaluated
+from torch_doctor_rules.data.train_loader_not_shuffled import TrainLoaderNotShuffled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,3 +91,23 @@ def test_of_splits_that_are_put_under_other_names_nothing_is_known(tmp_path: Pat
     )
     assert not overlap(tmp_path, "digits['train']", "digits['test']", before)
     assert not overlap(tmp_path, "digits['train']", "train", before)
+
+
+@pytest.mark.parametrize(
+    ("trained", "told"),
+    [
+        ("train", True),
+        ("train.filter(lambda row: row['label'] < 5).select(range(100))", True),
+        ("mixed", False),
+        ("mixed.select(range(2000))", False),
+        ("parts['train']", False),
+        ("train.sort('label')", False),
+    ],
+)
+def test_rows_of_a_hub_are_in_stored_order_until_somebody_shuffles_or_splits_them(
+    tmp_path: Path, trained: str, told: bool
+) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(SCRIPT.format(trained=trained, evaluated="digits['test']", before="").replace("shuffle=True", ""))
+    rules = (TrainLoaderNotShuffled(),)
+    assert bool(scan(Options(paths=(path,), rules=rules, jobs=1)).findings) is told

@@ -90,7 +90,7 @@ class MissingNoGrad(Rule):
         modes = Modes(passes)
         wrong = [
             forward
-            for forward in passes.evaluations()
+            for forward in passes.evaluations(samples=True)
             if forward.grad is True
             and forward.trainable is not False
             and not forward.may_be_frozen
@@ -131,12 +131,15 @@ class MissingNoGrad(Rule):
         """Whether batches are evaluated in a loop, or a whole split in evaluation mode during or after training."""
         if forward.inputs.source is Source.LOADER:
             return batch_of(forward) is not None
-        in_loop = any(scope.loop_kind is not LoopKind.COUNTED for scope in forward.scope.iterations())
         mode = modes.last(forward)
-        evaluates = mode is not None and mode.training is False
-        if in_loop:
-            return evaluates
-        return evaluates and passes.comes_after_training(forward) and is_scored(passes.trace, forward)
+        if mode is None or mode.training is not False:
+            return False
+        if any(passes.trace.common_loop(step, forward) for step in passes.training_of(forward)[:1]):
+            return True  # with each batch, or between the epochs
+        if forward.inputs.source is Source.NOISE:
+            return False
+        in_loop = any(scope.loop_kind is not LoopKind.COUNTED for scope in forward.scope.iterations())
+        return in_loop or (passes.comes_after_training(forward) and is_scored(passes.trace, forward))
 
 
 def _switched_on(trace: Trace, forward: Forward) -> bool:

@@ -57,13 +57,16 @@ class Passes:
         whole = (event for event in self.trace.at(*forward.given) if isinstance(event, Forward) and not event.named)
         return frozenset(event.index for event in whole)
 
-    def evaluations(self) -> Iterator[Forward]:
-        """The forwards over data whose results surely never go backward, of modules that are trained or loaded."""
+    def evaluations(self, *, samples: bool = False) -> Iterator[Forward]:
+        """The forwards over data whose results surely never go backward, of modules that are trained or loaded.
+
+        `samples`: also those over random numbers.
+        """
         for forward in self.trace.of(Forward):
             if (
                 not self.goes_backward(forward)
                 and self._learns(forward)
-                and self._sees_data(forward)
+                and (self._sees_data(forward) or (samples and forward.inputs.source is Source.NOISE))
                 and not self._trains_elsewhere(forward)
                 and not self._feeds_unseen_loss(forward)
                 and not self._is_unresolved(forward)

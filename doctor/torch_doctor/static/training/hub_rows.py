@@ -66,6 +66,12 @@ class Rows(Struct, frozen=True):
     of: Rows | None = None
     stretches: tuple[Stretch, ...] = ()
 
+    @property
+    def stored(self) -> bool:
+        """Whether they surely are in the order in which the hub stores them: nobody shuffled, sorted or split them."""
+        whole = self.text.startswith(tuple(hugging_face.SPLITS)) and not self.order
+        return whole and (self.of is None or self.of.stored)
+
 
 class Stored(Lasting):
     """The data sets of a hub, or what maps names to them, by their symbols."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from torch_doctor.static.libraries import hugging_face
 from torch_doctor.static.tables import data
 from torch_doctor.static.tables.canonical import canonical
@@ -71,22 +73,25 @@ def describe(run: Run, value: Value | None, node: p.Node) -> int:
 def _stored(run: Run, rows: hub_rows.Rows, node: p.Node) -> int:
     """The number of a data set of a hub that has these rows."""
     known = run.of(told_rows.Datasets)
-    if rows.text not in known.stored:
-        parts = () if rows.of is None else (_stored(run, rows.of, node),)
+    key = f"{rows.text}{rows.order}"
+    if key not in known.stored:
+        whole = replace(rows, order="") if rows.order else rows.of
+        parts = () if whole is None else (_stored(run, whole, node),)
         event = _built(
             run,
             Unknown(),
             node,
             class_name=hugging_face.DATASET,
             iterable=False,
+            shuffled=False if rows.stored else None,
             parts=parts,
             rows=rows.text,
             stretches=rows.stretches,
         )
         known.events[event.dataset] = event
-        known.stored[rows.text] = event.dataset
-    told_rows.tell_here(run, known.stored[rows.text])
-    return known.stored[rows.text]
+        known.stored[key] = event.dataset
+    told_rows.tell_here(run, known.stored[key])
+    return known.stored[key]
 
 
 def _is_iterable(run: Run, value: Plain | Unknown) -> bool:

@@ -9,11 +9,13 @@ import pytest
 
 from torch_doctor.rule import all_rules
 from torch_doctor.scan import Options, Report, scan
-from torch_doctor.static import entry_points
+from torch_doctor.static import entry_points, executing, task
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from torch_doctor.static.run import Run
 
 HEAD = """
 import torch
@@ -149,3 +151,34 @@ def test_what_it_can_come_to_may_be_otherwise(touched: str, scanned: Callable[[s
     report = scanned(f"from rows import steps\n\nmodel = nn.Linear(4, 2)\n\n{touched}\n{loop}")
     assert not report.errors
     assert found(report, "TDR101") == set()
+
+
+MANY = "\n".join(f"def first{n}(x):\n    return make0()\n" for n in range(9))
+
+
+def test_what_leads_to_training_comes_before_other_functions(
+    scanned: Callable[[str], Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task, "STEPS_FILE", 1_500)
+    monkeypatch.setattr(entry_points, "STEPS_TRAINING", (4_000, 0))
+    body = TRAIN.replace("{}", "")
+    report = scanned(f"{LONG}\n{MANY}\ndef learn(model: nn.Module):\n{body}")
+    assert found(report, "TDR101") == {"TDR101"}
+    assert [each.path for each in report.incomplete] == ["train.py"]
+
+
+def test_all_runs_of_a_file_together_have_a_limit(
+    scanned: Callable[[str], Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[float] = []
+    spend = executing.Executing._guarded
+
+    def guarded(self: executing.Executing, run: Run, work: Callable[[], object]) -> bool:
+        ended = spend(self, run, work)
+        taken.append(self._task.steps)
+        return ended
+
+    monkeypatch.setattr(executing.Executing, "_guarded", guarded)
+    monkeypatch.setattr(task, "STEPS_FILE", 2_000)
+    scanned(f"{LONG}\n{MANY}")
+    assert min(taken) == 0

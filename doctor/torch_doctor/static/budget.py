@@ -30,8 +30,10 @@ SHARE_ALONE = 0.25
 """The same for what nobody calls."""
 RAISING = 2_000
 """Steps that a block or a call may take of which a test says that it raises."""
-SECONDS = 5.0
-"""CPU time that all that is done for one file may take together; 99 in 100 files take less than a tenth of it."""
+STEPS_FILE = 100_000
+"""Steps that all runs of one file may take together: what is found does not depend on how fast the machine is."""
+SECONDS = 10.0
+"""CPU time that all that is done for one file may take together: a safety net, which is reported and never cached."""
 _TICK = 0.1
 _PATIENCE = 10
 """Ticks for which a watchdog stays that has nothing to watch."""

@@ -193,13 +193,14 @@ def begun(trace: Trace, top: Trace) -> Trace:
 def in_order(unit: Unit) -> list[tuple[str, p.Class | None]]:
     """The functions and classes of a file by name: functions that no other calls, other functions, classes.
 
+    Of the functions, those that lead to training come first: when the steps are used up, the others are left out.
     Of classes those come first from which no other class of the file inherits: what is abstract is run by its heirs.
     """
-    called = _called_in(unit)
+    called, trains = _called_in(unit), unit.leading
     functions, classes = unit.program.functions, unit.program.classes
     bases = {base.id for cls in classes.values() for base in cls.bases if isinstance(base, p.Name)}
     return [
-        *((name, None) for name in sorted(functions, key=called.__contains__)),
+        *((name, None) for name in sorted(functions, key=lambda name: (functions[name] not in trains, name in called))),
         *sorted(classes.items(), key=lambda item: item[1].name in bases),
     ]
 

@@ -81,7 +81,7 @@ class Executing:
         path = unit.source.path
         imported = outside and not meant and self._was_imported(unit)
         home = self._shared.get(path) if imported else None
-        steps = entry_points.steps_of(unit, outside=outside)
+        steps = min(entry_points.steps_of(unit, outside=outside), self._task.steps)
         run = Run(trace, unit, self.imports, steps, self._shared, Registry(self._objects), home, self._wanted)
         run.share = run.position.share = entry_points.share_of(unit, outside=outside)
         run.of(Mending).mend(meant)
@@ -125,7 +125,9 @@ class Executing:
         except Exception as error:  # noqa: BLE001 - it ends this run, and the others go on
             giving_up.lose(run, "an internal error")
             self._failures.append(Failure(unit.source.display, error))
-        self._task.left -= before - max(run.steps_left, 0)
+        used = before - max(run.steps_left, 0)
+        self._task.left -= used
+        self._task.steps -= used
         self._task.hear(run)
         return ended
 
@@ -142,5 +144,5 @@ class Executing:
 
     def _restarted(self, unit: Unit, run: Run) -> Trace:
         trace = entry_points.begun(self._trace(unit, outside=True), self._top)
-        run.restart(trace, max(self._task.left, LEAST_STEPS))
+        run.restart(trace, min(max(self._task.left, LEAST_STEPS), self._task.steps))
         return trace

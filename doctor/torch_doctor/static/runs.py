@@ -200,7 +200,7 @@ class Witness(Executing):
         for function in sorted(entry_points.of_object(value), key=entry_points.by_drive):
             if self._task.is_entered(function, self.imports):
                 continue
-            left = max(self._task.left, LEAST_STEPS) - fresh.steps
+            left = min(max(self._task.left, LEAST_STEPS), self._task.steps) - fresh.steps
             self._task.left -= fresh.steps  # as if it were made for each: long constructors leave others their steps
             if built and left >= 0:
                 trace = fresh.go_on(self._trace(unit, outside=True), left)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.budget import STEPS_FILE
 from torch_doctor.static.followed import NOTHING, Followed
 from torch_doctor.static.questions import Asked
 from torch_doctor.static.tops import Tops
@@ -24,7 +25,7 @@ class Task:
     """The runs of one file; `before` is what those came to that import it.
 
     `entered` are the functions that some run has entered, `read` the places where one has read a checkpoint. `left` are the
-    steps for what nobody calls, `asked` what they asked of the rest of the project.
+    steps for what nobody calls, `steps` those of all runs together, `asked` what they asked of the rest of the project.
     """
 
     def __init__(self, before: Followed = NOTHING) -> None:
@@ -32,6 +33,7 @@ class Task:
         self.entered: set[p.Function] = set()
         self.read: set[Site] = set(before.read)
         self.left = 0.0
+        self.steps: float = STEPS_FILE
         self.tops = Tops()
         self.asked = Asked(set(), set(), set())
         self._imported: dict[Path, None] = {}

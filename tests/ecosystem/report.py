@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -82,6 +83,27 @@ def figures(half: str, results: Sequence[Result], ledger: Ledger) -> Iterator[st
         numbers = "".join(f"{count:10}" for count in (len(group), *(counts[column] for column in COLUMNS[1:])))
         rates = "".join(f"{100 * counts[judged] / max(training, 1):{width}.2f}" for judged, width in RATES)
         yield f"{name:12}{numbers}   {rates}"
+    yield unfollowed(results)
+
+
+REASONS = {
+    "not found": "which was not found",
+    "limits": "limit|seconds",
+    "unknown results": "result is unknown",
+    "unknown values": "unknown values",
+}
+"""Kinds of reasons why a training loop is not followed, by what their texts contain."""
+
+
+def unfollowed(results: Sequence[Result]) -> str:
+    """How many of the files that train have a loop that was not followed, in percent, and why."""
+    reasons = [reason for result in results for _, reason in result.unfollowed]
+    kinds = Counter(
+        next((kind for kind, words in REASONS.items() if re.search(words, reason)), "others") for reason in reasons
+    )
+    share = 100 * len(reasons) / max(sum(result.training for result in results), 1)
+    told = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    return f"{len(reasons)} training loops not followed ({share:.1f} %){f': {told}' if told else ''}"
 
 
 RATES = (("trivial", 34), ("false", 7))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 COMMAND = (sys.executable, "-m", "torch_doctor", "scan", "--isolated", "--quiet", "--output-format", "json", ".")
 STATUSES = (0, 1, 2)  # nothing found, something found, something went wrong
+UNFOLLOWED = re.compile(r"unresolved training loop in (?P<path>.+?)(?::\d+)?: (?P<reason>.+)")
 TRAINS = re.compile(r"\.backward\(|\boptim\w*\.step\(|\bdef training_step\(|\btrainer\.(?:fit|train)\(")
 
 
@@ -55,12 +56,16 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one scan of a repository gave: its findings, its files that train, and what went wrong."""
+    """What one scan of a repository gave: its findings, its files that train, and what went wrong.
+
+    `unfollowed` are the files whose training loop was not followed, each with the reason.
+    """
 
     repository: str
     findings: tuple[Found, ...] = ()
     training: int = 0
     errors: tuple[str, ...] = ()
+    unfollowed: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -126,7 +131,14 @@ def scanned(repository: Repository, folder: Path) -> Result:
         found = _found(repository, files[path], record)
         findings.setdefault(found.fingerprint, found)
     training = sum(trains(text) for text in texts(folder))
-    return Result(repository.name, tuple(findings.values()), training, tuple(errors))
+    return Result(repository.name, tuple(findings.values()), training, tuple(errors), tuple(_unfollowed(records)))
+
+
+def _unfollowed(records: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """The files whose training loop was not followed, each with the reason."""
+    for record in records:
+        if record["code"] is None and (found := UNFOLLOWED.match(record["message"])):
+            yield found["path"], found["reason"]
 
 
 def trains(text: str) -> bool:
@@ -182,4 +194,5 @@ def _site(record: dict[str, Any]) -> Site:
 def _loaded(text: str) -> Result:
     kept = json.loads(text)
     findings = tuple(Found(**{**found, "trail": tuple(found["trail"])}) for found in kept["findings"])
-    return Result(kept["repository"], findings, kept["training"], tuple(kept["errors"]))
+    unfollowed = tuple((path, reason) for path, reason in kept["unfollowed"])
+    return Result(kept["repository"], findings, kept["training"], tuple(kept["errors"]), unfollowed)

@@ -211,3 +211,20 @@ def test_a_clone_that_is_missing_or_lacks_the_commit_is_named(ecosystem: Ecosyst
 )
 def test_a_file_trains_when_its_text_goes_backward_steps_or_calls_a_trainer(text: str, *, expected: bool) -> None:
     assert trains(text) is expected
+
+
+UNKNOWN = """
+    import torch
+    from elsewhere import Engine
+
+    engine = Engine()
+    for batch in engine.batches():
+        engine.loss(batch).backward()
+        engine.step()
+"""
+
+
+def test_loops_that_are_not_followed_are_counted_by_reason(ecosystem: Ecosystem) -> None:
+    ecosystem.commit(train=CLEARS, unknown=UNKNOWN)
+    for _ in range(2):  # scanned, and as it was kept
+        assert "1 training loops not followed (50.0 %): 1 not found" in ecosystem.run()[1].splitlines()

@@ -171,7 +171,7 @@ def test_all_runs_of_a_file_together_have_a_limit(
     scanned: Callable[[str], Report], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken: list[float] = []
-    spend = executing.Executing._guarded
+    spend = executing.Executing._guarded  # noqa: SLF001 - every run goes through it
 
     def guarded(self: executing.Executing, run: Run, work: Callable[[], object]) -> bool:
         ended = spend(self, run, work)

@@ -110,3 +110,14 @@ def test_libraries_in_site_packages_mean_installed_ones_to_each_other(folder: Pa
     assert imports.find(part, "other") is None
     assert imports.find(one, "one.part") == part
     assert imports.find(one, "part", 1) == part
+
+
+def test_a_library_whose_use_is_described_is_one_for_its_examples_alone(folder: Path, write: Write) -> None:
+    example = write("examples/train.py", "")
+    write("src/diffusers/pipelines/__init__.py", "")
+    package = write("src/diffusers/__init__.py", "")
+    part, other = write("src/diffusers/part.py", ""), write("src/diffusers/other.py", "")
+    imports = imports_of(folder)
+    assert imports.find(example, "diffusers") is None
+    assert imports.find(part, "diffusers") == package
+    assert imports.find(part, "other", 1) == other

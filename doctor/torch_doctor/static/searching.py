@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from torch_doctor.static.tables.importing import LIBRARIES, NAMES_OF_PROJECTS
+from torch_doctor.static.tables.importing import DESCRIBED, LIBRARIES, NAMES_OF_PROJECTS
 
 _ANY = "*.py"
 
@@ -53,7 +53,8 @@ class Search:
                 break
             folder = os.path.dirname(folder)  # noqa: PTH120
         source = _under(self._root, "src")
-        return None if self._is_library(_under(source, parts[0])) else self.at(source, parts, absent)
+        found = self.at(source, parts, absent)
+        return None if found is not None and self._is_a_library_for(importer, _under(source, parts[0])) else found
 
     def package(self, folder: str) -> str:
         """The dotted name of a folder in the sources of a library that the tables describe; "" for any other."""
@@ -73,10 +74,13 @@ class Search:
 
     def _is_a_library_for(self, importer: str, package: str) -> bool:
         """Whether a package is a library that the tables describe, or lies where others are installed than the importer's own."""
-        installed = any(name.endswith(".dist-info") for name in self._listed(os.path.dirname(package)))  # noqa: PTH120
-        return self._is_library(package) or (
-            installed and not importer.startswith((f"{package}{os.sep}", f"{package}.py"))
-        )
+        if self._is_library(package):
+            return True
+        folder, _, name = package.rpartition(os.sep)
+        if importer.startswith((f"{package}{os.sep}", f"{package}.py")):
+            return False
+        is_described = name in DESCRIBED and DESCRIBED[name] in self._listed(package)
+        return is_described or any(each.endswith(".dist-info") for each in self._listed(folder))
 
     def _listed(self, folder: str) -> frozenset[str]:
         entries = self._entries.get(folder)

@@ -26,6 +26,22 @@ LIBRARIES = {
 """Libraries whose names mean them wherever their sources lie, each with a part of it that no other package of its name has."""
 NAMES_OF_PROJECTS = frozenset({"transformers"})
 """Those of them whose name projects give to modules of their own, too."""
+DESCRIBED = {
+    "accelerate": "accelerator.py",
+    "datasets": "arrow_dataset.py",
+    "diffusers": "pipelines",
+    "kornia": "geometry",
+    "lightning": "fabric",
+    "monai": "networks",
+    "peft": "tuners",
+    "pytorch_lightning": "trainer",
+    "segmentation_models_pytorch": "decoders",
+    "timm": "models",
+    "torch_geometric": "nn",
+    "torchmetrics": "metric.py",
+    "trl": "trainer",
+}
+"""Libraries of which the tables describe what others use: their own files are executed for each other, and for nobody else."""
 QUIET_FUNCTIONS = words(
     """
     random.Random torch.Size torch.arange torch.as_tensor torch.compile torch.cuda.device_count

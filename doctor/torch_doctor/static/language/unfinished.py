@@ -57,6 +57,7 @@ def within_share(run: Run, what: FunctionValue | ClassValue, call: Call, work: C
     if outer.importing or not (leads or outer.share):
         return work()
     if what.node in run.of(Unfinished).nodes:
+        _run_alone_too(run)
         giving_up.at(run.trace, run.site(call.node), outer.scope, outer.guards, f"`{what.node.name}` {TOO_LONG}")
         return ended(run, what, call)
     before, mark, newest = vars(outer).copy(), run.heap.mark(), latest()
@@ -78,13 +79,18 @@ def within_share(run: Run, what: FunctionValue | ClassValue, call: Call, work: C
 
 def _take_back(run: Run, outer: Position, before: dict[str, Any], mark: int) -> None:
     """Return to the state before a call, joined with the one in which it was ended."""
-    run.entered -= {each.node for each in run.stack[len(outer.stack) :] if each.node.parameters and _leads(each)}
+    _run_alone_too(run)
     changes = run.heap.changes(mark)
     run.heap.undo(mark)
     run.position = outer
     vars(outer).update(before)
     run.heap.merge(changes, mark)
     run.dead_end = False
+
+
+def _run_alone_too(run: Run) -> None:
+    """Let the functions around a call that is ended be run alone, too, where they train: here it may hide what they do."""
+    run.entered -= {each.node for each in run.stack if each.node.parameters and _leads(each)}
 
 
 def ended(run: Run, what: FunctionValue | ClassValue, call: Call, made: Iterable[Object] = ()) -> Value:

@@ -64,17 +64,24 @@ def replaced(gradients: Gradients) -> Iterator[tuple[OptimizerBuilt, SchedulerSt
         if optimizer is None or moved.explicit:
             continue
         for backward in gradients.filling:
-            if not (_lasts(trace, moved, backward) and trace.same_iteration(backward, moved)) or in_a_test(backward):
+            beside = trace.common_loop(backward, moved) is not None and trace.same_iteration(backward, moved)
+            if not beside or not trace.together(backward, moved) or not _lasts(trace, moved, backward):
                 continue
             waiting = gradients.family.within(optimizer.modules) & gradients.family.within(backward.modules)
             exchanged = any(
                 step.optimizer == moved.optimizer
+                and trace.common_loop(step, backward) is not None
                 and trace.same_iteration(step, backward)
                 and trace.together(step, backward)
                 and not trace.together(step, moved)
                 for step in trace.of(Stepped)
             )
-            if exchanged and waiting and not _may_be_kept(gradients, moved.optimizer, backward):
+            if (
+                exchanged
+                and waiting
+                and not in_a_test(backward)
+                and not _may_be_kept(gradients, moved.optimizer, backward)
+            ):
                 after, _ = gradients.until_cleared(backward, waiting, moved)
                 if not any(gradients.may_step(event, waiting) for event in after):
                     yield optimizer, moved, backward

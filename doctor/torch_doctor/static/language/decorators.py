@@ -36,19 +36,20 @@ class Registrars(Knowledge):
     wrappers: set[p.Function] = per_run(set)  # those that returned something else
 
 
-def apply(run: Run, decorator: FunctionValue, function: Value, node: p.Expr) -> Value:
-    """What a decorator of the project makes of a function.
+def apply(run: Run, applied: FunctionValue | Bound, function: Value, node: p.Expr) -> Value:
+    """What a decorator of the project, a function or a method, makes of a function or a class.
 
     A decorator that has taken many steps and returned every function as it is does the same with the next one. What it
     would have entered in its tables is unknown.
     """
     known = run.of(Registrars)
+    decorator = applied.function if isinstance(applied, Bound) else applied
     if decorator.node not in known.wrappers and known.steps[decorator.node] > REGISTERING_STEPS:
         _open_tables(run, decorator)
         return function
     before = run.steps_left
     try:
-        wrapped = run.call(decorator, Call((function,), {}, node))
+        wrapped = run.call(applied, Call((function,), {}, node))
     finally:
         known.steps[decorator.node] += before - run.steps_left
     if wrapped is not function:

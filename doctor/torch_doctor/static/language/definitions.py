@@ -14,6 +14,7 @@ from torch_doctor.static.training.evaluation import grad_modes
 from torch_doctor.static.training.unresolved import escaping
 from torch_doctor.static.values import (
     Autocast,
+    Bound,
     Call,
     ClassValue,
     Context,
@@ -78,7 +79,12 @@ def _class(run: Run, node: p.Class) -> bool:
     run.position.frame = outer
     if written:
         run.heap.set(cls.facts, Fact.DATACLASS, value=True)
-    targets.bind_name(run, node.name, cls)
+    named = cls
+    for decorator, value in reversed(applied):
+        if isinstance(value, (FunctionValue, Bound)):
+            made = decorators.apply(run, value, named, decorator)
+            named = made if isinstance(made, ClassValue) else named
+    targets.bind_name(run, node.name, named)
     return True
 
 
@@ -106,7 +112,8 @@ def decorated(run: Run, function: Value, decorator: p.Expr) -> Value:
         context = grad_modes.grad_context(run, name, decorator) if name else None
         if context is not None:
             return _styled(function, context=context)
-    if isinstance(applied, FunctionValue) and applied.node is not getattr(function, "node", None):
+    own = applied.function if isinstance(applied, Bound) else applied
+    if isinstance(applied, (FunctionValue, Bound)) and getattr(own, "node", None) is not getattr(function, "node", ...):
         wrapped = decorators.apply(run, applied, function, decorator)
         if not isinstance(wrapped, Unknown):
             return wrapped

@@ -88,9 +88,8 @@ class TrainModeNotRestored(Rule):
             mode = modes.holds_evaluation(forward)
             if (
                 mode is not None
-                and mode.scope.iterations()
                 and (trace.implies(forward, mode) or not trace.asked(mode))
-                and (modes.trained_before(mode, forward) or modes.made_for_evaluation(mode, forward))
+                and (modes.trained_another(mode, forward) or (mode.scope.iterations() and modes.goes_on(mode, forward)))
                 and not uncalled(trace, "train", {forward.module, mode.module}, passes.family, (mode, forward))
             ):
                 found.append(self._report(passes, mode, forward))

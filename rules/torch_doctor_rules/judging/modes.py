@@ -125,6 +125,21 @@ class Modes:
             for earlier in self.trace.of(Forward)
         )
 
+    def goes_on(self, mode: ModeSet, forward: Forward) -> bool:
+        """Whether training was or is under way around the switch, which was made for an evaluation."""
+        return self.trained_before(mode, forward) or self.made_for_evaluation(mode, forward)
+
+    def trained_another(self, mode: ModeSet, forward: Forward) -> bool:
+        """Whether the line of a forward trained another model before the switch, in training mode: it does not care for modes."""
+        return any(
+            earlier.site == forward.site
+            and earlier.index < mode.index
+            and earlier.training is True
+            and not self.passes.family.related((earlier.module,), (forward.module,))
+            and self.passes.surely_trains(earlier)
+            for earlier in self.trace.of(Forward)
+        )
+
     def made_for_evaluation(self, mode: ModeSet, forward: Forward) -> bool:
         """Whether the switch was made in the forward's loop for an evaluation pass that comes before the forward.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import Loaded, Saved, Trace
-from torch_doctor_rules.checkpoint.resume_without_optimizer.trainers import left_out, trainer_of
+from torch_doctor_rules.checkpoint.resume_without_optimizer.trainers import is_resumed, left_out, trainer_of
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.subjects import CHECKPOINTS
 from torch_doctor_rules.judging.wording import message
@@ -55,8 +55,8 @@ class ResumeWithoutOptimizer(Rule):
     contains the missing state.
 
     ## When it is not reported
-    - For files that contain only weights, and for a best state that is loaded only for evaluation.
-    - After training has finished, and in scripts that do not train.
+    - For files that contain only weights, unless the same loop goes on from them, or from a file of a `--resume` option.
+    - For a best state that is loaded only for evaluation, after training has finished, and in scripts that do not train.
     - For optimizers without state (plain SGD), and for those that are created again in every epoch.
     - For schedulers that get their position explicitly, by `last_epoch=` or at every step.
     - If any file that the script saves contains the state.
@@ -78,7 +78,9 @@ class ResumeWithoutOptimizer(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Yield a finding for saves of a trained model and its epoch if no file contains the remaining state."""
         found = (
-            (saved, trainer_of(trace, saved)) for saved in trace.of(Saved) if _progress(saved) and trace.went_on(saved)
+            (saved, trainer_of(trace, saved))
+            for saved in trace.of(Saved)
+            if (_progress(saved) or is_resumed(trace, saved)) and trace.went_on(saved)
         )
         known = {each.optimizer: (saved, each) for saved, each in reversed([*found]) if each is not None}
         for saved, optimizer in known.values():

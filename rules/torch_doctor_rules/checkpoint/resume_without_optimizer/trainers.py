@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Event, Site, Trace
 
 
+RESUME = "resume"
+"""How scripts call the option for the file from which training goes on."""
+
+
 def trainer_of(trace: Trace, saved: Saved) -> OptimizerBuilt | None:
     """The optimizer with a memory that surely trains what is saved; none where the file is only read back to evaluate."""
     family = trace.view(Family)
@@ -43,6 +47,20 @@ def trainer_of(trace: Trace, saved: Saved) -> OptimizerBuilt | None:
             and not _made_for_one_pass(built, saved)
         ),
         None,
+    )
+
+
+def is_resumed(trace: Trace, saved: Saved) -> bool:
+    """Whether the loop that saves goes on from its own file: it, or what the user names for resuming, is loaded before the loop."""
+    if saved.buffer or not any(saved.scope.iterations()):
+        return False
+    return any(
+        load.index < saved.index
+        and not (load.pretrained or load.buffer)
+        and trace.common_loop(load, saved) is None
+        and trace.together(load, saved)
+        and ((load.file and load.file == saved.file) or (load.told and RESUME in load.name.lower()))
+        for load in trace.of(Loaded)
     )
 
 

@@ -93,8 +93,10 @@ def _given(node: p.Node, position: int, *names: str) -> p.Expr | None:
 
 @library("os.path.join", "pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath")
 def joined(_: Run, __: str, call: Call) -> Plain | None:
-    """A path of several parts."""
-    return None if call.keywords or not call.args else texts.made(call.args, between="/")
+    """A path of several parts; of one that is no text, or one of several, nothing is known but that it is this one."""
+    if call.keywords or not call.args:
+        return None
+    return texts.made([Plain() if texts.parts(value) is None else value for value in call.args], between="/")
 
 
 @library("builtins.open", "os.path.abspath", "os.path.expanduser", "os.path.realpath", "os.fspath")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 STATIC = Path(torch_doctor.static.__file__).parent
 STATES = frozenset({"run", "frame", "run.frame", "event", "report", "assigning"})
 """Names of what is no value: the run, its frames, what it knows, the trace's events, and what was reported of a load."""
-REMEMBERED = frozenset({"_mro", "_symbol", "answer"})
+REMEMBERED = frozenset({"_flow", "_mro", "_symbol", "answer"})
 """Attributes that only keep what follows from the others, once somebody has asked."""
 MODEL = """
 import torch

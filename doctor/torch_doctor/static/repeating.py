@@ -30,12 +30,9 @@ class Recording:
     def image(self, run: Run) -> Image:
         """What was recorded, without the objects."""
         since = list(run.objects.brought)[self._known :]
-        elsewhere = [numbers for path in since for numbers in run.brought.get(path, ())]
-        events = [
-            event
-            for event in run.trace.at(*range(self._first, run.trace.next))
-            if not any(event.index in numbers for numbers in elsewhere)
-        ]
+        elsewhere = set[int]().union(*(numbers for path in since for numbers in run.brought.get(path, ())))
+        own = sorted(set(range(self._first, run.trace.next)) - elsewhere)
+        events = list(run.trace.at(*own))
         entered, asked = frozenset(run.entered), run.imports.asked()
         return Image(events, run.trace.branches, self._guards, self._scope, list(self._imports), {}, entered, asked)
 

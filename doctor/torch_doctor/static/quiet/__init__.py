@@ -31,6 +31,7 @@ class Quiet:
         self._own: dict[Path, bool] = {}
         self._below: dict[Path, tuple[Path, ...]] = {}
         self._large: dict[Path, bool] = {}
+        self._imports: dict[Path, tuple[Path, ...]] = {}
         self._judged: set[Path] = set()  # with all that they import
         self._loud: set[Path] = set()  # those of them that are not quiet, or import one that is not
 
@@ -75,13 +76,13 @@ class Quiet:
     def _in_order(self, path: Path) -> Iterator[Path]:
         """The loud files below one, each behind those that it imports."""
         entered = {path}
-        around = [(path, self._imported(path))]
+        around = [(path, iter(self._imported(path)))]
         while around:
             each, imports = around[-1]
             inner = next((other for other in imports if other in self._loud and other not in entered), None)
             if inner is not None:
                 entered.add(inner)
-                around.append((inner, self._imported(inner)))
+                around.append((inner, iter(self._imported(inner))))
             else:
                 around.pop()
                 if not self.is_quiet(each):
@@ -99,8 +100,13 @@ class Quiet:
             self._large[path] |= any(map(self._is_large, inner))
         return self._large[path]
 
-    def _imported(self, path: Path) -> Iterator[Path]:
+    def _imported(self, path: Path) -> tuple[Path, ...]:
         """The files that a file imports at its top level; the parts of a large package wait, whatever they do."""
+        if path not in self._imports:
+            self._imports[path] = tuple(self._found(path))
+        return self._imports[path]
+
+    def _found(self, path: Path) -> Iterator[Path]:
         large = self._is_large(path)
         for taken in self._names.outline(path).imports:
             if large and taken.level:

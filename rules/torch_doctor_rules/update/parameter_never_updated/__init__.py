@@ -11,22 +11,13 @@ from torch_doctor.trace import Backward, FrozenStepped, OptimizerBuilt, Trace
 from torch_doctor_rules.judging.adapters import frozen_adapters
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.wording import message, named
-from torch_doctor_rules.update.parameter_never_updated.still import WHY, about, dead_groups, own, refused, unmoved
+from torch_doctor_rules.update.parameter_never_updated import still
+from torch_doctor_rules.update.parameter_never_updated.still import about, own, refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.trace import Site
-
-HELP = {
-    "rate": "set the learning rate that you intend, or remove the group's parameters from the optimizer",
-    "data": "pass parameters that require gradients, such as `model.parameters()`",
-    "plain": "call `requires_grad_()` on the tensors before the optimizer gets them",
-    "frozen": "unfreeze the parameters before training, or remove them from the optimizer",
-}
-
-_ALL_FROZEN = "all parameters of `{name}` are frozen: its steps change nothing"
-_ALL_PLAIN = "no tensor of `{name}` requires gradients: its steps change nothing"
 
 
 class ParameterNeverUpdated(Rule):
@@ -98,35 +89,37 @@ class ParameterNeverUpdated(Rule):
             yield from self._frozen(trace)
             return
         for optimizer, event in refused(trace):
-            yield self._report(
-                optimizer, _ALL_FROZEN, HELP["frozen" if event.since else "data"], event.since, late=event.late
-            )
+            remedy = "frozen" if event.since else "data"
+            yield self._report(optimizer, still.ALL_FROZEN, remedy, event.since, late=event.late)
         if trace.run is not None and trace.run.foreseen and not trace.of(Backward):
             return  # what goes backward by the source may have come after the passes of the run
         for optimizer in trace.of(OptimizerBuilt):
-            still = unmoved(trace, optimizer)
-            if still and all(seen.still == "frozen" for seen in own(trace, optimizer)):
-                since, late = still[0].frozen_at, still[0].frozen_late
-                yield self._report(optimizer, _ALL_FROZEN, HELP["frozen" if since else "data"], since, late=late)
-            elif still:
+            left = still.unmoved(trace, optimizer)
+            if left and all(seen.still == "frozen" for seen in own(trace, optimizer)):
+                since, late = left[0].frozen_at, left[0].frozen_late
+                yield self._report(optimizer, still.ALL_FROZEN, "frozen" if since else "data", since, late=late)
+            elif left:
                 text = "`{name}` steps, but none of its parameters ever changes: it trains nothing"
-                if len(still) < len(own(trace, optimizer)):
-                    text = f"`{{name}}` steps, but does not change {count(len(still), 'parameter')} with gradients"
+                if len(left) < len(own(trace, optimizer)):
+                    text = f"`{{name}}` steps, but does not change {count(len(left), 'parameter')} with gradients"
                 help_ = "pass the parameters of the model that is trained, after it is created, loaded and moved"
                 yield self._report(optimizer, text, help_, None, late=False)
-            for number, group in dead_groups(trace, optimizer) if not still else ():
-                text = f"`{{name}}` never changes its parameter group {number}: {WHY[group[0].still]}"
-                yield self._report(optimizer, text, HELP[group[0].still], group[0].frozen_at, late=group[0].frozen_late)
+            for number, group in still.dead_groups(trace, optimizer) if not left else ():
+                text = f"`{{name}}` never changes its parameter group {number}: {still.WHY[group[0].still]}"
+                yield self._report(optimizer, text, group[0].still, group[0].frozen_at, late=group[0].frozen_late)
 
-    def _report(self, optimizer: OptimizerBuilt, text: str, help_: str, since: Site | None, *, late: bool) -> Finding:
-        """At the freezing where that comes after the optimizer took the parameters, else at the optimizer."""
+    def _report(self, optimizer: OptimizerBuilt, text: str, remedy: str, since: Site | None, *, late: bool) -> Finding:
+        """At the freezing where that comes after the optimizer took the parameters, else at the optimizer.
+
+        `remedy` is the text of the help, or its name in `still.HELP`.
+        """
         site, step = optimizer.site, []
         if since is not None:
             step = [Step(since, "the parameters are frozen here")]
             if late:
                 site, step = since, [Step(optimizer.site, "the optimizer receives the parameters here")]
         name = named(optimizer.name, "the optimizer")
-        return self.finding(site, message(text, name=name), help=help_, trail=step)
+        return self.finding(site, message(text, name=name), help=still.HELP.get(remedy, remedy), trail=step)
 
     def _frozen(self, trace: Trace) -> Iterator[Finding]:
         """By the source: an optimizer steps, and all that it has is frozen at every step."""
@@ -136,13 +129,13 @@ class ParameterNeverUpdated(Rule):
         for event in steps:
             optimizer = built.get(event.optimizer)
             if optimizer is not None and event.plain:
-                finding = self._report(optimizer, _ALL_PLAIN, HELP["plain"], None, late=False)
+                finding = self._report(optimizer, still.ALL_PLAIN, "plain", None, late=False)
                 yield replace(finding, trail=(Step(event.site, "it steps here"),))
                 continue
             if optimizer is None or event.since is None or event.optimizer in thawed | frozen_adapters(trace):
                 continue
             late = event.since.row > optimizer.site.row or event.since.path != optimizer.site.path
-            finding = self._report(optimizer, _ALL_FROZEN, HELP["frozen"], event.since, late=late)
+            finding = self._report(optimizer, still.ALL_FROZEN, "frozen", event.since, late=late)
             yield replace(finding, trail=(*finding.trail, Step(event.site, "it steps here")))
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:

@@ -20,6 +20,15 @@ WHY = {
     "frozen": "it is frozen and never unfrozen",
 }
 """Why no parameter of a group changes, by `ParameterSeen.still`."""
+HELP = {
+    "rate": "set the learning rate that you intend, or remove the group's parameters from the optimizer",
+    "data": "pass parameters that require gradients, such as `model.parameters()`",
+    "plain": "call `requires_grad_()` on the tensors before the optimizer gets them",
+    "frozen": "unfreeze the parameters before training, or remove them from the optimizer",
+}
+
+ALL_FROZEN = "all parameters of `{name}` are frozen: its steps change nothing"
+ALL_PLAIN = "no tensor of `{name}` requires gradients: its steps change nothing"
 
 
 def own(trace: Trace, optimizer: OptimizerBuilt) -> list[ParameterSeen]:

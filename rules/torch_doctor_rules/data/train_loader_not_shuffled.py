@@ -52,7 +52,8 @@ class TrainLoaderNotShuffled(Rule):
 
     ## When it is not reported
     - With a sampler or an iterable dataset, or if `shuffle` is a variable.
-    - If the samples are, or may be, in random order already.
+    - If the samples are, or may be, in random order already. A dataset from `load_dataset` is in stored order until it
+      is shuffled, sorted or split.
     - If the dataset has a single sample, or a single batch contains all samples.
     - If the batches are taken together with those of another unshuffled loader, or of what may be one: samples at the same
       position may belong together.

@@ -66,6 +66,7 @@ class MissingNoGrad(Rule):
     - Autograd is enabled before the pass and disabled after it.
     - The result is used in a training loss (teachers), or discarded.
     - The model is frozen.
+    - The input is random, unless the model is in evaluation mode and samples between the training epochs.
     - For smoke tests, for a script that calls the model once to show the result and computes no score, and in tests.
 
     Consecutive passes of one model in one block, without training in between, are reported once.

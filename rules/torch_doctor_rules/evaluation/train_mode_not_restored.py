@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
 
 class TrainModeNotRestored(Rule):
-    """The model is switched to evaluation mode inside the training loop and never back.
+    """The model is switched to evaluation mode, and training continues without switching it back.
 
     ## Why is this bad?
     The mode stays until it is changed. After the first validation, every epoch trains without dropout and with frozen
-    batch norm statistics. The model overfits, and it is not the one that you configured.
+    batch norm statistics. The model overfits, and it is not the one that you configured. The same happens if a helper
+    returns a restored model ready to predict, and a function that does not call `train()` goes on to train it.
 
     ## Example
     ```python
@@ -62,7 +63,7 @@ class TrainModeNotRestored(Rule):
     - The model has no dropout or batch norm.
     - For submodules, teachers and averaged copies that are frozen on purpose.
     - A submodule is switched back to training mode by itself.
-    - Training runs in evaluation mode from the start.
+    - Training runs in evaluation mode from the start, unless the same line trained another model in training mode.
     - Unresolved code may switch the mode back, or decides whether it is switched.
 
     ## References

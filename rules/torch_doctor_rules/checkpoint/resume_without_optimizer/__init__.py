@@ -24,10 +24,10 @@ class ResumeWithoutOptimizer(Rule):
     """A checkpoint for resuming lacks the state of the optimizer, the scheduler or the gradient scaler.
 
     ## Why is this bad?
-    A checkpoint that stores the epoch is meant for resuming training. Adam, and SGD with momentum, maintain running averages
-    for every parameter. If only the weights are restored, these start at zero: the first steps are too large or point in
-    the wrong direction, and the loss jumps. A scheduler restarts with the learning rate of the first epoch, and a gradient
-    scaler has to find its scale again.
+    A checkpoint that stores the epoch, or that the training loop goes on from, is meant for resuming. Adam, and SGD with
+    momentum, maintain running averages for every parameter. If only the weights are restored, these start at zero: the
+    first steps are too large or point in the wrong direction, and the loss jumps. A scheduler restarts with the learning
+    rate of the first epoch, and a gradient scaler has to find its scale again.
 
     ## Example
     ```python

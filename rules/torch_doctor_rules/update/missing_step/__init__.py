@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import Backward, NotCalled, OptimizerBuilt, Stepped, Trace, ZeroGrad
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -106,8 +108,9 @@ class MissingStep(Rule):
                     break
         for cleared, backward in cleared_only(gradients):
             yield self._report(cleared, owner(cleared.name, "zero_grad", ""), backward)
-        for optimizer, _, backward in replaced(gradients):
-            yield self._report(optimizer, self._name(trace, optimizer), backward, EXCHANGED)
+        for optimizer, moved, backward in replaced(gradients):
+            finding = self._report(optimizer, self._name(trace, optimizer), backward, EXCHANGED)
+            yield replace(finding, trail=(*finding.trail, Step(moved.site, "only the scheduler steps here")))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether something updated the parameters that got these gradients."""

@@ -52,7 +52,8 @@ class OptimizerMissesParameters(Rule):
     it.
 
     ## When it is not reported
-    - An optimizer has part of the model on purpose, such as a new head on a body that was created before it.
+    - The script clears the gradients of a part that was created before the optimizer's: it is left out on purpose.
+    - The optimizer has inputs, such as a picture, and the network only computes features of them.
     - Another optimizer or a manual update changes the rest in the same loops.
     - The part has other weights than those it was created with (a loaded model, a target network).
     - A parameter group is added.

@@ -47,6 +47,7 @@ class StepBeforeBackward(Rule):
     At the first `step()`, no parameter has a gradient, or at every step the gradients are older than the batch.
 
     ## When it is not reported
+    - Another optimizer has the same parameters, and applies these gradients.
     - The loop is only shifted by one (`step`, `zero_grad`, forward, `backward`), with a first `backward()` before the
       loop.
     - The step has a closure.
@@ -94,6 +95,7 @@ class StepBeforeBackward(Rule):
                 and trace.same_iteration(step, backward)
                 and trace.implies(backward, step)
                 and (moved := gradients.shared(step, backward))
+                and not _are_of_another(gradients, step, backward, moved)
                 and not gradients.may_be_there(step, moved, within=iteration)
                 and (_surely_gone(gradients, step, moved) or _surely_never_there(gradients, step, moved))
             ):
@@ -112,6 +114,19 @@ class StepBeforeBackward(Rule):
                 Step(backward.site, "this batch's gradients are computed only here"),
             ),
         )
+
+
+def _are_of_another(gradients: Gradients, step: Stepped, backward: Backward, modules: frozenset[int]) -> bool:
+    """Whether another optimizer, which has these modules as well, applies what the `backward()` computes."""
+    trace = gradients.trace
+    return any(
+        other.optimizer != step.optimizer
+        and other.index > backward.index
+        and trace.same_iteration(backward, other)
+        and gradients.on_path(other, step, backward)
+        and modules & gradients.shared(backward, other)
+        for other in trace.of(Stepped)
+    )
 
 
 def _surely_never_there(gradients: Gradients, step: Stepped, modules: frozenset[int]) -> bool:

@@ -83,6 +83,8 @@ class Fact(Enum):
     """Whether it is an attribute of a module whose class is out of sight: a part, or a method."""
     PART_OF = "part of", "", _first
     """The name that a library gives the model of which it is a part, where its own class is out of sight."""
+    STANDS_FOR = "stands for", (), _in_order
+    """The modules of which it is one, where there are too many to tell apart."""
     INITIALISED = "initialised", False, _agreed
     """Whether the base class's constructor ran; None where that is not known."""
     CONSTRUCTOR = "constructor", None, _first

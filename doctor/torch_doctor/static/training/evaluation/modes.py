@@ -43,7 +43,10 @@ def set_mode(run: Run, module: Module, training_: Tri, node: p.Node, name: str) 
 
 
 def put(run: Run, module: Module, training_: Tri) -> None:
-    """Somebody puts a module in this mode."""
+    """Somebody puts a module in this mode; where it is one of many, each of these may be in it."""
+    for each in module.fact(Fact.STANDS_FOR):
+        if own_mode(run, each).training is not training_:
+            run.heap.set(each.facts, Fact.MODE, Mode(next(run.stamps), None))
     run.heap.set(module.facts, Fact.MODE, Mode(next(run.stamps), training_))
 
 

@@ -20,6 +20,7 @@ from torch_doctor.static.values import (
     Call,
     Const,
     Content,
+    Fact,
     Lib,
     Mapping,
     Module,
@@ -170,6 +171,7 @@ def _walked(run: Run, of: Module, name: str, _: Call) -> Value:
     )
     if isinstance(one, Unknown) and found:
         one = registering.part_of(run, of, ANY_NAME)
+        one.facts[Fact.STANDS_FOR] = tuple(each for each in found if isinstance(each, Module))
     if name.startswith("named") or name == "items":
         if exact:
             return Sequence("list", Content(tuple(Sequence("tuple", Content((Plain(), item))) for item in found)))

@@ -137,7 +137,7 @@ def sliced(run: Run, module: Module, content: Content, node: p.Index) -> Value:
     return part
 
 
-def part_of(run: Run, module: Module, name: str, *, cares: Tri = None) -> Value:
+def part_of(run: Run, module: Module, name: str, *, cares: Tri = None) -> Module:
     """An attribute of a module that is known by its role only: a part of it, or a method."""
     part: Module = run.own(Module(module.born, name=name, sensitive=cares))
     part.facts[Fact.MODE] = module.fact(Fact.MODE)

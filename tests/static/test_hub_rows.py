@@ -102,6 +102,7 @@ def test_of_splits_that_are_put_under_other_names_nothing_is_known(tmp_path: Pat
         ("mixed.select(range(2000))", False),
         ("parts['train']", False),
         ("train.sort('label')", False),
+        ("load_dataset('json', data_files='rows.jsonl', split='train')", False),
     ],
 )
 def test_rows_of_a_hub_are_in_stored_order_until_somebody_shuffles_or_splits_them(

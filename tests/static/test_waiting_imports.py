@@ -74,6 +74,14 @@ class LazyModule(ModuleType):
     def __init__(self, name, parts):
         self.parts = parts
 """
+CHOOSING = """
+import torch
+from state import STATE
+from defaults import NAME
+
+if STATE["mode"] == "probabilities":
+    torch.manual_seed(0)
+"""
 ALTERNATIVE = """
 import torch
 try:
@@ -287,3 +295,37 @@ def test_an_alternative_that_cannot_be_imported_is_one(write: Write) -> None:
     write("nets.py", NETS)
     use = ALTERNATIVE
     assert any("create Net" in line for line in told(write("train.py", use)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "class Defaults:\n    STATE['mode'] = 'logits'\n",
+        "class Defaults:\n    STATE.update(mode='logits')\n",
+        "def apply(state):\n    state['mode'] = 'logits'\napply(STATE)\n",
+        "def apply(state=STATE):\n    state['mode'] = 'logits'\napply()\n",
+        "class Setter:\n    def apply(self):\n        STATE['mode'] = 'logits'\nSetter().apply()\n",
+        "class Setter:\n    def apply(self):\n        STATE['mode'] = 'logits'\nsetter = Setter()\nsetter.apply()\n",
+        "class Setter:\n    def __init__(self, state):\n        state['mode'] = 'logits'\nsetter = Setter(STATE)\n",
+        "class Setter:\n    def __enter__(self):\n        STATE['mode'] = 'logits'\nwith Setter():\n    pass\n",
+        "tables = {'state': STATE}\ntables['state']['mode'] = 'logits'\n",
+        "(lambda state: state.update(mode='logits'))(STATE)\n",
+    ],
+    ids=(
+        "body",
+        "update in a body",
+        "argument",
+        "default",
+        "method",
+        "variable",
+        "constructor",
+        "with",
+        "table",
+        "lambda",
+    ),
+)
+def test_what_changes_an_object_of_another_file_is_done_on_import(change: str, write: Write) -> None:
+    """Nothing seeds, since importing `defaults` has changed the mode."""
+    write("state.py", "STATE = {'mode': 'probabilities'}\n")
+    write("defaults.py", f"from state import STATE\nNAME = 'net'\n{change}")
+    assert seeds(write("train.py", CHOOSING)) == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Escaped, Forward, GaveUp, LoopKind, ModeSet, Source, Stepped
+from torch_doctor.trace import Backward, Escaped, Forward, GaveUp, LoopKind, ModeSet, ScopeKind, Source, Stepped
 
 if TYPE_CHECKING:
     from torch_doctor_rules.judging.passes import Passes
@@ -130,7 +130,16 @@ class Modes:
         return self.trained_before(mode, forward) or self.made_for_evaluation(mode, forward)
 
     def trained_another(self, mode: ModeSet, forward: Forward) -> bool:
-        """Whether the line of a forward trained another model before the switch, in training mode: it does not care for modes."""
+        """Whether the line of a forward trained another model before the switch, in training mode: it sets no mode.
+
+        The switch was made in a function that gave the model back, whatever was to become of it, and not for this training:
+        there, all of the model is trained, and the same line switches no other model to training mode.
+        """
+        calls = [scope for scope in mode.scope.chain() if scope.kind is ScopeKind.CALL]
+        handed_back = bool(calls) and calls[-1] not in forward.scope.chain()
+        switches = any(other.site == mode.site and other.training for other in self.trace.of(ModeSet))
+        if not handed_back or switches or not self.trace.implies(forward, mode) or not self._is_trained_whole(forward):
+            return False
         return any(
             earlier.site == forward.site
             and earlier.index < mode.index
@@ -138,6 +147,15 @@ class Modes:
             and not self.passes.family.related((earlier.module,), (forward.module,))
             and self.passes.surely_trains(earlier)
             for earlier in self.trace.of(Forward)
+        )
+
+    def _is_trained_whole(self, forward: Forward) -> bool:
+        """Whether one optimizer steps all that gets gradients through a forward."""
+        trained = [event for event in self.trace.of(Backward) if forward.index in event.loss.graph_forwards]
+        return any(
+            event.modules <= step.modules and self.trace.same_iteration(event, step)
+            for event in trained
+            for step in self.trace.of(Stepped)
         )
 
     def made_for_evaluation(self, mode: ModeSet, forward: Forward) -> bool:

@@ -66,7 +66,7 @@ class Passes:
             if (
                 not self.goes_backward(forward)
                 and self._learns(forward)
-                and (self._sees_data(forward) or (samples and forward.inputs.source is Source.NOISE))
+                and (self._sees_data(forward) or (samples and self._samples(forward)))
                 and not self._trains_elsewhere(forward)
                 and not self._feeds_unseen_loss(forward)
                 and not self._is_unresolved(forward)
@@ -164,6 +164,11 @@ class Passes:
 
     def _loading(self, forward: Forward) -> list[Loaded]:
         return [event for event in self.trace.of(Loaded) if self.family.related((event.module,), (forward.module,))]
+
+    def _samples(self, forward: Forward) -> bool:
+        """Whether it runs over random numbers, and no code out of sight gets the result, which may differentiate it."""
+        escaped = (forward.index in event.outputs for event in self.trace.of(Escaped))
+        return forward.inputs.source is Source.NOISE and not any(escaped)
 
     def _sees_data(self, forward: Forward) -> bool:
         """Whether it runs over data.

@@ -7,5 +7,5 @@ from torch_doctor.static.tables import words
 
 LIBRARY = Library(
     harmless=words("joblib dill cloudpickle msgpack safetensors orjson ujson"),
-    harmful=("joblib.Parallel",),
+    harmful=("joblib.Parallel", "safetensors.torch.load_model"),
 )

@@ -79,16 +79,14 @@ class Judging:
             return all(each is not None and scope.alias(each, decorates=decorates) for each in bound.values)
         if not isinstance(bound, Definition):
             return False
-        try:
-            node = ast.parse(bound.text).body[0]
-        except (SyntaxError, ValueError, IndexError):
-            return False
+        node = reading.parsed(bound.text)
         if isinstance(node, ast.ClassDef):
             return self._construction(path, outline, node, asked=asked)
-        assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        scope = _Scope(
-            self, path, outline, reading.variables(node), reading.assigned(node), reading.given(node), asked=asked
-        )
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return False
+        given = reading.given(node)
+        own = given if decorates else frozenset[str]()
+        scope = _Scope(self, path, outline, reading.variables(node), reading.assigned(node), given, own, asked=asked)
         return all(map(scope.statement, reading.inside(node, deeper=decorates - 1 if decorates else reading.ALL)))
 
     def _construction(self, path: Path, outline: Outline, node: ast.ClassDef, *, asked: bool) -> bool:
@@ -110,6 +108,7 @@ class Judging:
                 reading.variables(method),
                 reading.assigned(method),
                 reading.given(method),
+                frozenset(each.arg for each in method.args.args[:1]),
                 asked=asked,
             )
             if not all(map(scope.statement, reading.inside(method, deeper=reading.ALL))):
@@ -126,7 +125,8 @@ class Judging:
 class _Scope:
     """The names in one piece of code.
 
-    `local` are those of the function it belongs to, None at a file's top level, `given` those that depend on its arguments.
+    `local` are those of the function it belongs to, None at a file's top level, `given` those that depend on its arguments,
+    `own` those of them that it may change: `self` in a constructor, what a decorator gets.
     `asked`: somebody gives it something, so that what it changes of its file differs from call to call.
     """
 
@@ -138,6 +138,7 @@ class _Scope:
         local: frozenset[str] | None,
         values: dict[str, list[ast.AST]] | None = None,
         given: frozenset[str] = frozenset(),
+        own: frozenset[str] = frozenset(),
         *,
         asked: bool,
     ) -> None:
@@ -149,6 +150,7 @@ class _Scope:
         self._values = values or {}
         self._asked = asked
         self._given = given
+        self._own = own
 
     def alias(self, node: ast.expr, *, decorates: int) -> bool:
         """Whether calling what a variable is assigned has no effect."""
@@ -158,10 +160,15 @@ class _Scope:
 
     def statement(self, node: ast.stmt) -> bool:
         """Whether executing a statement, without those in it, has no effect."""
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        if isinstance(node, ast.ClassDef):
+            body = () if self._in_function else reading.inside(self._defined(node), deeper=0)
+            return all(map(self._decorator, node.decorator_list)) and all(map(self.statement, body))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             return all(map(self._decorator, node.decorator_list))
         if isinstance(node, ast.While):
             return False
+        if isinstance(node, (ast.Expr, ast.With)) and not self._in_function:
+            return all(map(self._is_for_itself, own_parts(node)))
         if isinstance(node, (ast.Raise, ast.Assert)):
             return True
         written = [each for target in targets(node) for each in reading.flat(target)]
@@ -175,6 +182,33 @@ class _Scope:
                 return False  # a global of the file is set, as the caller wants it
         return all(self._target(each, node) for each in written) and all(map(self._expression, own_parts(node)))
 
+    def _defined(self, node: ast.ClassDef) -> ast.ClassDef:
+        """A class of the top level with its body, which the outline has left out."""
+        bound = self.outline.names.get(node.name)
+        if isinstance(bound, Definition):
+            found = reading.parsed(bound.text)
+            return found if isinstance(found, ast.ClassDef) else node
+        return node
+
+    def _is_for_itself(self, node: ast.expr) -> bool:
+        """Whether an expression whose value nobody uses changes no more than an object of this file, or what a library has."""
+        if isinstance(node, ast.Constant):
+            return True
+        if not isinstance(node, ast.Call):
+            return False
+        begin, names = root(node.func)
+        if not isinstance(begin, ast.Name) or "" in names:
+            return False
+        found = self._judging.names.lookup(self._path, begin.id)
+        if isinstance(found, tuple) and not (names and self._is_own(begin.id, changes=True, node=node)):
+            return False
+        bound = self.outline.names.get(begin.id)
+        if isinstance(bound, Definition) or (
+            isinstance(bound, Assigned) and any(self._judging.names.is_made(self._path, each) for each in bound.values)
+        ):
+            return False
+        return self._expression(node)
+
     def _is_same(self, node: ast.AST) -> bool:
         """Whether what is executed does not depend on what the function was given."""
         return not self._asked or not any(getattr(each, "id", "") in self._given for each in ast.walk(node))
@@ -183,7 +217,13 @@ class _Scope:
         """Whether assigning to this changes nothing that another file knows."""
         begin, rest = root(node)
         if not rest:
-            return True
+            return (
+                not (self._in_function and isinstance(within, ast.AugAssign)) or getattr(begin, "id", "") in self._local
+            )
+        if self._asked and getattr(begin, "id", "") in self._given - self._own:
+            return False  # what it was given changes
+        if len(rest) > 1 and not self._in_function:
+            return False  # an item of an item may be known elsewhere
         return isinstance(begin, ast.Name) and self._is_own(begin.id, changes=True, node=within)
 
     def _is_quiet_local(self, name: str) -> bool:
@@ -220,21 +260,8 @@ class _Scope:
         if self._in_function and changes:
             return node is not None and self._is_same(node)
         if isinstance(bound, Assigned) and changes:
-            return not any(map(self._is_alias, bound.values))
+            return not any(self._judging.names.is_alias(self._path, each) for each in bound.values)
         return True
-
-    def _is_alias(self, value: ast.expr | None) -> bool:
-        """Whether a variable may be an object that others have, too."""
-        if isinstance(value, ast.Call):
-            begin, rest = root(value.func)
-            if not isinstance(begin, ast.Name):
-                return True
-            found = self._judging.names.lookup(self._path, begin.id)
-            if isinstance(found, tuple) and found[1] and not rest:
-                bound = self._judging.names.outline(found[0]).names.get(found[1])
-                return not (isinstance(bound, Definition) and bound.text.startswith("class"))
-            return isinstance(found, tuple)
-        return isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)) or value is None
 
     def _expression(self, node: ast.expr) -> bool:
         outer, inner = self._local, {each.id for each in reading.comprehended(node)}

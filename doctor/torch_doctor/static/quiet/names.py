@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.quiet.outline import Assigned, Definition, Outline
+from torch_doctor.static.quiet.outline import Assigned, Definition, Outline, root
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +57,26 @@ class Outlines:
                 return inner
         part = self._find(path, f"{bound.module}.{bound.attribute}".lstrip("."), bound.level)
         return None if part is None else (part, "")
+
+    def is_made(self, path: Path, value: ast.expr | None) -> bool:
+        """Whether a variable of a file may be an object of a class of the project, whose methods may do anything."""
+        begin, _ = root(value.func) if isinstance(value, ast.Call) else (value, ())
+        if not isinstance(begin, ast.Name):
+            return not isinstance(value, (ast.Constant, ast.Dict, ast.List, ast.Set, ast.Tuple))
+        return isinstance(self.lookup(path, begin.id), tuple)
+
+    def is_alias(self, path: Path, value: ast.expr | None) -> bool:
+        """Whether a variable of a file may be an object that others have, too."""
+        if isinstance(value, ast.Call):
+            begin, rest = root(value.func)
+            if not isinstance(begin, ast.Name):
+                return True
+            found = self.lookup(path, begin.id)
+            if isinstance(found, tuple) and found[1] and not rest:
+                bound = self.outline(found[0]).names.get(found[1])
+                return not (isinstance(bound, Definition) and bound.text.startswith("class"))
+            return isinstance(found, tuple)
+        return isinstance(value, (ast.Name, ast.Attribute, ast.Subscript)) or value is None
 
     def _from_star(self, path: Path, outline: Outline, name: str, depth: int) -> Place | str | None:
         for star in outline.stars:

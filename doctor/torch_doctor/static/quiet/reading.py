@@ -14,6 +14,14 @@ ALL = 99
 """More functions than lie in each other."""
 
 
+def parsed(text: str) -> ast.stmt | None:
+    """The function or class that a text defines; None where it cannot be parsed by itself."""
+    try:
+        return ast.parse(text).body[0]
+    except (SyntaxError, ValueError, IndexError):
+        return None
+
+
 def comprehended(node: ast.expr) -> Iterator[ast.Name]:
     """The variables of the comprehensions in an expression."""
     for each in ast.walk(node):

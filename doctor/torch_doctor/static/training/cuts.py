@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 def cut(run: Run, flow: Flow, of: Value | None, how: str, node: p.Node) -> Flow:
     """The flow without its graph; that a graph through a forward, or of a parameter, ended here is an event."""
+    for number in flow.modules if run.modules_called else ():
+        if (thing := run.objects.get(number)) is not None:
+            run.heap.set(thing.facts, Fact.CUT, value=True)
     if flow.graph is not True or not flow.graph_forwards:
         taken = None if of is None else constants.computed_of(run, of)
         if taken is not None and taken.declared and flow.graph is True:

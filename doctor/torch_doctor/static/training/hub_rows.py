@@ -68,8 +68,12 @@ class Rows(Struct, frozen=True):
 
     @property
     def stored(self) -> bool:
-        """Whether they surely are in the order in which the hub stores them: nobody shuffled, sorted or split them."""
-        whole = self.text.startswith(tuple(hugging_face.SPLITS)) and not self.order
+        """Whether they surely are in the order in which the hub stores them: nobody shuffled, sorted or split them.
+
+        Files that the script names itself may have been written in any order.
+        """
+        of_hub = self.text.startswith(tuple(hugging_face.SPLITS)) and "data_files=" not in self.text
+        whole = of_hub and not self.order
         return whole and (self.of is None or self.of.stored)
 
 

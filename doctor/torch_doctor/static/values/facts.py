@@ -137,6 +137,8 @@ class Fact(Enum):
     """Whether somebody may have given it weights, loaded or copied."""
     RECORDED = "recorded", False, _either
     """It ran where autograd may record, or was read: gradients of what is computed may go to its weights."""
+    CUT = "cut", False, _either
+    """Whether what it computed in the forward of a module was taken without its graph."""
     TOLD_AS_DRAWN = "told as drawn", False, _both
     """The trace says that it is trained from the weights that it was built with, or that it never gets gradients."""
     GIVEN_TO_BASE = "given to base", None, _agreed

@@ -54,14 +54,17 @@ def is_resumed(trace: Trace, saved: Saved) -> bool:
     """Whether the loop that saves goes on from its own file: it, or what the user names for resuming, is loaded before the loop."""
     if saved.buffer or not any(saved.scope.iterations()):
         return False
-    return any(
-        load.index < saved.index
-        and not (load.pretrained or load.buffer)
-        and trace.common_loop(load, saved) is None
-        and trace.together(load, saved)
-        and ((load.file and load.file == saved.file) or (load.told and RESUME in load.name.lower()))
-        for load in trace.of(Loaded)
-    )
+    family, read = trace.view(Family), ""
+    taken = {event.module for event in trace.of(StateTaken) if event.index in saved.states} | set(saved.modules)
+    wanted = {saved.file or RESUME, RESUME}
+    for load in trace.of(Loaded):
+        if load.index > saved.index or load.pretrained or load.buffer or not trace.together(load, saved):
+            continue
+        if not load.module:
+            read = RESUME if load.told and RESUME in load.name.lower() else load.file
+        elif read in wanted and trace.common_loop(load, saved) is None and family.related((load.module,), taken):
+            return True
+    return False
 
 
 def _loads(trace: Trace, saved: Saved, taken: set[int]) -> Iterator[Event]:

@@ -80,6 +80,7 @@ def replaced(gradients: Gradients) -> Iterator[tuple[OptimizerBuilt, SchedulerSt
                 exchanged
                 and waiting
                 and not in_a_test(backward)
+                and not are_read(gradients, backward, waiting)
                 and not _may_be_kept(gradients, moved.optimizer, backward)
             ):
                 after, _ = gradients.until_cleared(backward, waiting, moved)

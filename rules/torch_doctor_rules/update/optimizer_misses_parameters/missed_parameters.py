@@ -17,6 +17,8 @@ from torch_doctor.trace import (
     ParameterCut,
     ParameterSeen,
     Registered,
+    Saved,
+    StateTaken,
     Stepped,
     WeightsDrawn,
     WeightsGiven,
@@ -95,9 +97,10 @@ def _outermost(event: Event) -> Scope:
 def _forgotten(
     gradients: Gradients, built: OptimizerBuilt, left: frozenset[int], step: Stepped
 ) -> WeightsDrawn | Fresh | None:
-    """A part that is trained with what the optimizer has, and stays as its constructor drew it.
+    """A part that is trained with what the optimizer has, was built after some of it, and stays as its constructor drew it.
 
-    Who clears the gradients of what was built before, under a new head, knows that the optimizer does not have it.
+    What was built before is perhaps left as it is on purpose, under a new head: of that, a run tells that nobody gave it
+    weights, and the source that it is part of one model with what the optimizer has.
     """
     trace = gradients.trace
     beside = [
@@ -117,21 +120,32 @@ def _forgotten(
     escaped = [event.modules for event in trace.of(Escaped) if event.index < last]
     taken = [other.modules for other in trace.of(OptimizerBuilt)]
     taken.append(frozenset(event.parameter for event in trace.of(ParameterCut)))  # trained in one arm of a setting
-    clearing = [event.modules for event in trace.of(ZeroGrad) if not event.modules & built.modules]
-    cleared = frozenset[int]().union(*clearing)
-    excused = frozenset[int]().union(*(event.modules for event in given), *escaped, *taken)
-    if trace.observed:
-        excused |= cleared
-    trains = not built.modules.isdisjoint(event.module for event in trace.of(ModuleBuilt))
+    cleared = [event.modules for event in trace.of(ZeroGrad) if trace.observed and not event.modules & built.modules]
+    excused = frozenset[int]().union(*(event.modules for event in given), *escaped, *taken, *cleared)
+    known = _perhaps_known(trace, built)
     for part in _drawn(trace):
         number = part.module
+        together = isinstance(part, WeightsDrawn) and part.beside & built.modules and not part.beside & known
         if number in left - excused and any(
-            number in modules
-            and (trace.observed or number > min(modules & built.modules) or (trains and number not in cleared))
+            number in modules and (trace.observed or together or number > min(modules & built.modules))
             for modules in beside
         ):
             return part
     return None
+
+
+def _perhaps_known(trace: Trace, built: OptimizerBuilt) -> frozenset[int]:
+    """What the script may leave as it is on purpose: it draws weights anew, copies states, or clears gradients by itself.
+
+    Of a function that nobody calls, the caller may have done that with anything.
+    """
+    if trace.begins_outside:
+        return trace.view(Family).within(event.module for event in trace.of(ModuleBuilt)) | built.modules
+    drawn = (event.modules for event in trace.of(WeightsGiven) if event.anew)
+    kept = frozenset[int]().union(*(saved.states for saved in trace.of(Saved)))
+    states = (event.module for event in trace.of(StateTaken) if event.index not in kept)
+    cleared = (event.modules for event in trace.of(ZeroGrad) if not event.modules & built.modules)
+    return frozenset[int]().union(*drawn, *cleared, trace.view(Family).within(states))
 
 
 def _drawn(trace: Trace) -> Iterator[WeightsDrawn | Fresh]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import Backward, FrozenStepped, OptimizerBuilt, Trace
+from torch_doctor.trace import Backward, Escaped, FrozenStepped, OptimizerBuilt, Trace
 from torch_doctor_rules.judging.adapters import frozen_adapters
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.wording import message, named
@@ -128,7 +128,8 @@ class ParameterNeverUpdated(Rule):
         built = {event.optimizer: event for event in trace.of(OptimizerBuilt)}
         for event in steps:
             optimizer = built.get(event.optimizer)
-            if optimizer is not None and event.plain:
+            given = (each.optimizers for each in trace.of(Escaped))
+            if optimizer is not None and event.plain and not any(event.optimizer in each for each in given):
                 finding = self._report(optimizer, still.ALL_PLAIN, "plain", None, late=False)
                 yield replace(finding, trail=(Step(event.site, "it steps here"),))
                 continue

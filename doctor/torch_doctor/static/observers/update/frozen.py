@@ -12,10 +12,12 @@ from torch_doctor.static.values import (
     Const,
     Fact,
     Lib,
+    Making,
     Method,
     Module,
     Object,
     Optimizer,
+    ParameterValue,
     Tensor,
     Unknown,
     Value,
@@ -31,26 +33,44 @@ if TYPE_CHECKING:
     from torch_doctor.static.values import Call
 
 
-class Frozen(Observer, calling=(Named(Method, ("step", "requires_grad_")),), called=(Lib,)):
+COPIES = 16
+"""Operations through which a copy is followed back."""
+
+
+class Frozen(
+    Observer,
+    calling=(Named(Method, ("add_param_group", "requires_grad_", "step")), Named(Lib, ("builtins.setattr",))),
+    called=(Lib,),
+    read=(Optimizer,),
+):
     """Steps of optimizers, and whether anything that they have may have got a gradient."""
 
     writes = (FrozenStepped,)
 
-    _plain: MutableMapping[Optimizer, None] = per_path(dict)  # those that have tensors without a graph alone
+    _plain: MutableMapping[Optimizer, None] = per_path(dict)  # those that have copies without a graph alone
+    _perhaps: MutableMapping[str, None] = per_path(dict)  # how a tensor may have been made to require gradients
 
     @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
-        """An optimizer may have been given tensors that require no gradients."""
-        if isinstance(result, Optimizer) and not result.modules and call.args:
+        """An optimizer may have been given copies, without a graph, of tensors that require gradients."""
+        if isinstance(result, Optimizer) and not result.modules and call.args and not self._perhaps:
             given = [each for each in leaves(call.args[0], decided=run.resolve) if not isinstance(each, Const)]
-            if given and all(isinstance(each, Tensor) and each.flow.graph is False for each in given):
+            if given and all(map(_is_cut_copy, given)):
                 self._plain[result] = None
+
+    @override
+    def read(self, run: Run, value: Value, name: str, node: p.Node) -> None:
+        """The script takes the parameter groups, and may put other tensors there."""
+        if name == "param_groups" and isinstance(value, Optimizer):
+            self._plain.pop(value, None)
 
     @override
     def attribute_set(self, run: Run, holder: Value, target: p.Attribute, value: Value, node: p.Node) -> None:
         """`tensor.requires_grad = True` comes after the optimizer got the tensor, perhaps under another name."""
         if target.name == "requires_grad":
             self._plain.clear()
+            if not isinstance(value, Const):
+                self._perhaps[target.name] = None
 
     @override
     def backward(self, run: Run, loss: Value, _: Call) -> None:
@@ -64,8 +84,7 @@ class Frozen(Observer, calling=(Named(Method, ("step", "requires_grad_")),), cal
     @override
     def calling(self, run: Run, func: Value, call: Call) -> None:
         """`optimizer.step()`, or `scaler.step(optimizer)`."""
-        assert isinstance(func, Method)
-        if func.name == "requires_grad_":
+        if not isinstance(func, Method) or func.name != "step":
             self._plain.clear()
             return
         optimizer = next((each for each in (func.of, *call.args) if isinstance(each, Optimizer)), None)
@@ -83,6 +102,21 @@ class Frozen(Observer, calling=(Named(Method, ("step", "requires_grad_")),), cal
         if optimizer.fact(Fact.IDLE) is not frozen:
             run.heap.set(optimizer.facts, Fact.IDLE, frozen)
             run.emit(FrozenStepped, call.node, optimizer=optimizer.id, frozen=frozen, since=since)
+
+
+def _is_cut_copy(value: Value) -> bool:
+    """Whether a tensor without a graph was computed from one that requires gradients."""
+    if not isinstance(value, Tensor) or value.flow.graph is not False:
+        return False
+    waiting: list[Value] = [value]
+    for _ in range(COPIES):
+        made = getattr(waiting.pop(), "meta", None) if waiting else None
+        if not isinstance(made, Making):
+            continue
+        if any(isinstance(each, ParameterValue) or each.flow.graph is True for each in made.args):
+            return True
+        waiting += made.args
+    return False
 
 
 def _has_unseen(run: Run, thing: Object | None) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.flow import NONE
 from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables import training
 from torch_doctor.static.training.checkpoint import snapshots
 from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.training.update import parameters
-from torch_doctor.static.values import Const, Fact, Lib, Module, Object, ParameterValue, Params, Tensor, Value
+from torch_doctor.static.values import ANY_NAME, Const, Fact, Lib, Module, Object, ParameterValue, Params, Tensor, Value
 from torch_doctor.trace import PartUnrecorded, StateTaken, WeightsDrawn, WeightsGiven
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Site
 
 _INIT = "torch.nn.init."
-_ASSIGNED = ("weight", "bias")
+_ASSIGNED = ("weight", "bias", ANY_NAME)
 
 
 class Weights(
@@ -73,7 +74,9 @@ class Weights(
             if _drawn(thing) and not self._hidden(thing):
                 run.heap.set(thing.facts, Fact.TOLD_AS_DRAWN, value=True)
                 name = thing.class_name if isinstance(thing, Module) else "torch.nn.Parameter"
-                run.emit(WeightsDrawn, thing.born, module=number, class_name=name)
+                whole = _whole(thing)
+                beside = module_parts.parts_of(run, whole).owners if isinstance(whole, Module) else NONE
+                run.emit(WeightsDrawn, thing.born, module=number, class_name=name, beside=beside)
         for part in [
             part for part in self._off if not part.fact(Fact.TOLD_AS_DRAWN) and _never_recorded(run, part, loss)
         ]:
@@ -111,11 +114,17 @@ class Weights(
 
     def _hidden(self, thing: Object) -> bool:
         """Whether no whole module has it, though it was made for one: it lies in a plain container."""
-        seen = {thing.id}
-        while isinstance(owner := thing.fact(Fact.OWNER), Module) and owner.id not in seen:
-            seen.add(owner.id)
-            thing = owner
-        return thing.id in self._inner and owner is None
+        whole = _whole(thing)
+        return whole.id in self._inner and whole.fact(Fact.OWNER) is None
+
+
+def _whole(thing: Object) -> Object:
+    """The outermost module that a part belongs to, or the part itself."""
+    seen = {thing.id}
+    while isinstance(owner := thing.fact(Fact.OWNER), Module) and owner.id not in seen:
+        seen.add(owner.id)
+        thing = owner
+    return thing
 
 
 def _never_recorded(run: Run, part: Module, loss: Value) -> bool:
@@ -137,7 +146,7 @@ def _owners(run: Run, part: Module) -> frozenset[int]:
 
 def _drawn(thing: Object) -> bool:
     """Whether its constructor drew what it holds, and gradients are recorded for it."""
-    if thing.fact(Fact.FROZEN) is not False:
+    if thing.fact(Fact.FROZEN) is not False or thing.fact(Fact.CUT):
         return False
     if isinstance(thing, ParameterValue):
         return thing.declared

@@ -74,7 +74,7 @@ class FrozenStepped(Event, frozen=True, kw_only=True):
     since: Site | None = None
     """Where the script last froze all of them at once; None if it froze them in parts."""
     plain: bool = False
-    """Whether they are tensors that never required gradients."""
+    """Whether they are copies, without a graph, of tensors that require gradients."""
 
     def words(self, _: Names, /) -> str:
         if self.plain:

@@ -43,6 +43,8 @@ class WeightsDrawn(Event, frozen=True, kw_only=True):
     """The layer or parameter."""
     class_name: str
     """The class of the layer."""
+    beside: frozenset[int] = NO_EVENTS
+    """What owns parameters in the outermost module that it belongs to."""
 
     def words(self, _: Names, /) -> str:
         return f"train {short(self.class_name)} from its initial weights"

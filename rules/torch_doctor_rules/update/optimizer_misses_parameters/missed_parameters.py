@@ -13,6 +13,7 @@ from torch_doctor.trace import (
     GaveUp,
     LossCalled,
     ModuleBuilt,
+    Normalised,
     OptimizerBuilt,
     ParameterCut,
     ParameterSeen,
@@ -137,9 +138,10 @@ def _forgotten(
 def _perhaps_known(trace: Trace, built: OptimizerBuilt) -> frozenset[int]:
     """What the script may leave as it is on purpose: it draws weights anew, copies states, or clears gradients by itself.
 
-    Of a function that nobody calls, the caller may have done that with anything.
+    Of a function that nobody calls, the caller may have done that with anything. What a softmax over one number gets has no
+    gradient, whichever part of a model computes it.
     """
-    if trace.begins_outside:
+    if trace.begins_outside or any(event.size == 1 and event.in_model for event in trace.of(Normalised)):
         return trace.view(Family).within(event.module for event in trace.of(ModuleBuilt)) | built.modules
     drawn = (event.modules for event in trace.of(WeightsGiven) if event.anew)
     kept = frozenset[int]().union(*(saved.states for saved in trace.of(Saved)))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import subprocess
+from fnmatch import fnmatch
+from subprocess import PIPE
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -23,6 +25,18 @@ class Row(NamedTuple):
         return " and ".join(clone.partition("+")[2] for clone in self.clones) + (self.part and f" {self.part}")
 
 
+SCANNED = (
+    "*.py",
+    "*.ipynb",
+    "*.toml",
+    "*.cfg",
+    "*requirements*.txt",
+    "requirements/*.txt",
+    "*.lock",
+    "*.yml",
+    "*.yaml",
+)
+"""What of a folder is copied: all that a scan reads."""
 MANY = ("OpenNMT+OpenNMT-py", "allenai+OLMo", "KevinMusgrave+pytorch-metric-learning", "pytorch+torchtune")
 ROWS = (
     Row(("pytorch+examples",), "2 ×"),
@@ -56,10 +70,18 @@ def checked_out(clones: Path, scratch: Path) -> Iterator[tuple[Row, Path]]:
             if place is None or to.exists():
                 continue
             to.mkdir(parents=True)
-            with subprocess.Popen(["git", "-C", place, "archive", "HEAD"], stdout=subprocess.PIPE) as archive:
+            with subprocess.Popen(["git", "-C", place, "archive", "HEAD", "--", *_read(place)], stdout=PIPE) as archive:
                 subprocess.run(["tar", "-x", "-C", to], stdin=archive.stdout, check=True)
         if (folder / row.part).exists():
             yield row, folder
+
+
+def _read(place: Path) -> list[str]:
+    """The paths of what a scan reads: a mirror may lack the files of data beside them."""
+    listed = subprocess.run(
+        ["git", "-C", place, "ls-tree", "-r", "-z", "--name-only", "HEAD"], stdout=PIPE, check=True, text=True
+    )
+    return [path for path in listed.stdout.split("\0") if any(fnmatch(path, f"*{pattern}") for pattern in SCANNED)]
 
 
 def _git_folder(clone: Path) -> Path | None:

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 sys.path.insert(0, os.fspath(Path(__file__).parents[2]))
-from tests.benchmarks.clones import Row, checked_out
+from tests.benchmarks.clones import SCANNED, Row, checked_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,8 +46,6 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "torch-
 IMPORTS_TORCH = re.compile(rb"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
 COMPILED = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 """The environment of what is measured: an editable install keeps its bytecode there, as an installed package does."""
-SCANNED = ("*.py", "*.ipynb", "*.toml", "*.cfg", "*.txt", "*.lock", "*.yml", "*.yaml")
-"""What of a folder is copied: all that a scan reads."""
 
 PARSE = """
 import json, sys, time

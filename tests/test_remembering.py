@@ -254,7 +254,7 @@ def test_the_settings_and_the_code_count(project: Path, looked: Looked, monkeypa
     report = scan(Options(paths=(project,), rules=few, cache=project / FOLDER))
     assert {finding.code for finding in report.findings} == {"TDR101"}
     assert again(project, looked) == []
-    monkeypatch.setattr("torch_doctor.scan.remembering.of_packages", lambda _: b"another version")
+    monkeypatch.setattr("torch_doctor.scan.remembering.of_code", lambda _: b"another version")
     assert again(project, looked) == everything
 
 

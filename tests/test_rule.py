@@ -118,6 +118,20 @@ def test_another_package_can_offer_rules(plugin: Callable[[str], Any], write: Ca
 CLASS = PLUGIN.format(code="OUR001", name="no-backward")
 
 
+def test_rules_of_another_package_may_depend_on_anything(
+    plugin: Callable[[str], Any], write: Callable[..., Path]
+) -> None:
+    run = plugin(CLASS.replace('"OUR001"', 'open("code").read()'))
+    write("train.py", "import torch\nloss = torch.ones(1, requires_grad=True).sum()\nloss.backward()\n")
+    for code in ("OUR001", "OUR002", "OUR001"):
+        write("code", code)
+        done = run("scan", "train.py", "--output-format", "concise")
+        assert done.stdout == f"train.py:3:1: {code} no-backward: backward\n"
+        assert "warning" not in done.stderr
+    write("code", "TDR101")
+    assert "TDR101 no-backward clashes with TDR101 missing-zero-grad" in run("scan", "train.py").stderr
+
+
 @pytest.mark.parametrize("arguments", [("scan", "."), ("rules",), ("rule", "TDR101")])
 @pytest.mark.parametrize(
     ("source", "said"),
@@ -167,6 +181,6 @@ def test_a_package_that_clashes_or_is_broken_is_one_clear_line_and_the_others_go
 def test_where_there_is_no_rule_at_all_that_is_an_error(
     run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("torch_doctor.cli.installed.all_rules", tuple)
-    monkeypatch.setattr("torch_doctor.cli.installed.left_out", lambda: ("the rules of `x` are left out",))
+    problems = ("the rules of `x` are left out",)
+    monkeypatch.setattr("torch_doctor.declared.installed_rules", lambda _: ((), problems))
     assert run("rules") == (2, "", "error: the rules of `x` are left out\n")

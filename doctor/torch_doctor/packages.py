@@ -16,6 +16,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from importlib.machinery import ModuleSpec
     from importlib.metadata import Distribution
 
 _SUFFIXES = tuple(all_suffixes())
@@ -36,8 +37,7 @@ class Offer(Struct, frozen=True):
     def file(self) -> str | None:
         """The file of that module, found without importing anything; None where there is none."""
         first, *rest = self.module.split(".")
-        found = (finder.find_spec(first, None) for finder in sys.meta_path if hasattr(finder, "find_spec"))
-        spec = next((each for each in found if each is not None), None)
+        spec = spec_of(first)
         if spec is None:
             return None
         if not rest and spec.submodule_search_locations is None:
@@ -55,6 +55,12 @@ class Offer(Struct, frozen=True):
         for name in filter(None, self.value.partition("[")[0].partition(":")[2].strip().split(".")):
             thing = getattr(thing, name)
         return thing
+
+
+def spec_of(name: str) -> ModuleSpec | None:
+    """What is known of a package or module that is in no other one, found without importing it; None where it is not there."""
+    found = (finder.find_spec(name, None) for finder in sys.meta_path if hasattr(finder, "find_spec"))
+    return next((each for each in found if each is not None), None)
 
 
 def modules(package: str) -> Iterator[str]:

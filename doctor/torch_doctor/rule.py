@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar
 from torch_doctor.edits import Edit, Figure
 from torch_doctor.finding import Evidence, Finding, Fix, Level, Step, Verdict, same_cause, same_place
 from torch_doctor.packages import modules, offers
-from torch_doctor.reading import events_named_in
 from torch_doctor.trace import Broken, Site
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ __all__ = [
     "Step",
     "Verdict",
     "all_rules",
+    "installed",
     "left_out",
     "rules_in",
     "same_cause",
@@ -132,6 +132,8 @@ class Rule(abc.ABC):
     @classmethod
     def reads(cls) -> frozenset[type[Event]]:
         """Return the events that this rule reads: those that its module, or a module of its package that it uses, names."""
+        from torch_doctor.reading import events_named_in  # noqa: PLC0415 - not for a scan of which nothing is new
+
         return events_named_in(cls.__module__)
 
     @classmethod
@@ -170,13 +172,22 @@ def left_out() -> tuple[str, ...]:
 
 @cache
 def _installed() -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+    return installed({})
+
+
+def installed(known: Mapping[str, Iterable[Rule]]) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+    """Return all installed rules, sorted by code, and a line for each that cannot be used.
+
+    `known` has the rules of entry points that need not be loaded, by the values of these.
+    """
     found: dict[str, tuple[Rule, str]] = {}
     problems: list[str] = []
     own = __name__.partition(".")[0]
     for offer in sorted(offers(ENTRY_POINT), key=lambda offer: not offer.module.startswith(own)):
         package = offer.package or offer.module
+        found |= {rule.code: (rule, package) for rule in known.get(offer.value, ())}
         try:
-            for each in offer.load()():
+            for each in () if offer.value in known else offer.load()():
                 wrong = unusable(each) or _taken(each, found)
                 if wrong:
                     problems.append(f"a rule of `{package}` is skipped: {wrong}")

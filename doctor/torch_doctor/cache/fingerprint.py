@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch_doctor.cache.tree import digest
+from torch_doctor.packages import spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _OWN = "torch_doctor"
+
+
+@cache
+def of_code(names: frozenset[str]) -> bytes:
+    """What stood for our own code and that of packages when this process first asked: it runs what was there then."""
+    return of_packages(names)
 
 
 def of_packages(names: Iterable[str]) -> bytes:
@@ -31,13 +39,23 @@ def of_packages(names: Iterable[str]) -> bytes:
             records[place.parent] = _records(place.parent)
         line = f"{name}/"
         record = next((text for text in records[place.parent] if f"\n{line}" in f"\n{text}"), None)
-        parts.append(record if record is not None else repr(sorted(_stamps(str(place)))))
+        parts.append(record if record is not None else repr(_stamps(str(place))))
     return digest("\0".join(parts).encode("utf-8", "surrogatepass"))
 
 
+def of_files(name: str) -> bytes:
+    """What stands for the files of a package, however it was installed: their sizes, and the times at which they were written."""
+    place = _place(name)
+    return b"" if place is None else digest(repr(_stamps(str(place))).encode("utf-8", "surrogatepass"))
+
+
 def _place(name: str) -> Path | None:
-    """Where a package or a module that is imported lies."""
-    file = getattr(sys.modules.get(name), "__file__", None)
+    """Where a package or a module lies, which need not be imported."""
+    if name in sys.modules:
+        file = getattr(sys.modules[name], "__file__", None)
+    else:
+        spec = spec_of(name)
+        file = None if spec is None else spec.origin
     path = None if file is None else Path(file)
     return path.parent if path is not None and path.name == "__init__.py" else path
 
@@ -55,15 +73,20 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _stamps(place: str) -> Iterable[tuple[str, int, int]]:
-    """The files of a package, or a module, with their sizes and the times at which they were written."""
-    if os.path.isfile(place):  # noqa: PTH113 - never raises
-        seen = os.stat(place)  # noqa: PTH116
-        yield place, seen.st_mtime_ns, seen.st_size
-        return
-    for folder, folders, names in os.walk(place):
-        folders[:] = [name for name in folders if name != "__pycache__"]
-        for name in names:
-            path = os.path.join(folder, name)  # noqa: PTH118 - hundreds of times
-            seen = os.stat(path)  # noqa: PTH116
-            yield path, seen.st_mtime_ns, seen.st_size
+def _stamps(place: str) -> list[tuple[str, int, int]]:
+    """The files of a package, or a module, with their sizes and the times at which they were written, in order."""
+    if not os.path.isdir(place):  # noqa: PTH112 - never raises
+        return [_stamp(place, os.stat(place))]  # noqa: PTH116
+    found, folders = [], [place]
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for each in entries:
+                if not each.is_dir():
+                    found.append(_stamp(each.path, each.stat()))
+                elif each.name != "__pycache__":
+                    folders.append(each.path)
+    return sorted(found)
+
+
+def _stamp(path: str, seen: os.stat_result) -> tuple[str, int, int]:
+    return path, seen.st_mtime_ns, seen.st_size

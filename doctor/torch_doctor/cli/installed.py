@@ -6,19 +6,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from torch_doctor.rule import all_rules, left_out
+from torch_doctor import declared
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from torch_doctor.rule import Rule
 
 
-def installed_rules() -> tuple[Rule, ...]:
+def installed_rules(cache: Path | None = None) -> tuple[Rule, ...]:
     """Return the installed rules, ordered by code. Print a warning for each rule that cannot be loaded.
+
+    A rule whose declaration is in the `cache` folder is imported when it is used.
 
     Raises:
         UsageError: there is no rule at all.
     """
-    rules, problems = all_rules(), left_out()
+    rules, problems = declared.installed_rules(cache)
     if not rules:
         message = problems[0] if problems else "no rules are installed; reinstall torch-doctor"
         raise click.UsageError(message)

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
 from torch_doctor.cli.arguments import ScanArguments, received
-from torch_doctor.cli.caching import cache_folder
 from torch_doctor.cli.completing import Paths
 from torch_doctor.cli.fixing import WITH_FIXES, Fixing, fix_options, fixing, with_proposals
 from torch_doctor.cli.grouping import EXIT_CODES
@@ -78,10 +77,7 @@ def _once(given: ScanArguments) -> int:
     options, loaded = settings(_flags(given))
     run = probing(given, given.paths, loaded)
     libraries = environment(given.python, loaded, cache=not given.no_cache)
-    cache = None if given.no_cache else cache_folder(given.cache_dir, loaded, options.paths)
-    options = replace(
-        options, probe=run, environment=libraries, jobs=given.jobs or 0, cache=cache, shard=_shard(given.shard)
-    )
+    options = replace(options, probe=run, environment=libraries, jobs=given.jobs or 0, shard=_shard(given.shard))
     default = "short" if given.watch else "full"
     outputs = formats(given.output_format, loaded, given.output_file, default=default)
     options = replace(options, executor=_executor(given.executor, options))
@@ -169,6 +165,8 @@ def _flags(given: ScanArguments) -> Flags:
         force_exclude=given.force_exclude,
         ignore_noqa=given.ignore_noqa and given.add_noqa is None,  # what is suppressed needs no second comment
         stdin_filename=given.stdin_filename,
+        caches=not given.no_cache,
+        cache_dir=given.cache_dir,
     )
 
 

@@ -11,6 +11,7 @@ import click
 from msgspec import Struct
 
 from torch_doctor import selection
+from torch_doctor.cli.caching import cache_folder
 from torch_doctor.cli.installed import installed_rules
 from torch_doctor.cli.patterns import check, file_ignores, patterns
 from torch_doctor.config import Config, ConfigError, LoadedConfig, Part, find, load, overridden
@@ -46,6 +47,8 @@ class Flags(Struct, frozen=True, kw_only=True):
     force_exclude: bool = False
     ignore_noqa: bool = False
     stdin_filename: str | None = None
+    caches: bool = False
+    cache_dir: str | None = None
 
 
 def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
@@ -58,7 +61,8 @@ def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
     overlay, names, paths = _paths(flags)
     loaded = _config(flags, paths)
     config, parts = loaded.config, loaded.parts
-    rules = _adjusted(installed_rules(), parts)
+    cache = cache_folder(flags.cache_dir, loaded, paths) if flags.caches else None
+    rules = _adjusted(installed_rules(cache), parts)
     excluding = loaded.saying("exclude")
     if flags.exclude is not None:
         exclude: tuple[Patterns, ...] | None = (patterns(cwd, flags.exclude, "--exclude"),)
@@ -89,6 +93,7 @@ def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
         heeds_comments=not flags.ignore_noqa,
         overlay=overlay,
         names=names,
+        cache=cache,
         torch=_torch(config.torch_version, loaded.saying("torch-version").source),
     )
     return options, loaded

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from torch_doctor.cache import Storage, Tree, digest, look, now, of_packages, unchanged
+from torch_doctor.cache import Storage, Tree, digest, look, now, of_code, unchanged
 from torch_doctor.packages import stamps
 from torch_doctor.rule import Finding  # noqa: TC001 - msgspec reads it
 from torch_doctor.scan.options import Incomplete, Report
@@ -134,12 +134,12 @@ class Memory:
 def key_of(options: Options) -> str:
     """What stands for the options, the code and everything else that is no file."""
     rules = [(rule.code, rule.level.value) for rule in options.rules], [rule.code for rule in options.hiding]
-    packages = {rule.__module__.partition(".")[0] for rule in (*options.rules, *options.hiding)}
+    packages = frozenset(rule.__module__.partition(".")[0] for rule in (*options.rules, *options.hiding))
     environment = options.environment
     libraries = None if environment is None else (environment.python, [os.environ.get(name) for name in _VARIABLES])
     ignores = [(each.patterns, sorted(each.codes), each.negated) for each in options.file_ignores]
     parts = (
-        of_packages(packages), rules, sorted(options.quiet), sorted(options.known), str(Path.cwd()), list(map(str, options.paths)),
+        of_code(packages), rules, sorted(options.quiet), sorted(options.known), str(Path.cwd()), list(map(str, options.paths)),
         options.exclude, options.extend_exclude, options.respect_gitignore, options.force_exclude, ignores,
         options.include, options.named_only,
         options.torch, libraries, options.shard, options.heeds_comments, stamps(_KNOWLEDGE),

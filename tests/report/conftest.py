@@ -12,6 +12,7 @@ from torch_doctor import cli
 from torch_doctor.edits import Change, Proposal
 from torch_doctor.report.reported import Reported
 from torch_doctor.rule import Finding, Level, Step
+from torch_doctor.scan.options import Incomplete
 from torch_doctor.sources.source import Cell, SourceFile
 from torch_doctor.trace import Site
 
@@ -49,6 +50,15 @@ def real_scan(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         patch.chdir(WHOLE)
         assert cli.run(["scan", "--isolated", "--no-cache", *wanted]) == 1
     return {name: (folder / name).read_text(encoding="utf-8") for name in formats}
+
+
+@pytest.fixture
+def incomplete(folder: Path) -> tuple[Incomplete, ...]:  # noqa: ARG001 - gives the environment
+    """Two files that were not analyzed completely: the loop of one was not followed, the other met a limit."""
+    return (
+        Incomplete("train.py", Site("train.py", 14, 5, 14, 20), "`net` is unknown", loop=True),
+        Incomplete("a,b.py", Site("a,b.py", 3, 1, 3, 9), "`build` exceeds its share of the step limit"),
+    )
 
 
 @pytest.fixture

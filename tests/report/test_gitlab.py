@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import pytest
 
     from torch_doctor.rule import Finding
+    from torch_doctor.scan.options import Incomplete
 
 POSITION = {
     "type": "object",
@@ -81,6 +82,22 @@ def test_advice_and_what_was_refuted_is_for_information(backward: Finding, folde
     advice = replace(backward, level=Level.ADVICE)
     refuted = replace(backward, verdict=Verdict.REFUTED)
     assert [issue["severity"] for issue in rendered(Reported([advice, refuted]))] == ["info", "info"]
+
+
+def test_what_was_not_analyzed_is_for_information_and_keeps_its_fingerprint_when_lines_move(
+    backward: Finding, incomplete: tuple[Incomplete, ...]
+) -> None:
+    first, loop, limit = rendered(Reported([backward], incomplete=incomplete))
+    assert first["check_name"] == "TDR101"
+    assert [issue["description"] for issue in (loop, limit)] == [f"{each}" for each in incomplete]
+    assert {(issue["check_name"], issue["severity"]) for issue in (loop, limit)} == {("incomplete-analysis", "info")}
+    assert loop["location"]["positions"] == {"begin": {"line": 14, "column": 5}, "end": {"line": 14, "column": 20}}
+    assert len({issue["fingerprint"] for issue in (first, loop, limit)}) == 3
+    below = [replace(each, site=each.site._replace(row=30, end_row=30)) for each in incomplete]
+    assert [issue["fingerprint"] for issue in rendered(Reported([], incomplete=below))] == [
+        loop["fingerprint"],
+        limit["fingerprint"],
+    ]
 
 
 def test_paths_begin_at_the_checkout(backward: Finding, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

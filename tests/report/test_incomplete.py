@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from torch_doctor.report import merging
-from torch_doctor.report.formats import renderer
+from torch_doctor.report.formats import FORMATS, renderer
 from torch_doctor.report.paint import Paint
 from torch_doctor.report.reported import Look, Reported
 from torch_doctor.scan.options import Incomplete
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from torch_doctor.rule import Finding
 
 PLAIN = Look(Paint())
+FOR_PEOPLE = ("full", "short", "concise", "grouped")  # a warning next to them names each file
 LOOP = Incomplete("train.py", Site("train.py", 14, 5, 14, 20), "`net` is unknown", loop=True)
 LIMIT = Incomplete("a,b.py", Site("a,b.py", 3, 1, 3, 9), "`build` exceeds its share of the step limit")
 SAID = ["unresolved training loop in train.py:14: `net` is unknown", f"a,b.py:3: {LIMIT.reason}"]
@@ -39,6 +40,11 @@ def test_json_has_records_without_a_code(name: str, backward: Finding) -> None:
     assert {frozenset(record) for record in records} == {frozenset(records[0])}
     merged = merging.merged([("one", text), ("two", rendered(name))])
     assert merged.count(LIMIT.reason) == 1
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name not in FOR_PEOPLE])
+def test_every_format_for_programs_names_them(name: str, folder: Path) -> None:  # noqa: ARG001 - gives the environment
+    assert all(said in rendered(name) for said in SAID)
 
 
 def test_sarif_has_notifications_with_a_place() -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch_doctor.rule import Finding
+    from torch_doctor.scan.options import Incomplete
 
 # What a report may hold, by the schema that Jenkins publishes, with `file` and `line` as newer services read them.
 CHILDREN = {
@@ -26,14 +27,16 @@ CHILDREN = {
     "testcase": {"failure", "error", "skipped", "system-out"},
     "failure": set[str](),
     "error": set(),
+    "skipped": set(),
     "system-out": set(),
 }
 ATTRIBUTES = {
     "testsuites": {"name", "tests", "failures", "errors"},
-    "testsuite": {"name", "tests", "failures", "errors"},
+    "testsuite": {"name", "tests", "failures", "errors", "skipped"},
     "testcase": {"name", "classname", "file", "line"},
     "failure": {"message", "type"},
     "error": {"message", "type"},
+    "skipped": {"message"},
     "system-out": set[str](),
 }
 
@@ -48,9 +51,9 @@ def parsed(text: str) -> junitparser.JUnitXml:
         assert set(element.keys()) <= ATTRIBUTES[element.tag]
     report = junitparser.JUnitXml.fromstring(text.encode())
     assert isinstance(report, junitparser.JUnitXml)
-    counted = report.tests, report.failures, report.errors
+    counted = report.tests, report.failures, report.errors, [suite.skipped for suite in report]
     report.update_statistics()  # type: ignore[no-untyped-call]
-    assert (report.tests, report.failures, report.errors) == counted
+    assert (report.tests, report.failures, report.errors, [suite.skipped for suite in report]) == counted
     return report
 
 
@@ -88,6 +91,20 @@ def test_what_the_probe_refuted_has_passed(backward: Finding, folder: Path) -> N
 def test_without_findings_one_test_has_passed() -> None:
     (test,) = cases(rendered(Reported([])))
     assert (test.name, test.is_passed) == ("no findings", True)
+
+
+def test_a_file_that_was_not_analyzed_completely_has_a_test_that_was_skipped(
+    backward: Finding, incomplete: tuple[Incomplete, ...]
+) -> None:
+    report = rendered(Reported([backward], incomplete=incomplete))
+    assert [(suite.name, suite.tests, suite.skipped) for suite in report] == [("train.py", 2, 1), ("a,b.py", 1, 1)]
+    _, loop, limit = cases(report)
+    assert [(test.name, test.result[0].message) for test in (loop, limit)] == [
+        ("incomplete-analysis", f"{each}") for each in incomplete
+    ]
+    assert all(isinstance(test.result[0], junitparser.Skipped) for test in (loop, limit))
+    *_, last = cases(rendered(Reported([], incomplete=incomplete)))
+    assert (last.name, last.is_passed) == ("no findings", True)
 
 
 def test_what_went_wrong_is_an_error(backward: Finding, folder: Path) -> None:  # noqa: ARG001

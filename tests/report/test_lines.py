@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pytest
 
     from torch_doctor.rule import Finding
+    from torch_doctor.scan.options import Incomplete
 
 PLAIN = Look(Paint())
 # How the warnings plugin of Jenkins reads pylint's lines.
@@ -61,6 +62,18 @@ def test_jenkins_reads_the_lines_of_pylint(reported: Reported) -> None:
 def test_a_message_of_several_lines_is_one_line_for_pylint(backward: Finding) -> None:
     odd = replace(backward, message="one\ntwo")
     assert pylint.render(Reported([odd]), PLAIN) == "train.py:5: [TDR101] one two\n"
+
+
+def test_jenkins_reads_what_was_not_analyzed_as_information(
+    backward: Finding, incomplete: tuple[Incomplete, ...]
+) -> None:
+    finding, *lines = pylint.render(Reported([backward], incomplete=incomplete), PLAIN).splitlines()
+    assert "[TDR101]" in finding
+    for line, each in zip(lines, incomplete, strict=True):
+        read = JENKINS.fullmatch(line)
+        assert read is not None
+        assert read.group("path", "line", "message") == (each.path, str(each.site.row), f"{each}")
+        assert read.group("category", "type", "symbol") == ("I", "I0000", "incomplete-analysis")
 
 
 def test_azure_gets_an_issue_per_finding(reported: Reported) -> None:

@@ -19,6 +19,7 @@ from torch_doctor.trace import Site
 
 if TYPE_CHECKING:
     from torch_doctor.rule import Finding
+    from torch_doctor.scan.options import Incomplete
 
 SIX_BUGS = Path(__file__).parents[2] / "fixtures/whole/six_bugs.py"
 
@@ -56,6 +57,13 @@ def rendered(reported: Reported) -> Any:
 
 def validate(result: Any) -> None:
     jsonschema.Draft202012Validator(RESULT, format_checker=jsonschema.FormatChecker()).validate(result)
+
+
+def test_what_was_not_analyzed_is_a_diagnostic_for_information(incomplete: tuple[Incomplete, ...]) -> None:
+    loop, limit = rendered(Reported([], incomplete=incomplete))
+    assert [each["message"] for each in (loop, limit)] == [f"{each}" for each in incomplete]
+    assert {(each["severity"], each["code"]["value"]) for each in (loop, limit)} == {("INFO", "incomplete-analysis")}
+    assert limit["location"] == {"path": "a,b.py", "range": {"start": {"line": 3}, "end": {"line": 3}}}
 
 
 def test_a_finding_has_its_range_and_its_explanation(reported: Reported) -> None:

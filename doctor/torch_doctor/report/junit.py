@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from torch_doctor.report.details import LEVELS, cell_and_line, explanation
-from torch_doctor.report.reported import from_checkout
+from torch_doctor.report.reported import INCOMPLETE, from_checkout
 from torch_doctor.report.verdict_words import sentence
-from torch_doctor.rule import Verdict
+from torch_doctor.rule import Finding, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from torch_doctor.report.reported import Look, Reported
-    from torch_doctor.rule import Finding
+    from torch_doctor.report.reported import Incomplete, Look, Reported
 
 TOOL = "torch-doctor"
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -26,52 +25,59 @@ NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every format is called alike
     """One document: a suite per file, a test per finding.
 
-    What the probe refuted is a test that passed. What went wrong in the scan is a test with an error. A report without
-    findings has one test that passed, because services take a report without tests for a broken one.
+    What the probe refuted is a test that passed, and a file that was not analyzed completely has one that was skipped. What went
+    wrong in the scan is a test with an error. A report without findings has one test that passed, because services take a
+    report without tests for a broken one.
     """
-    files: dict[str, list[Finding]] = defaultdict(list)
-    for finding in reported.findings:
-        files[finding.site.path].append(finding)
+    files: dict[str, list[Finding | Incomplete]] = defaultdict(list)
+    named: list[Finding | Incomplete] = [*reported.findings, *reported.incomplete]
+    for each in named:
+        files[each.site.path].append(each)
     suites = [_suite(from_checkout(path), findings, reported) for path, findings in files.items()]
-    if reported.errors or not suites:
+    if reported.errors or not reported.findings:
         suites.append(_of_the_scan(reported.errors))
     return _document(suites)
 
 
 def _document(suites: Sequence[ET.Element]) -> str:
     root = ET.Element("testsuites", name=TOOL)
-    for kind, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error")):
+    for kind, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         for suite in suites:
             suite.set(kind, f"{sum(1 for _ in suite.iter(tag))}")
-        root.set(kind, f"{sum(int(suite.get(kind, 0)) for suite in suites)}")
+        if kind != "skipped":  # all tests together have no such attribute
+            root.set(kind, f"{sum(int(suite.get(kind, 0)) for suite in suites)}")
     root.extend(suites)
     ET.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _suite(path: str, findings: Sequence[Finding], reported: Reported) -> ET.Element:
+def _suite(path: str, findings: Sequence[Finding | Incomplete], reported: Reported) -> ET.Element:
+    """A test for each finding, with a name of its own that has no line number in it: its history goes on when lines move."""
     suite = ET.Element("testsuite", name=_text(path))
     seen: Counter[str] = Counter()
-    for finding in findings:
-        seen[finding.code] += 1
-        suite.append(_test(finding, path, seen[finding.code], reported))
+    for each in findings:
+        name = f"{each.code} {each.name}" if isinstance(each, Finding) else INCOMPLETE
+        seen[name] += 1
+        named = f"{name}{f' ({seen[name]})' if seen[name] > 1 else ''}"
+        test = ET.SubElement(suite, "testcase", name=named, classname=_text(PurePath(path).with_suffix("").as_posix()))
+        test.set("file", _text(path))
+        test.set("line", f"{reported.row_in_file(each.site)}")
+        if isinstance(each, Finding):
+            _tell(test, each)
+        else:
+            ET.SubElement(test, "skipped", message=_text(f"{each}"))
     return suite
 
 
-def _test(finding: Finding, path: str, number: int, reported: Reported) -> ET.Element:
-    """A test with a name of its own that has no line number in it, so that its history goes on when lines move."""
+def _tell(test: ET.Element, finding: Finding) -> None:
+    """Put into a test what there is to say about its finding."""
     site = finding.site
-    name = f"{finding.code} {finding.name}{f' ({number})' if number > 1 else ''}"
-    test = ET.Element("testcase", name=name, classname=_text(PurePath(path).with_suffix("").as_posix()))
-    test.set("file", _text(path))
-    test.set("line", f"{reported.row_in_file(site)}")
     if finding.verdict is Verdict.REFUTED:
         ET.SubElement(test, "system-out").text = _text(f"{finding.message}\n{sentence(finding)}")
-        return test
+        return
     failure = ET.SubElement(test, "failure", message=_text(finding.message), type=LEVELS[finding.level])
     where = cell_and_line(site) or f"line {site.row}"
     failure.text = _text("\n".join([f"{where}, column {site.column}: {finding.message}", *explanation(finding)]))
-    return test
 
 
 def _of_the_scan(errors: Sequence[str]) -> ET.Element:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.report.details import explanation, message
 from torch_doctor.report.links import url_of
+from torch_doctor.report.reported import INCOMPLETE
 from torch_doctor.rule import Level, Verdict
 
 if TYPE_CHECKING:
-    from torch_doctor.report.reported import Look, Reported, Source
+    from torch_doctor.report.reported import Incomplete, Look, Reported, Source
     from torch_doctor.rule import Finding
 
 SEVERITIES = {Level.ERROR: "ERROR", Level.WARNING: "WARNING", Level.ADVICE: "INFO"}
@@ -21,7 +22,10 @@ def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every forma
     result = {
         "source": {"name": "torch-doctor", "url": "https://github.com/torch-doctor/torch-doctor"},
         "severity": "WARNING",
-        "diagnostics": [_diagnostic(finding, reported) for finding in reported.findings],
+        "diagnostics": [
+            *(_diagnostic(finding, reported) for finding in reported.findings),
+            *(_information(each, reported) for each in reported.incomplete),
+        ],
     }
     return json.dumps(result, indent=2, ensure_ascii=False) + "\n"
 
@@ -44,6 +48,18 @@ def _diagnostic(finding: Finding, reported: Reported) -> dict[str, Any]:
         if suggestion := _suggestion(finding, rows):
             diagnostic["suggestions"] = [suggestion]
     return diagnostic
+
+
+def _information(incomplete: Incomplete, reported: Reported) -> dict[str, Any]:
+    """Return the diagnostic of a file that was not analyzed completely."""
+    site = incomplete.site
+    start, end = reported.row_in_file(site), reported.last_row_in_file(site)
+    return {
+        "message": f"{incomplete}",
+        "location": {"path": site.path, "range": {"start": {"line": start}, "end": {"line": end}}},
+        "severity": "INFO",
+        "code": {"value": INCOMPLETE},
+    }
 
 
 def _rows(source: Source | None) -> list[str]:

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.report.links import url_of
+from torch_doctor.report.reported import INCOMPLETE
 from torch_doctor.rule import Level
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def _notification(incomplete: Incomplete) -> dict[str, Any]:
     """A file that was not analyzed completely: it has no code, as a syntax error in ruff's JSON."""
     return {
         **dict.fromkeys(("code", "fix", "url", "witness", "verdict", "help")),
-        "name": "incomplete-analysis",
+        "name": INCOMPLETE,
         "message": f"{incomplete}",
         **_place(incomplete.site),
         "severity": "info",

@@ -56,6 +56,10 @@ class Incomplete(Protocol):
         """Why the analysis stopped there, without the place."""
 
 
+INCOMPLETE = "incomplete-analysis"
+"""What a file that was not analyzed completely is called where findings have the code of a rule."""
+
+
 class Reported(Struct, frozen=True):
     """The findings in order, the files they lie in, and the rules that spoke; `errors` says what went wrong.
 

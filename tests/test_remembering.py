@@ -19,6 +19,7 @@ from torch_doctor.cli.fixing import with_proposals
 from torch_doctor.rule import Fix, all_rules
 from torch_doctor.scan import Environment, Options, Report, examining, scan
 from torch_doctor.scan.proposals import Proposals
+from torch_doctor.static import lowering
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -299,6 +300,81 @@ def test_what_failed_is_not_remembered(project: Path, looked: Looked, monkeypatc
         report = scan(Options(paths=(project,), rules=all_rules(), jobs=1, cache=project / FOLDER))
         assert len(report.errors) == 1
     assert again(project, looked) == ["train.py"]
+
+
+DEEP = "def f0(x):\n    return x\n" + "".join(
+    f"def f{n}(x):\n    x = f{n - 1}(f{n - 1}(x))\n    return f{n - 1}(x)\n" for n in range(1, 12)
+)
+MANY = "".join(f"def first{n}(model):\n    return f11(model)\n" for n in range(9))
+LOOP = """
+import torch
+from torch import nn
+
+{}
+model = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in torch.utils.data.DataLoader(data):
+    loss = nn.functional.cross_entropy({}, y)
+    loss.backward()
+    optimizer.step()
+"""
+LIMITS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "a call": ("share of the step limit", LOOP.format(DEEP, "model(f11(x))"), {}),
+    "the script": ("step", LOOP.format("", "model(x)"), {"entry_points.STEPS_TRAINING": (10, 0)}),
+    "the file": ("step limit", LOOP.format(DEEP + MANY, "model(x)"), {"task.STEPS_FILE": 500}),
+    "an unknown model": ("unresolved training loop", LOOP.format("import nets", "nets.get()(x)"), {}),
+}
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_what_a_limit_ended_is_remembered_with_the_reason(
+    limit: str,
+    project: Path,
+    looked: Looked,
+    run: Callable[..., Outcome],
+    write: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reason, text, steps = LIMITS[limit]
+    for name, number in steps.items():
+        monkeypatch.setattr(f"torch_doctor.static.{name}", number)
+    write("train.py", text)
+    outputs = [word for name in ("json", "gitlab", "sarif") for word in ("--output-format", f"{name}:{name}.out")]
+
+    def told(*options: str) -> tuple[str, str, list[str]]:
+        done = run("scan", "--isolated", "-j1", "--output-format", "full", *outputs, *options)
+        return done.out, done.err, [path.read_text() for path in sorted(project.glob("*.out"))]
+
+    anew, first = told("--no-cache"), told()
+    assert any(line.startswith("warning: ") and reason in line for line in anew[1].splitlines())
+    looked.take()
+    second = told()
+    assert looked.take() == []
+    write("other.py", "import torch\nx = 1\n")
+    third = told()
+    assert looked.take() == ["other.py"]
+    assert anew == first == second == third
+
+
+def test_what_the_time_limit_ended_is_not_remembered(
+    project: Path, looked: Looked, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("train.py", f"{TRAIN}\nslow = 1\n")
+    inner = lowering.lower
+
+    def lower(tree: Any, text: str, package: str) -> Any:
+        while "slow" in text:
+            pass
+        return inner(tree, text, package)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("torch_doctor.static.imports.lower", lower)
+        patch.setattr("torch_doctor.static.budget.SECONDS", 0.3)
+        report = scan(Options(paths=(project,), rules=all_rules(), jobs=1, cache=project / FOLDER))
+        assert [each.reason for each in report.incomplete] == [
+            "the analysis takes more than 0.3 seconds: findings may be incomplete"
+        ]
+    assert "train.py" in again(project, looked)
 
 
 def test_trouble_is_told_in_one_line(project: Path, run: Callable[..., Outcome]) -> None:

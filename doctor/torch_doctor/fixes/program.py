@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
-from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
+from libcst.metadata import MetadataWrapper, PositionProvider
 
+from torch_doctor.fixes.parents import parents
 from torch_doctor.pattern import pattern
 from torch_doctor.sources.source import NEWLINE
 
@@ -43,7 +44,7 @@ class Program:
             wrapper = MetadataWrapper(cst.parse_module("\n".join(self.rows)), unsafe_skip_copy=True)
             self.tree = wrapper.module
             self._positions = wrapper.resolve(PositionProvider)
-            self._parents = wrapper.resolve(ParentNodeProvider)
+            self._parents = parents(self.tree)
         except (cst.ParserSyntaxError, RecursionError) as error:
             raise CannotEditError from error
 

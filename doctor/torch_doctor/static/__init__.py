@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from torch_doctor.static.failure import Failure
     from torch_doctor.static.followed import Followed
     from torch_doctor.static.imports import Imports
-    from torch_doctor.static.installed.environment import Environment, Installed
-    from torch_doctor.static.installed.keeping import usual_folder
+    from torch_doctor.static.installed.environment import Installed
+    from torch_doctor.static.installed.whose import Environment, usual_folder
     from torch_doctor.static.order import FileOrder
     from torch_doctor.static.runs import Witness
     from torch_doctor.static.searching import is_there
@@ -31,7 +31,7 @@ __all__ = [
     "usual_folder",
 ]
 _MODULES: Final = {
-    "Environment": "installed.environment",
+    "Environment": "installed.whose",
     "Failure": "failure",
     "Followed": "followed",
     "Imports": "imports",
@@ -41,7 +41,7 @@ _MODULES: Final = {
     "Spending": "spending",
     "Witness": "runs",
     "is_there": "searching",
-    "usual_folder": "installed.keeping",
+    "usual_folder": "installed.whose",
 }
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.sources.project import Project
     from torch_doctor.static.followed import Followed
-    from torch_doctor.static.installed.environment import Environment
+    from torch_doctor.static.installed.whose import Environment
     from torch_doctor.static.unit import Unit
     from torch_doctor.static.values import Namespace
     from torch_doctor.trace import Broken, Event

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from torch_doctor.sources.project import Project
     from torch_doctor.static import program as p
     from torch_doctor.static.followed import Defined
-    from torch_doctor.static.installed.environment import Environment
+    from torch_doctor.static.installed.whose import Environment
     from torch_doctor.static.questions import Question
     from torch_doctor.trace import Versions
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from torch_doctor.static.installed.environment import Environment, Installed
+from torch_doctor.static.installed.environment import Installed
+from torch_doctor.static.installed.whose import Environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,8 @@ import pytest
 
 from torch_doctor.static.installed import answers, distributions
 from torch_doctor.static.installed import environment as asking
-from torch_doctor.static.installed.environment import Environment, Installed
+from torch_doctor.static.installed.environment import Installed
+from torch_doctor.static.installed.whose import Environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable

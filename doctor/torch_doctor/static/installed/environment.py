@@ -6,7 +6,6 @@ import sys
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from torch_doctor.environments import NoInterpreterError
@@ -19,19 +18,10 @@ from torch_doctor.static.installed.sources import LibrarySources
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from torch_doctor.static.installed.whose import Environment
     from torch_doctor.trace import Tri
 
 _NOTHING = Answer()
-
-
-class Environment(Struct, frozen=True):
-    """Whose libraries are read: those of the interpreter, or of the environment, `python` ("": the project's).
-
-    `cache` is the folder in which answers are kept; None: nowhere.
-    """
-
-    python: str = ""
-    cache: Path | None = None
 
 
 class Installed:

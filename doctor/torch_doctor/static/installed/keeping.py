@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,16 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _Kept = dict[str, Answer]
-
-
-def usual_folder() -> Path | None:
-    """Where a user's caches lie; None where there is no such place."""
-    variable = "LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME"
-    told = os.environ.get(variable, "")
-    try:
-        return (Path(told) if Path(told).is_absolute() else Path.home() / ".cache") / "torch-doctor"
-    except RuntimeError:
-        return None
 
 
 class KeptAnswers:

@@ -311,7 +311,7 @@ def _site(node: ast.expr, file: SourceFile) -> Site:
 def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command line with a witness and rules that are simple enough to know what they say."""
     monkeypatch.setattr(examining, "Witness", Seeing)
-    monkeypatch.setattr("torch_doctor.declared.installed_rules", lambda _: (RULES, ()))
+    monkeypatch.setattr("torch_doctor.declared.installed_rules", lambda _, **__: (RULES, ()))
 
 
 @pytest.fixture

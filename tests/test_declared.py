@@ -70,12 +70,14 @@ def run(folder: Path, write: Callable[..., Path]) -> Callable[..., subprocess.Co
     """Run a scan of a script with a copy of our rules, which may be edited."""
     shutil.copytree(RULES, folder / "site" / OWN, ignore=shutil.ignore_patterns("__pycache__"))
     write("work/train.py", SCRIPT)
-    path = os.pathsep.join(filter(None, [str(folder / "site"), os.environ.get("PYTHONPATH")]))
+    importable = os.pathsep.join(filter(None, [str(folder / "site"), os.environ.get("PYTHONPATH")]))
 
-    def scan(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", COUNTED, "--output-format", "concise", *arguments, "train.py"]
-        environment = {**os.environ, "PYTHONPATH": path}
-        return subprocess.run(command, cwd=folder / "work", capture_output=True, text=True, check=True, env=environment)
+    def scan(*arguments: str, path: tuple[str, ...] = ("train.py",)) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", COUNTED, "--output-format", "concise", *arguments, *path]
+        environment = {**os.environ, "PYTHONPATH": importable}
+        return subprocess.run(
+            command, cwd=folder / "work", input="", capture_output=True, text=True, check=True, env=environment
+        )
 
     return scan
 
@@ -128,6 +130,14 @@ def test_rules_that_cannot_be_imported_are_reported_until_they_can(
     assert all("`torch_doctor_rules:rules` cannot be loaded" in run().stderr for _ in range(2))
     rule.write_text(before, encoding="utf-8")
     assert "TDR603" in run().stdout
+
+
+@pytest.mark.parametrize("arguments", [("nothing.py",), ("-",), ("--show-settings",), ("--no-cache",)])
+def test_what_is_not_cached_leaves_no_folder(
+    arguments: tuple[str, ...], run: Callable[..., subprocess.CompletedProcess[str]], folder: Path
+) -> None:
+    run(*arguments, path=())
+    assert not (folder / "work/cache").exists()
 
 
 def test_an_unchanged_scan_imports_little(run: Callable[..., subprocess.CompletedProcess[str]]) -> None:

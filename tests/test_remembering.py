@@ -268,7 +268,10 @@ def test_a_package_of_rules_is_known_by_its_files(folder: Path, monkeypatch: pyt
     assert own != first
     assert cache.of_packages(["some_rules"]) == first
     (folder / "some_rules/rule.py").write_text("x = 1\n")
-    assert cache.of_packages(["some_rules"]) != first
+    second = cache.of_packages(["some_rules"])
+    assert second != first
+    (folder / "some_rules/.#rule.py").symlink_to("somebody@somewhere.42")  # as Emacs locks what it edits
+    assert cache.of_packages(["some_rules"]) != second
 
 
 def test_a_name_that_somebody_asks_for_counts(project: Path, looked: Looked, write: Callable[..., Path]) -> None:

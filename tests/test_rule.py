@@ -182,5 +182,5 @@ def test_where_there_is_no_rule_at_all_that_is_an_error(
     run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problems = ("the rules of `x` are left out",)
-    monkeypatch.setattr("torch_doctor.declared.installed_rules", lambda _: ((), problems))
+    monkeypatch.setattr("torch_doctor.declared.installed_rules", lambda _, **__: ((), problems))
     assert run("rules") == (2, "", "error: the rules of `x` are left out\n")

@@ -67,11 +67,11 @@ class Deferred:
         return rule
 
 
-def installed_rules(cache: Path | None) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+def installed_rules(cache: Path | None, *, keeps: bool) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
     """Return the installed rules, sorted by code, and a line for each that cannot be used.
 
-    Where the declarations of our own are in the `cache` folder, these rules are not imported. The declarations hold as long as
-    no file of ours has changed.
+    Where the declarations of our own are in the `cache` folder, these rules are not imported; where they are not, they are put
+    there if the caller `keeps` results. The declarations hold as long as no file of ours has changed.
     """
     own = next((offer for offer in offers(ENTRY_POINT) if offer.package == _OWN), None)
     if cache is None or own is None or own.module in sys.modules:
@@ -81,7 +81,7 @@ def installed_rules(cache: Path | None) -> tuple[tuple[Rule, ...], tuple[str, ..
     known = _read(storage, key)
     if known is None:
         rules, problems = all_rules(), left_out()
-        if not problems:  # they may be of ours
+        if keeps and not problems:  # they may be of ours
             storage.put({key: msgspec.msgpack.encode(declarations(rules, own.module))})
         return rules, problems
     return installed({own.value: [cast("Rule", Deferred(own.module, each, each.level, each.fix)) for each in known]})

@@ -76,17 +76,29 @@ def _text(path: Path) -> str:
 def _stamps(place: str) -> list[tuple[str, int, int]]:
     """The files of a package, or a module, with their sizes and the times at which they were written, in order."""
     if not os.path.isdir(place):  # noqa: PTH112 - never raises
-        return [_stamp(place, os.stat(place))]  # noqa: PTH116
+        return [_stamp(place)]
     found, folders = [], [place]
     while folders:
-        with os.scandir(folders.pop()) as entries:
-            for each in entries:
-                if not each.is_dir():
-                    found.append(_stamp(each.path, each.stat()))
-                elif each.name != "__pycache__":
-                    folders.append(each.path)
+        for each in _entries(folders.pop()):
+            if not each.is_dir():
+                found.append(_stamp(each.path))
+            elif each.name != "__pycache__":
+                folders.append(each.path)
     return sorted(found)
 
 
-def _stamp(path: str, seen: os.stat_result) -> tuple[str, int, int]:
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def _stamp(path: str) -> tuple[str, int, int]:
+    """A file with its size and time; a link that leads nowhere, as editors leave them next to what they edit, has none."""
+    try:
+        seen = os.stat(path)  # noqa: PTH116 - hundreds of times; what a folder says of its entries may be old on Windows
+    except OSError:
+        return path, 0, 0
     return path, seen.st_mtime_ns, seen.st_size

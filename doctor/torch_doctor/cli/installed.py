@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from torch_doctor.rule import Rule
 
 
-def installed_rules(cache: Path | None = None) -> tuple[Rule, ...]:
+def installed_rules(cache: Path | None = None, *, keeps: bool = False) -> tuple[Rule, ...]:
     """Return the installed rules, ordered by code. Print a warning for each rule that cannot be loaded.
 
-    A rule whose declaration is in the `cache` folder is imported when it is used.
+    A rule whose declaration is in the `cache` folder is imported when it is used; `keeps`: declarations are put there.
 
     Raises:
         UsageError: there is no rule at all.
     """
-    rules, problems = declared.installed_rules(cache)
+    rules, problems = declared.installed_rules(cache, keeps=keeps)
     if not rules:
         message = problems[0] if problems else "no rules are installed; reinstall torch-doctor"
         raise click.UsageError(message)

@@ -165,7 +165,7 @@ def _flags(given: ScanArguments) -> Flags:
         force_exclude=given.force_exclude,
         ignore_noqa=given.ignore_noqa and given.add_noqa is None,  # what is suppressed needs no second comment
         stdin_filename=given.stdin_filename,
-        caches=not given.no_cache,
+        caches=not (given.no_cache or given.show_settings or given.show_files),
         cache_dir=given.cache_dir,
     )
 

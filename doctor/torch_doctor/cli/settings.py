@@ -62,7 +62,8 @@ def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
     loaded = _config(flags, paths)
     config, parts = loaded.config, loaded.parts
     cache = cache_folder(flags.cache_dir, loaded, paths) if flags.caches else None
-    rules = _adjusted(installed_rules(cache), parts)
+    keeps = not overlay and all(map(os.path.exists, paths))  # never raises
+    rules = _adjusted(installed_rules(cache, keeps=keeps), parts)
     excluding = loaded.saying("exclude")
     if flags.exclude is not None:
         exclude: tuple[Patterns, ...] | None = (patterns(cwd, flags.exclude, "--exclude"),)

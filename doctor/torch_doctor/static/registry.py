@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
 from torch_doctor.static.values import Object
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from torch_doctor.static import program as p
@@ -25,7 +25,8 @@ class Image(Struct, frozen=True):
     `events` are its own, without those of the `imports` that it came to; `branches` are those that their guards number,
     `guards` and `scope` what the import itself lay in. `objects` are what it made, by class and number: a library has tens
     of thousands, nearly all lists and records of its configuration, so that nobody can walk them for each function.
-    `entered` are the functions that it called, `asked` what it asked of the rest of the project, and of libraries.
+    `entered` are the functions that it called, `asked` what it asked of the rest of the project, and of libraries. `modes` are
+    those of torch that it switched, such as whether autograd records, as they were at its end.
     """
 
     events: Sequence[Event]
@@ -36,6 +37,7 @@ class Image(Struct, frozen=True):
     objects: dict[type[Object], list[Object]]
     entered: frozenset[p.Function]
     asked: Asked
+    modes: Mapping[object, Any] = {}
 
 
 class Saved(Struct, frozen=True):

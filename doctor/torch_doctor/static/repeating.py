@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.registry import Image
+from torch_doctor.static.training.device.autocasting import SWITCH
+from torch_doctor.static.values import MISSING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from torch_doctor.static.run import Run
+
+MODES = ("grad", SWITCH)
+"""What of a run's state a file may switch for all who import it."""
 
 
 class Recording:
     """The top level of an imported file under way: where its events begin, and what it came to."""
 
-    __slots__ = ("_asked", "_entered", "_first", "_guards", "_imports", "_known", "_scope", "path")
+    __slots__ = ("_asked", "_entered", "_first", "_guards", "_imports", "_known", "_modes", "_scope", "path")
 
     def __init__(self, run: Run, path: Path) -> None:
         self.path = path
@@ -25,6 +31,7 @@ class Recording:
         self._imports: dict[Path, None] = {}
         self._entered, run.entered = run.entered, set()
         self._asked = run.imports.begin()
+        self._modes = modes(run)
         run.objects.under_way.append(self._imports)
 
     def image(self, run: Run) -> Image:
@@ -34,7 +41,14 @@ class Recording:
         own = sorted(set(range(self._first, run.trace.next)) - elsewhere)
         events = list(run.trace.at(*own))
         entered, asked = frozenset(run.entered), run.imports.asked()
-        return Image(events, run.trace.branches, self._guards, self._scope, list(self._imports), {}, entered, asked)
+        changed = {key: value for key, value in modes(run).items() if self._modes.get(key, MISSING) is not value}
+        return Image(
+            events, run.trace.branches, self._guards, self._scope, list(self._imports), {}, entered, asked, changed
+        )
+
+    def put_modes_back(self, run: Run) -> None:
+        """Let the modes be as they were before the import: who imports the file switches them."""
+        switch(run, self._modes)
 
     def end(self, run: Run) -> None:
         """Note which events of the run are not its own, and give it back what is."""
@@ -42,6 +56,17 @@ class Recording:
         run.entered |= self._entered
         run.imports.ask_again(self._asked)
         run.brought.setdefault(self.path, []).append(range(self._first, run.trace.next))
+
+
+def modes(run: Run) -> dict[object, Any]:
+    """The modes that hold now."""
+    return {key: run.state.fields[key] for key in MODES if key in run.state.fields}
+
+
+def switch(run: Run, to: Mapping[object, Any]) -> None:
+    """Let these modes hold from here on, on the current path."""
+    for key, value in to.items():
+        run.heap.set(run.state.fields, key, value)
 
 
 def begin(run: Run, path: Path) -> Recording:
@@ -84,4 +109,5 @@ def bring(run: Run, path: Path) -> None:
         guards = around | {(numbers[branch], arm) for branch, arm in own}
         scope = scope_now if event.scope is image.scope else event.scope
         trace.repeat(event, guards=guards, scope=scope)
+    switch(run, image.modes)
     run.brought.setdefault(path, []).append(range(first, trace.next))

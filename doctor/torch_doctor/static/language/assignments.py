@@ -20,6 +20,7 @@ from torch_doctor.static.values import (
     Const,
     Content,
     Loader,
+    Mapping,
     Number,
     Optimizer,
     ParameterValue,
@@ -118,6 +119,9 @@ def _augment(run: Run, node: p.Augment) -> bool:
         if not node.rebinds:
             return True
         targets.bind(run, node.target, old, node)
+        return True
+    if isinstance(old, Mapping) and node.op == "|" and not node.rebinds:
+        run.call(run.attribute(old, "update", node), Call((value,), {}, node))
         return True
     for observe in () if node.rebinds and not isinstance(old, (Params, ParameterValue)) else run.observers.changed:
         observe(run, old, Call((value,), {}, node, f"{run.text(node.target)}.__iadd__"))

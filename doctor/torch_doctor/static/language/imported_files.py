@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import repeating
 from torch_doctor.static.budget import OutOfBudget
@@ -14,6 +14,7 @@ from torch_doctor.static.values import Fact, Namespace, NamespacePackage, Unknow
 from torch_doctor.static.values.functions import top_frame
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from torch_doctor.static.run import Run
@@ -57,7 +58,7 @@ def execute_to_stay(run: Run, unit: Unit, namespace: Namespace) -> None:
     path = unit.source.path
     quiet = run.imports.is_quiet(path)
     run.units[path] = namespace
-    grad = run.grad
+    modes: Mapping[object, Any] = {}
     run.heap.aside()
     own = run.objects.begin_import()
     position = _beginning(run, unit, namespace) if quiet else run.position
@@ -67,7 +68,10 @@ def execute_to_stay(run: Run, unit: Unit, namespace: Namespace) -> None:
         first = run.heap.at_first(but=run.home.fields) if quiet else nullcontext()
         with overriding(run, {"position": position, "steps_left": run.steps_left}), first:
             execute_top(run, unit, namespace)
-        run.objects.share(path, recording.image(run))
+        image = recording.image(run)
+        modes = image.modes
+        recording.put_modes_back(run)
+        run.objects.share(path, image)
     except BaseException:
         del run.units[path]  # whoever imports it next begins anew
         run.heap.undo(0)
@@ -75,8 +79,8 @@ def execute_to_stay(run: Run, unit: Unit, namespace: Namespace) -> None:
     finally:
         recording.end(run)
         run.objects.end_import(own)
-        run.heap.set(run.state.fields, "grad", grad)
         run.heap.back()
+        repeating.switch(run, modes)  # on this path, as what the run does itself
 
 
 def _beginning(run: Run, unit: Unit, namespace: Namespace) -> Position:
@@ -98,12 +102,14 @@ def execute_top(run: Run, unit: Unit, namespace: Namespace) -> None:
             modules_called=(),
             importing=outer.importing + 1,
         )
-        before = run.steps_left = max(left, LATER_STEPS)
+        before, modes = max(left, LATER_STEPS), repeating.modes(run)
+        run.steps_left = before
         try:
             with run.at(position):
                 goes_on = run.block((statement,))
         except OutOfBudget:
             goes_on, whole = True, False
+            repeating.switch(run, modes)  # it may have ended within a context
         left -= before - max(run.steps_left, 0)
         if not goes_on:
             break

@@ -162,9 +162,19 @@ def _match(low: Lowering, node: ast.Match, out: list[p.Stmt]) -> None:
             for child in ast.walk(case.pattern)
             if isinstance(child, (ast.MatchAs, ast.MatchStar)) and child.name
         ]
-        bound: tuple[p.Stmt, ...] = tuple(p.Assign(at, (p.Name(at, name),), p.Opaque(at)) for name in names)
+        whole = case.pattern.name if isinstance(case.pattern, ast.MatchAs) and _is_read_twice(subject) else None
+        bound: tuple[p.Stmt, ...] = tuple(
+            p.Assign(at, (p.Name(at, name),), subject if name == whole else p.Opaque(at)) for name in names
+        )
         other = (p.If(at, test, bound + low.block(case.body), other),)
     out.extend(other)
+
+
+def _is_read_twice(subject: p.Expr) -> bool:
+    """Whether a name or an attribute is matched: what it reads is the same once more."""
+    while isinstance(subject, p.Attribute):
+        subject = subject.value
+    return isinstance(subject, p.Name)
 
 
 def _pattern(low: Lowering, pattern: ast.pattern, subject: p.Expr, at: p.At) -> p.Expr:

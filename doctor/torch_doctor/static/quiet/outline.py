@@ -40,7 +40,7 @@ class Assigned(Struct, frozen=True):
 
 
 class Outline:
-    """The statements of a file's top level, those in its branches among them, and what its names are bound to.
+    """The statements of a file's top level (`body`), with those in its branches, and what its names are bound to.
 
     `imports` are the imports that happen when the file is imported, `stars` those of all that a module has.
     """
@@ -49,7 +49,8 @@ class Outline:
         self.names: dict[str, Taken | Definition | Assigned] = {}
         self.imports: list[Taken] = []
         self.stars: list[Taken] = []
-        self.statements = list(_executed(_parse(text, self.names)))
+        self.body = _parse(text, self.names)
+        self.statements = list(_executed(self.body))
         for statement in self.statements:
             self._bind(statement)
 
@@ -69,7 +70,7 @@ class Outline:
                     self.names[alias.asname or alias.name] = taken
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             self.names.setdefault(node.name, Definition(ast.unparse(node)))
-        else:
+        elif not isinstance(node, ast.AugAssign):  # what is there is changed
             for target in targets(node):
                 value = getattr(node, "value", None)
                 for each in ast.walk(target):

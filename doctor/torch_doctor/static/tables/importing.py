@@ -52,17 +52,41 @@ QUIET_FUNCTIONS = words(
 )
 """How the names of functions of torch begin that leave no trace, neither in its state nor in what is trained."""
 LOUD_FUNCTIONS = frozenset(
-    words("importlib.import_module builtins.exec builtins.eval builtins.__import__ builtins.setattr runpy.run_path")
+    words(
+        """
+        bisect.insort bisect.insort_left bisect.insort_right builtins.__import__ builtins.delattr builtins.eval builtins.exec
+        builtins.setattr heapq.heapify heapq.heappop heapq.heappush importlib.import_module importlib.reload operator.delitem
+        operator.iadd operator.iconcat operator.ior operator.setitem runpy.run_module runpy.run_path
+        """
+    )
 )
 """Functions of Python that may do anything."""
 SETTING = ("seed", "manual_seed", "set_", "use_", "enable", "disable", "init")
 """How the names of functions begin that change the state of a library."""
-CHANGING = frozenset(words("add append clear extend insert pop popitem register remove setdefault update"))
+CHANGING = frozenset(
+    words(
+        """
+        __delattr__ __delitem__ __iadd__ __init__ __ior__ __setattr__ __setitem__ add append clear discard extend insert pop
+        popitem register remove reverse setdefault sort update
+        """
+    )
+)
 """Methods that change an object for all who have it."""
+ENTERING = frozenset(words("__enter__ __exit__ enter_context push"))
+"""Methods that enter a context, which stays entered."""
+LOOKING = frozenset(words("getattr globals locals next vars"))
+"""Functions of Python that return what others have, too."""
+SAYING = frozenset(words("critical debug error exception info log warn warning warning_once"))
+"""Methods that write a message."""
 READING = frozenset(
     words("copy count endswith format get index items join keys lower replace split startswith strip upper values")
 )
 """Methods of texts and containers that change nothing."""
+_CALLING = words(
+    "builtins.filter builtins.map builtins.max builtins.min builtins.sorted concurrent. functools.reduce itertools. "
+    "multiprocessing. threading. timeit. asyncio."
+)
+"""How the names of functions of Python begin that call what they are given, or what comes of it."""
 _ANSWERING = ("get_logger", "getLogger", "is_", "has_")
 """How the functions of any library begin that only answer."""
 
@@ -79,6 +103,11 @@ def is_quiet(name: str, *, decorates: bool = False) -> bool:
     if first == "torch" or "random" in name.split(".") or last.startswith(SETTING):
         return False
     return first in sys.stdlib_module_names or (libraries.harmless(name) and not last[:1].isupper() and bool(rest))
+
+
+def calls_back(name: str) -> bool:
+    """Tell whether a library's function calls the functions that it is given."""
+    return name.startswith(_CALLING) or name in ("re.sub", "re.subn")
 
 
 def is_quiet_module(name: str) -> bool:

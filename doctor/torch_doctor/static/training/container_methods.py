@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from torch_doctor.static import program as p
 from torch_doctor.static.dispatch import handles
 from torch_doctor.static.flow import blend
-from torch_doctor.static.language import containers
+from torch_doctor.static.language import containers, item_targets
 from torch_doctor.static.training import filling, written_out
 from torch_doctor.static.training.graph import emptying, keeping
 from torch_doctor.static.values import (
@@ -21,6 +21,7 @@ from torch_doctor.static.values import (
     Sequence,
     Unknown,
     Value,
+    hashable,
     held,
     join,
     summary,
@@ -173,17 +174,43 @@ def _get(run: Run, of: Mapping, name: str, call: Call) -> Value:
     return found
 
 
+@handles(_MAPPINGS, "__setitem__")
+def _set(run: Run, of: Mapping, _: str, call: Call) -> Value:
+    node = call.node
+    if len(call.args) == 2 and isinstance(node, p.Call) and len(node.args) == 2:
+        target = p.Index(node.at, node.func, node.args[0])
+        item_targets.set_item(run, of, *call.args, node, target)
+    return NOTHING
+
+
 @handles(_MAPPINGS, "update")
 def _update(run: Run, of: Mapping, _: str, call: Call) -> Value:
     for value in call.args:
         if isinstance(value, Mapping):
             for key, item in value.fields.items():
                 run.heap.set(of.fields, key, item)
+        elif (pairs := _pairs(value)) is not None:
+            for key, item in pairs:
+                run.heap.set(of.fields, ("key", key), item)
         else:
             run.heap.set(of.fields, "rest", Unknown(value.flow, held((value,))))
     for name, item in call.keywords.items():
         run.heap.set(of.fields, ("key", name), item)
     return NOTHING
+
+
+def _pairs(value: Value) -> list[tuple[object, Value]] | None:
+    """The keys and values of a list of pairs; None for anything else."""
+    content = value.content if isinstance(value, Sequence) else None
+    if content is None or content.rest is not None:
+        return None
+    pairs = [each.content.items for each in content.items if isinstance(each, Sequence) and each.content.rest is None]
+    found = [
+        (pair[0].value, pair[1])
+        for pair in pairs
+        if len(pair) == 2 and isinstance(pair[0], Const) and hashable(pair[0].value)
+    ]
+    return found if len(found) == len(content.items) else None
 
 
 @handles(_MAPPINGS, "clear")

@@ -36,6 +36,14 @@ def method(run: Run, of: Tool, name: str, call: Call) -> Value | None:
     return None
 
 
+def by_hand(run: Run, of: Context, name: str, call: Call) -> Value:
+    """`context.__enter__()`, which holds from here on, and `context.__exit__(...)`."""
+    if name == "__enter__":
+        return _enter(run, of, call.node)
+    run.set_grad(of.name, None, call.node, leave=True)  # as it was before it was entered
+    return NOTHING
+
+
 def _enter(run: Run, context: Value, node: p.Node) -> Value:
     """What entering a context does, and what it gives."""
     if isinstance(context, Context):

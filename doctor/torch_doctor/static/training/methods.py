@@ -8,7 +8,7 @@ from torch_doctor.static import library
 from torch_doctor.static.language import courses, opaque_calls
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import NEXT_METHODS, REORDERING_METHODS
-from torch_doctor.static.training import container_methods, drawing, pixels
+from torch_doctor.static.training import container_methods, drawing, exit_stacks, pixels
 from torch_doctor.static.training.computing import distributions, tensor_methods
 from torch_doctor.static.training.frameworks import framework_loops, trainers
 from torch_doctor.static.training.module import module_methods
@@ -18,6 +18,7 @@ from torch_doctor.static.values import (
     Call,
     Const,
     Content,
+    Context,
     Default,
     Distribution,
     Either,
@@ -149,6 +150,8 @@ def _inherited(run: Run, of: Instance, name: str, call: Call) -> Value:
 
 
 BY_NAME: Final[dict[tuple[type[Value], str], Callable[[Run, Any, str, Call], Value]]] = {
+    (Context, "__enter__"): exit_stacks.by_hand,
+    (Context, "__exit__"): exit_stacks.by_hand,
     (Tensor, "backward"): gradients.of_method,
     (ParameterValue, "backward"): gradients.of_method,
 }

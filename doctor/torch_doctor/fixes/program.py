@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
-from libcst.metadata import MetadataWrapper, PositionProvider
 
-from torch_doctor.fixes.parents import parents
+from torch_doctor.fixes.reading import parents, positions
 from torch_doctor.pattern import pattern
 from torch_doctor.sources.source import NEWLINE
 
@@ -41,9 +40,8 @@ class Program:
         self.beside = beside
         self.rows = NEWLINE.split(source.text)
         try:
-            wrapper = MetadataWrapper(cst.parse_module("\n".join(self.rows)), unsafe_skip_copy=True)
-            self.tree = wrapper.module
-            self._positions = wrapper.resolve(PositionProvider)
+            self.tree = cst.parse_module("\n".join(self.rows))
+            self._positions = positions(self.tree)
             self._parents = parents(self.tree)
         except (cst.ParserSyntaxError, RecursionError) as error:
             raise CannotEditError from error

@@ -94,6 +94,8 @@ KNOWN = [
     *("x.expand(4, 6)", "y.view(-1, 1).expand(-1, 6)", "x.view_as(x)", "y.type_as(x)", "y.to(x.dtype)", "x.clone()"),
     *("torch.normal(0.0, 1.0, (2, 3))", "torch.normal(x, 1.0)", "torch.Tensor([1, 2])", "torch.Tensor(2, 3)"),
     *("torch.tensor([int('3'), 2])", "torch.tensor(float('3'))", "torch.tensor([0, 1] * 30)"),
+    *("x[x > 0]", "x[x[:, 0] > 0]", "x[:, torch.randperm(6)]", "x[:, [0, 2]]", "x[..., rows]", "x[rows, rows]"),
+    *("image[0, rows[:1]]", "image[:, rows[:2] % 2, 0]", "x[None, :, rows]", "x[rows[:, None], rows]", "x[rows][:, y]"),
     *("torch.where(x > 0, x, 0.0)", "x.clamp(min=0)", "x.chunk(2, dim=1)[0]", "x.unbind(1)[0]", "x.detach()"),
 ]
 
@@ -121,7 +123,8 @@ def test_most_of_it_is_known(seen: Callable[[str], list[LossCalled]]) -> None:
     [
         "unknown(x)",
         "x.view(*sizes)",
-        "x[x > 0]",
+        "x[unknown]",
+        "x[0, :, unknown]",
         "x.to(unknown)",
         "torch.tensor(unknown)",
         "x.squeeze(unknown)",

@@ -12,6 +12,7 @@ from torch_doctor.static.language import outcomes
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.kinds import Effect
 from torch_doctor.static.training import cross_device, cuts, drawing, kinds, places, plain_tensors, sums
+from torch_doctor.static.training.data import arrays
 from torch_doctor.static.values import (
     VERSION,
     Const,
@@ -130,7 +131,7 @@ def _compare(run: Run, node: p.Compare) -> Value:
     if isinstance(value, Const):
         return Const(bool(value.value) is not negated)
     if isinstance(value, Plain) and negated:
-        return Plain(("not", value.symbol))
+        return Plain(("not", value.symbol), value.size)
     return value
 
 
@@ -156,7 +157,8 @@ def _compared(run: Run, node: p.Compare) -> tuple[Value, bool]:
         kept = kinds.computed(Effect.COMPARED, (left, right))
         origin = places.result(run, (left, right)) if made is None else made
         return Tensor(flow, kept.kind, origin, scalar=_single(left, right), meta=making(op, (left, right))), negated
-    return Plain(compound(op, symbol_of(left), _names(right) if op == "in" else symbol_of(right))), negated
+    symbol = compound(op, symbol_of(left), _names(right) if op == "in" else symbol_of(right))
+    return Plain(symbol, arrays.operated(op, (left, right))), negated
 
 
 def _names(holder: Value) -> Symbol:

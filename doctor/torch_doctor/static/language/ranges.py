@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.iteration import PASSES
 from torch_doctor.static.library import Stage, library, library_family
+from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import libraries, sinks
-from torch_doctor.static.training.data import stretches
+from torch_doctor.static.training.data import arrays, stretches
 from torch_doctor.static.values import (
     COUNTER,
     WHOLE,
@@ -19,9 +20,11 @@ from torch_doctor.static.values import (
     Making,
     Plain,
     Stream,
+    Value,
     constant,
     counting,
 )
+from torch_doctor.static.values.shapes import is_integer
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -63,18 +66,6 @@ def _range(numbers: list[object]) -> range | None:
     return range(*known)
 
 
-def _steps(call: Call) -> float | None:
-    """How many numbers `arange` gives; None where that is not known."""
-    known = [number for number in map(constant, call.args) if isinstance(number, (int, float))]
-    if len(known) < len(call.args) or call.keywords or len(known) > 3 or 0 in known[2:]:
-        return None
-    start, stop = known[:2] if len(known) > 1 else (0, known[0])
-    try:
-        return max(0, math.ceil((stop - start) / (known[2] if len(known) > 2 else 1)))
-    except (OverflowError, ValueError):  # of what is infinite, or no number
-        return None
-
-
 @library("itertools.count")
 def endless(_: Run, __: str, ___: Call) -> Stream:
     """`itertools.count(start, step)`."""
@@ -83,7 +74,18 @@ def endless(_: Run, __: str, ___: Call) -> Stream:
 
 @library_family(libraries.RANGES, stage=Stage.ADAPTER)
 def counting_numbers(_: Run, name: str, call: Call) -> Stream:
-    """A function that counts as `range` does; numpy's in steps of any size, too."""
-    if name.startswith("numpy.") and any(isinstance(constant(value), float) for value in call.args):
-        return Stream(Plain(size=Making("number", (), of="floating")), length=_steps(call))
+    """A function that counts as `range` does."""
     return range_of(call.args, name, WHOLE) if name in sinks.BARS else range_of(call.args)
+
+
+def of_array(value: Value) -> Stream | None:
+    """The numbers of NumPy's `arange`, in steps of any size; None for any other array."""
+    array = arrays.tensor_of(value)
+    made = None if array is None else array.meta
+    if array is None or not isinstance(made, Making) or made.name != "arange" or made.keywords:
+        return None
+    meta = measured(array)
+    if is_integer(meta.dtype) or not meta.dtype:
+        return range_of(made.args)
+    length = meta.shape[0] if meta.shape else None
+    return Stream(Plain(size=Making("number", (), of="floating")), length=length if isinstance(length, int) else None)

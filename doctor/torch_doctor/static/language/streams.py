@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow
-from torch_doctor.static.language import containers
+from torch_doctor.static.language import containers, ranges
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.tables import libraries, sinks
 from torch_doctor.static.training.data import loader_roles
@@ -51,6 +51,8 @@ def stream_of(run: Run, value: Value, over: p.Expr | None = None) -> Stream:
     value = loader_roles.gone_through(run, run.resolve(value), over)
     if isinstance(value, Stream):
         return value
+    if isinstance(value, Plain) and (numbers := ranges.of_array(value)) is not None:
+        return numbers
     if isinstance(value, Loader):
         return Stream(containers.element_of(run, value), None, value.id, whole=True)
     if isinstance(value, (Sequence, Mapping)) or (isinstance(value, Module) and module_parts.listed(value) is not None):

@@ -11,7 +11,6 @@ from torch_doctor.static.tables.reading import ChannelFunctions
 LIBRARY = Library(
     harmless=("numpy",),
     plain=("numpy",),
-    ranges=("numpy.arange",),
     means=members("numpy", "mean average nanmean"),
     reordering=members("numpy.random", "shuffle permutation choice"),
     drawing=("numpy.random.",),
@@ -26,26 +25,36 @@ LIBRARY = Library(
     returned_arrays={
         "numpy.loadtxt": Arrays((Array("float64"),), unless=("dtype", "unpack", "**")),
         "numpy.genfromtxt": Arrays((Array("float64"),), unless=("dtype", "names", "unpack", "**")),
-        "numpy.random.uniform": Arrays((Array("float64"),)),
     },
     alike={
         **{
             f"numpy.{name}": name
             for name in words(
                 """
-                zeros ones empty full stack vstack hstack arange linspace eye zeros_like ones_like empty_like full_like
-                argmax argmin where reshape squeeze ravel flip tile sum mean abs clip exp log sqrt
+                zeros ones empty full stack vstack hstack column_stack arange linspace eye zeros_like ones_like
+                empty_like full_like argmax argmin where reshape squeeze ravel flip tile roll unique cumsum
+                argsort matmul dot outer abs clip square sign floor ceil nan_to_num negative
+                sum mean std var max min amax amin median prod all any
+                sin cos tan arcsin arccos arctan sinh cosh tanh exp exp2 expm1 log log2 log10 log1p sqrt deg2rad rad2deg
+                add subtract multiply divide true_divide maximum minimum arctan2 hypot
+                greater greater_equal less less_equal not_equal logical_and logical_or logical_xor logical_not
+                isnan isinf isfinite isclose isin
                 """
             )
         },
+        "numpy.equal": "eq",
+        "numpy.repeat": "repeat_interleave",
+        "numpy.power": "pow",
+        "numpy.absolute": "abs",
+        "numpy.radians": "deg2rad",
+        "numpy.transpose": "permute",
+        "numpy.digitize": "indices",
         **dict.fromkeys(members("numpy", "array asarray ascontiguousarray"), "as_tensor"),
         "numpy.concatenate": "cat",
         "numpy.expand_dims": "unsqueeze",
         "numpy.copy": "clone",
         "numpy.random.randn": "randn",
         "numpy.random.rand": "rand",
-        "numpy.random.normal": "normal",
-        "numpy.random.randint": "randint",
         "numpy.float32": "float",
         "numpy.float64": "double",
         "numpy.int64": "long",

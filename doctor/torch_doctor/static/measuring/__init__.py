@@ -1,9 +1,19 @@
 """The dtype and shape of a tensor, worked out from how it was made when somebody asks."""
 
-from torch_doctor.static.measuring import arithmetic, arrangement, core, images, layers, makers, products, selecting
+from torch_doctor.static.measuring import (
+    arithmetic,
+    arrangement,
+    core,
+    images,
+    items,
+    layers,
+    makers,
+    products,
+    selecting,
+)
 from torch_doctor.static.measuring.core import making, measured, size_at, with_facts
 
-for family in (arithmetic, arrangement, images, layers, makers, products, selecting):
+for family in (arithmetic, arrangement, images, items, layers, makers, products, selecting):
     core.EFFECTS.update(family.EFFECTS)
 
 __all__ = ["making", "measured", "size_at", "with_facts"]

@@ -80,7 +80,9 @@ def measured(value: Value) -> Meta:
     if isinstance(value, Plain):
         if value.size is not None and value.size.name == shapes.ARRAY:
             return measured(value.size.args[0])
-        return Meta(number_dtype(value), ())  # a number
+        dtype = number_dtype(value)
+        known = value.size is None or bool(dtype) or value.size.name == shapes.READ
+        return Meta(dtype, ()) if known else UNKNOWN_META  # a number, or a method or another part of an array
     if isinstance(value, Either):
         return one_of([option for _, option in value.options])
     return UNKNOWN_META

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static.measuring.arguments import argument, dtype_in, sizes_in
 from torch_doctor.static.measuring.core import first_of, measured, size_at
+from torch_doctor.static.tables import arrays
 from torch_doctor.static.tables import shapes as table
-from torch_doctor.static.values import Const, Plain, Sequence, Tensor, Value, number_dtype, shapes
+from torch_doctor.static.values import Const, Plain, Sequence, Tensor, Value, counting, number_dtype, shapes
 from torch_doctor.static.values.shapes import UNKNOWN_META, Meta, Shape, Size
 
 if TYPE_CHECKING:
@@ -58,15 +59,23 @@ def _full(made: Making) -> Meta:
 
 
 def _range(made: Making) -> Meta:
-    floats = made.name == "linspace" or any(isinstance(v, Const) and isinstance(v.value, float) for v in made.args)
-    known = all(isinstance(v, Const) for v in made.args)
-    size: Size = None
-    if made.name == "linspace":
-        size = size_at(made.args[2]) if len(made.args) > 2 else None
-    elif known and len(made.args) == 1:
-        size = size_at(made.args[0])
-    dtype = "" if "dtype" in made.keywords else "float32" if floats else "int64" if known else ""
-    return Meta(dtype_in(made) or dtype, (size,))
+    """`arange`: as many numbers as there are between its bounds; NumPy's fractions are float64."""
+    dtypes = {number_dtype(value) for value in made.args}
+    numbers = [value.value for value in made.args if isinstance(value, Const) and isinstance(value.value, (int, float))]
+    size: Size = size_at(made.args[0]) if len(made.args) == 1 else None
+    if len(numbers) == len(made.args):
+        size = counting.steps(numbers)
+    fractions = "float64" if made.of == shapes.ARRAY else "float32"
+    dtype = fractions if any(map(shapes.is_floating, dtypes)) else "" if "" in dtypes or not dtypes else "int64"
+    return Meta(dtype_in(made) or ("" if "dtype" in made.keywords else dtype), (size,))
+
+
+def _spaced(made: Making) -> Meta:
+    """`linspace`: as many numbers as are asked for; between rows of bounds, rows of numbers."""
+    steps = argument(made, 2, "steps")
+    several = any(_is_tensor(value) or isinstance(value, Sequence) for value in made.args[:2])
+    dtype = dtype_in(made) or ("" if "dtype" in made.keywords else "float32")
+    return Meta(dtype, None if several else (None if steps is None else size_at(steps),))
 
 
 def _literal(made: Making) -> Meta:
@@ -74,7 +83,7 @@ def _literal(made: Making) -> Meta:
     given = made.args[0] if made.args else None
     if given is None:
         return UNKNOWN_META
-    if isinstance(given, Tensor) or _is_array(given):
+    if _is_tensor(given):
         meta = measured(given)
         return Meta(dtype_in(made) or ("" if "dtype" in made.keywords else meta.dtype), meta.shape)
     shape, found = _written(given)
@@ -89,7 +98,7 @@ def _is_array(value: Value) -> bool:
 
 def _written(value: Value) -> tuple[Shape | None, set[str]]:
     """The shape of numbers written in lists, and their dtypes; "fractions" stands for Python's own."""
-    if isinstance(value, Tensor) or _is_array(value):
+    if _is_tensor(value):
         meta = measured(value)
         return meta.shape, {meta.dtype}
     if isinstance(value, Const) or number_dtype(value):
@@ -105,12 +114,54 @@ def _written(value: Value) -> tuple[Shape | None, set[str]]:
     return None if first is None else (len(content.items) if content.rest is None else None, *first), kinds
 
 
+def _draw(made: Making) -> Meta:
+    """A random draw of NumPy: as many numbers as are asked for, else one for each of its parameters."""
+    place, dtype = made.of if isinstance(made.of, tuple) else (0, "")
+    size, parameters = argument(made, place, "size"), list(made.args[:place])
+    shape: Shape | None = ()
+    if size is not None and not (isinstance(size, Const) and size.value is None):
+        shape = _asked(size)
+    else:
+        for value in (*parameters, *(each for name, each in made.keywords.items() if name not in ("size", "dtype"))):
+            number = isinstance(value, Const) or number_dtype(value)
+            shape = shapes.broadcast(shape, () if number else measured(value).shape if _is_tensor(value) else None)
+    typed = "dtype" in made.keywords or len(made.args) > place + 1
+    return Meta(dtype_in(made) or ("" if typed else dtype), shape)
+
+
+def _pick(made: Making) -> Meta:
+    """NumPy's `choice` and `permutation`: items of the first argument, or of the numbers up to it."""
+    given = made.args[0] if made.args else None
+    counted = given is not None and number_dtype(given) == "int64"
+    meta = UNKNOWN_META
+    if given is not None and (counted or _is_tensor(given) or isinstance(given, Sequence)):
+        shape, found = _written(given)
+        dtype = "float64" if "fractions" in found else shapes.promoted(found)
+        meta = Meta("int64", (size_at(given),)) if counted else Meta(dtype, shape)
+    if made.name != f"{arrays.RANDOM}choice" or not meta.shape:
+        return meta
+    size = argument(made, 1, "size")
+    several = _asked(size) if size is not None else ()
+    known = several is not None and "axis" not in made.keywords
+    return Meta(meta.dtype, (*several, *meta.shape[1:]) if several is not None and known else None)
+
+
+def _asked(size: Value) -> Shape | None:
+    """The shape that NumPy is asked for: one number or several; None of what may be both."""
+    one = isinstance(size, Plain) and not number_dtype(size) and (size.size is None or size.size.name != "shape")
+    return None if one else sizes_in(size)
+
+
+def _is_tensor(value: Value) -> bool:
+    return isinstance(value, Tensor) or _is_array(value)
+
+
 def _typed(made: Making) -> Meta:
     """`torch.FloatTensor(...)`: of sizes or of numbers."""
     dtype = table.DTYPES[f"torch.{made.name}"]
     if made.args and isinstance(made.args[0], Sequence):
         return Meta(dtype, _written(made.args[0])[0])
-    if made.args and (isinstance(made.args[0], Tensor) or _is_array(made.args[0])):
+    if made.args and _is_tensor(made.args[0]):
         return Meta(dtype, measured(made.args[0]).shape)
     return Meta(dtype, sizes_in(*made.args) if made.args and all(isinstance(v, Const) for v in made.args) else None)
 
@@ -149,7 +200,9 @@ EFFECTS: Final[dict[str, Effect]] = {
     "eye": _eye,
     "full": _full,
     "arange": _range,
-    "linspace": _range,
+    "linspace": _spaced,
+    **{f"{arrays.RANDOM}{name}": _draw for name in arrays.DRAWS},
+    **{f"{arrays.RANDOM}{name}": _pick for name in arrays.PICKS},
     "tensor": _literal,
     **dict.fromkeys(("as_tensor", "asarray", "from_numpy"), _literal),
     "one_hot": _one_hot,

@@ -157,8 +157,21 @@ def _piled(made: Making) -> Meta:
     rank = next(iter(ranks)) if len(ranks) == 1 else None
     if rank is None:
         return Meta(dtype, None)
-    least = {"vstack": 2, "row_stack": 2, "column_stack": 2, "dstack": 3, "hstack": 1}[made.name]
-    return Meta(dtype, (None,) * max(rank, least))
+    shape = metas[0].shape or ()
+    for meta in metas[1:]:
+        shape = shapes.joined(shape, meta.shape) or ()
+    many = len(metas) if parts.content.rest is None else None
+    if rank == 1 and made.name in _ABOVE:
+        return Meta(dtype, (many, *shape))
+    if rank == 1 and made.name == "column_stack":
+        return Meta(dtype, (*shape, many))
+    if rank > 1 and made.name != "dstack":
+        return Meta(dtype, (None, *shape[1:]) if made.name in _ABOVE else (shape[0], None, *shape[2:]))
+    return Meta(dtype, (None,) * max(rank, 3 if made.name == "dstack" else 1))
+
+
+_ABOVE: Final = ("vstack", "row_stack")
+"""What puts rows above each other."""
 
 
 def _padded(made: Making) -> Meta:

@@ -18,7 +18,7 @@ RETURNED = libraries.table(lambda library: library.returned_arrays)
 ALIKE = libraries.table(lambda library: library.alike)
 """Functions of arrays that do what a function of torch does, but for the dtype of what they make of nothing."""
 
-DOUBLE = frozenset(words("zeros ones empty eye linspace rand randn normal"))
+DOUBLE = frozenset(words("zeros ones empty eye linspace rand randn"))
 """Those whose numbers are float64 where no dtype is given."""
 
 NUMBERS: Final[dict[str, float]] = {
@@ -28,8 +28,23 @@ NUMBERS: Final[dict[str, float]] = {
 }
 """Numbers that have a name."""
 
-WIDENED: Final[dict[str, tuple[str, ...]]] = {"sum": ("uint8",), "clip": ("bool",)}
+_WHOLE = ("bool", "uint8", "int8", "int16", "int32", "int64")
+WIDENED: Final[dict[str, tuple[str, ...]]] = {
+    "sum": ("uint8",),
+    "prod": ("uint8",),
+    "clip": ("bool",),
+    "square": ("bool",),
+    "pow": ("bool",),
+    "cumsum": _WHOLE[:-1],
+    **dict.fromkeys(words("floor ceil"), _WHOLE),
+}
 """Those that give another dtype than torch does for some."""
+AVERAGES = frozenset(words("mean std var median"))
+"""Those that give fractions of integers."""
+FLATTENING = frozenset(words("cumsum argsort"))
+"""Those that make one dimension of several where no axis is given, or may be told to."""
+OTHERWISE = frozenset(words("ndmin retstep return_index return_inverse return_counts axes"))
+"""Arguments that ask a function for something else."""
 DTYPE_AT: Final[dict[str, int]] = {
     **dict.fromkeys(words("zeros ones empty as_tensor zeros_like ones_like empty_like"), 1),
     "full": 2,
@@ -39,14 +54,45 @@ DTYPE_AT: Final[dict[str, int]] = {
     "linspace": 5,
 }
 """Which argument is the dtype of the result, of functions of arrays that do what a function of torch of this name does."""
-OF_PYTHON: Final = "as_tensor"
-"""What makes an array of anything: of Python's own fractions, float64."""
+OWN_FRACTIONS: Final = frozenset(("as_tensor", "arange"))
+"""What makes float64 of Python's own fractions: what makes an array of anything, and what counts."""
 
 METHODS: Final[dict[str, str]] = {
-    **{name: name for name in words("reshape squeeze ravel flatten transpose argmax argmin sum mean")},
+    **{
+        name: name
+        for name in words(
+            """
+            reshape squeeze ravel flatten argmax argmin sum mean std var max min prod any all clip argsort dot
+            """
+        )
+    },
     "copy": "clone",
+    "transpose": "permute",
+    "repeat": "repeat_interleave",
 }
 """Methods of arrays that do what a method of a tensor does."""
+
+DRAWS: Final[dict[str, tuple[int, str]]] = {
+    **dict.fromkeys(words("random random_sample ranf sample standard_normal standard_exponential"), (0, "float64")),
+    **dict.fromkeys(words("exponential chisquare pareto rayleigh standard_gamma standard_t weibull"), (1, "float64")),
+    **dict.fromkeys(words("geometric poisson"), (1, "int64")),
+    **dict.fromkeys(
+        words("beta f gamma gumbel laplace logistic lognormal normal uniform vonmises wald"), (2, "float64")
+    ),
+    **dict.fromkeys(words("binomial integers negative_binomial randint"), (2, "int64")),
+    "triangular": (3, "float64"),
+    "hypergeometric": (3, "int64"),
+}
+"""Random draws, as functions and as methods of a generator: the place of `size`, behind the parameters, and the dtype.
+
+Source: https://numpy.org/doc/stable/reference/random/generator.html.
+"""
+PICKS = frozenset(words("choice permutation permuted"))
+"""Draws that give some of the items of their first argument, or of the numbers up to it, in another order."""
+RANDOM: Final = "numpy.random."
+"""Where they are."""
+PACKAGES: Final = ("numpy.", "scipy.", "pandas.")
+"""Packages whose functions may return arrays."""
 
 UNCHANGED = frozenset(
     words("to_numpy tolist to_list reset_index sort_values sort_index fillna ffill bfill replace round")
@@ -54,7 +100,7 @@ UNCHANGED = frozenset(
 """Methods of arrays and tables whose result has as many dimensions and rows, and the same dtype or one that may be another."""
 OTHER_ROWS = frozenset(words("dropna drop drop_duplicates sample head tail query"))
 """Methods of tables that leave rows or columns out."""
-OTHER_NUMBERS = frozenset(words("map apply transform clip rank shift cumsum diff pct_change"))
+OTHER_NUMBERS = frozenset(words("map apply transform rank shift cumsum diff pct_change"))
 """Methods of tables that compute other numbers, one for each."""
 VIEWS = frozenset(words("values iloc loc"))
 """Attributes of tables with the same rows and columns."""

@@ -15,6 +15,7 @@ from torch_doctor.static.values import (
     Const,
     Fact,
     Instance,
+    Making,
     Object,
     Plain,
     Spread,
@@ -47,9 +48,10 @@ GENERATORS = frozenset(("numpy.random.default_rng", "numpy.random.RandomState", 
 
 
 @library_family(GENERATORS, stage=Stage.ADAPTER)
-def generator(run: Run, _: str, call: Call) -> Plain:
+def generator(run: Run, name: str, call: Call) -> Plain:
     """A generator of its own."""
-    return Plain((GENERATOR, run.site(call.node), latest(), fresh_symbol(), run.text(call.node)))
+    symbol = (GENERATOR, run.site(call.node), latest(), fresh_symbol(), run.text(call.node))
+    return Plain(symbol, Making(GENERATOR, (), of=name))
 
 
 DRAWN = "drawn"

@@ -14,7 +14,9 @@ from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import arrays as table
 from torch_doctor.static.tables import shapes as torch_table
 from torch_doctor.static.tables.kinds import Effect
+from torch_doctor.static.tables.shapes import REDUCTIONS
 from torch_doctor.static.training import kinds
+from torch_doctor.static.training.drawing import GENERATOR
 from torch_doctor.static.values import (
     ARRAY,
     Call,
@@ -53,6 +55,10 @@ def _array(made: Making | Meta | None, kind: Kind = Kind.UNKNOWN) -> Making | No
     return None if made is None else Making(ARRAY, (Tensor(EMPTY, kind, meta=made),))
 
 
+UNKNOWN: Final = Making(ARRAY, (Tensor(),))
+"""What may be an array of any shape, or a number."""
+
+
 # --- where they come from ---
 
 
@@ -79,20 +85,36 @@ def _declared(array: Array) -> Making | None:
 
 def computed(name: str, call: Call) -> Making | None:
     """What a function of numpy makes of its arguments; None where that is not known."""
+    short = name.rpartition(".")[2]
+    if name.startswith(table.RANDOM) and short in (*table.DRAWS, *table.PICKS):
+        return _drawn(short, call) or UNKNOWN
     alike = table.ALIKE.get(name)
-    if alike is None or "ndmin" in call.keywords:
-        return None
+    if alike is None or not table.OTHERWISE.isdisjoint(call.keywords):
+        return UNKNOWN if name.startswith(table.PACKAGES) else None
     at = table.DTYPE_AT.get(alike)
     if at is None or len(call.args) <= at:
-        return _like(alike, call.args, call.keywords)
-    return _like(alike, call.args[:at], {**call.keywords, "dtype": call.args[at]})
+        return _like(alike, call.args, call.keywords) or UNKNOWN
+    return _like(alike, call.args[:at], {**call.keywords, "dtype": call.args[at]}) or UNKNOWN
+
+
+def _drawn(name: str, call: Call) -> Making | None:
+    """What a random draw gives, as a function or as a method of a generator."""
+    args = tuple(map(_as_tensor, call.args))
+    keywords = {key: _as_tensor(value) for key, value in call.keywords.items()}
+    return _array(making(f"{table.RANDOM}{name}", args, keywords, table.DRAWS.get(name)))
 
 
 def _like(alike: str, args: Args, named: Keywords) -> Making | None:
     """What torch would make of the arguments under this name, with the dtypes of numpy."""
     keywords = {_SETTINGS.get(name, name): value for name, value in named.items()}
     given = tuple(_as_tensor(value) for value in args)
-    made = making(alike, given, keywords, ARRAY if alike == table.OF_PYTHON else None)
+    if _differs(alike, given, keywords):
+        return None
+    if alike == "permute" and len(given) == 1:
+        alike = "T"
+    elif alike == "dot":
+        alike = "matmul"
+    made = making(alike, given, keywords, ARRAY if alike in table.OWN_FRACTIONS else None)
     if made is None:
         return None
     kept = kinds.leading(given[0]) if given and alike in _MOVING else None
@@ -100,14 +122,29 @@ def _like(alike: str, args: Args, named: Keywords) -> Making | None:
     if "dtype" in keywords:
         return _array(made, kind)
     meta = measured(Tensor(meta=made))
-    if alike in table.DOUBLE or (alike == "mean" and shapes.is_integer(meta.dtype)):
+    whole = given and shapes.is_integer(measured(given[0]).dtype)
+    if alike in table.DOUBLE or (alike in table.AVERAGES and whole):
         return _array(Meta("float64", meta.shape), kind)
     if given and measured(given[0]).dtype in table.WIDENED.get(alike, ()):
         return _array(Meta("", meta.shape), kind)
     return _array(made, kind)
 
 
-_SETTINGS: Final = {"axis": "dim", "keepdims": "keepdim"}
+def _differs(alike: str, given: Args, keywords: Keywords) -> bool:
+    """Whether numpy's function does something else with these arguments than torch's of this name."""
+    rank = len(measured(given[0]).shape or ()) if given else 0
+    if alike == "where":
+        return len(given) == 1  # a tuple of indices
+    if alike in table.FLATTENING:
+        return rank != 1
+    if alike == "dot":
+        return any(not 0 < len(measured(value).shape or ()) <= _MATRIX for value in given)
+    return len(given) > _MATRIX and alike in REDUCTIONS  # what is third is no `keepdim`
+
+
+_MATRIX: Final = 2
+"""The dimensions of a matrix."""
+_SETTINGS: Final = {"axis": "dim", "keepdims": "keepdim", "num": "steps"}
 """Arguments that torch calls otherwise."""
 _MOVING: Final = frozenset((*table.METHODS.values(), "cat", "stack", "unsqueeze", "as_tensor", "clone", "long"))
 """Functions that leave labels what they are."""
@@ -131,7 +168,8 @@ def attribute(value: Plain, name: str) -> Making | None:
     """An attribute of an array: a view, its shape, or a method that may be called."""
     array = tensor_of(value)
     if array is None:
-        return None
+        of_generator = value.size is not None and value.size.name == GENERATOR and table.RANDOM in str(value.size.of)
+        return Making(METHOD, (), of=name) if of_generator else None
     if name in table.VIEWS:
         return value.size
     if name == "T":
@@ -141,9 +179,11 @@ def attribute(value: Plain, name: str) -> Making | None:
 
 def method(func: Plain, call: Call) -> Making | None:
     """What a method of an array returns; None where it is none, or returns something else."""
-    if func.size is None or func.size.name != METHOD or not isinstance(func.size.args[0], Tensor):
+    if func.size is None or func.size.name != METHOD:
         return None
-    array, name = func.size.args[0], str(func.size.of)
+    array, name = func.size.args[0] if func.size.args else None, str(func.size.of)
+    if not isinstance(array, Tensor):
+        return computed(f"{table.RANDOM}{name}", call)
     meta = measured(array)
     if name in table.UNCHANGED:
         return _array(Meta(meta.dtype if name != "replace" else "", meta.shape), array.kind)
@@ -156,8 +196,8 @@ def method(func: Plain, call: Call) -> Making | None:
         return _array(Meta("" if given is None else dtype_named(given), meta.shape), array.kind)
     alike = table.METHODS.get(name)
     if alike is None:
-        return None
-    return _like(alike, (array, *call.args), call.keywords)
+        return UNKNOWN
+    return _like(alike, (array, *call.args), call.keywords) or UNKNOWN
 
 
 def dtype_named(value: Value) -> str:

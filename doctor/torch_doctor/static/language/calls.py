@@ -131,7 +131,8 @@ def _plain(run: Run, func: Const | Plain, call: Call) -> Value:
     made = arrays.method(func, call) if isinstance(func, Plain) else None
     if isinstance(known, Plain) and made is not None and known.size is None:
         return plain_from((known,), known.symbol, known.flow, made)
-    return known or plain_from((func, *call.args), size=made)
+    symbol = arrays.reduced(func) if isinstance(func, Plain) else None
+    return known or plain_from((func, *call.args), symbol, size=made)
 
 
 def _updates(run: Run, call: Call) -> None:

@@ -55,6 +55,17 @@ LIBRARY = Library(
         "numpy.copy": "clone",
         "numpy.random.randn": "randn",
         "numpy.random.rand": "rand",
+        **{
+            f"numpy.random.{name}": f"draw {name}"
+            for name in words(
+                """
+                random random_sample ranf sample standard_normal standard_exponential exponential chisquare pareto
+                rayleigh standard_gamma standard_t weibull geometric poisson beta f gamma gumbel laplace logistic
+                lognormal normal uniform vonmises wald binomial integers negative_binomial randint triangular
+                hypergeometric choice permutation permuted
+                """
+            )
+        },
         "numpy.float32": "float",
         "numpy.float64": "double",
         "numpy.int64": "long",

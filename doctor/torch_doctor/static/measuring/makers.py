@@ -138,7 +138,7 @@ def _pick(made: Making) -> Meta:
         shape, found = _written(given)
         dtype = "float64" if "fractions" in found else shapes.promoted(found)
         meta = Meta("int64", (size_at(given),)) if counted else Meta(dtype, shape)
-    if made.name != f"{arrays.RANDOM}choice" or not meta.shape:
+    if made.name != f"{arrays.DRAWN}choice" or not meta.shape:
         return meta
     size = argument(made, 1, "size")
     several = _asked(size) if size is not None else ()
@@ -201,8 +201,8 @@ EFFECTS: Final[dict[str, Effect]] = {
     "full": _full,
     "arange": _range,
     "linspace": _spaced,
-    **{f"{arrays.RANDOM}{name}": _draw for name in arrays.DRAWS},
-    **{f"{arrays.RANDOM}{name}": _pick for name in arrays.PICKS},
+    **{f"{arrays.DRAWN}{name}": _draw for name in arrays.DRAWS},
+    **{f"{arrays.DRAWN}{name}": _pick for name in arrays.PICKS},
     "tensor": _literal,
     **dict.fromkeys(("as_tensor", "asarray", "from_numpy"), _literal),
     "one_hot": _one_hot,

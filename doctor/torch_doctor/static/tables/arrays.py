@@ -89,10 +89,12 @@ Source: https://numpy.org/doc/stable/reference/random/generator.html.
 """
 PICKS = frozenset(words("choice permutation permuted"))
 """Draws that give some of the items of their first argument, or of the numbers up to it, in another order."""
-RANDOM: Final = "numpy.random."
-"""Where they are."""
-PACKAGES: Final = ("numpy.", "scipy.", "pandas.")
+DRAWN: Final = "draw "
+"""Begins how a random draw is named, so that it is none of torch's."""
+PACKAGES = tuple(sorted({f"{name.partition('.')[0]}." for name in (*RETURNED, *ALIKE)}))
 """Packages whose functions may return arrays."""
+SCALARS = frozenset(words("mean median std var sum min max amin amax prod sqrt exp log log10 float double long"))
+"""What gives a number of NumPy's own type, or an array, if it gets numbers, a list or an array."""
 
 UNCHANGED = frozenset(
     words("to_numpy tolist to_list reset_index sort_values sort_index fillna ffill bfill replace round")

@@ -12,6 +12,7 @@ from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.measuring import size_at
 from torch_doctor.static.state import per_run
+from torch_doctor.static.tables import arrays
 from torch_doctor.static.tables.functions import ALIKE
 from torch_doctor.static.tables.libraries import MEANS
 from torch_doctor.static.values import (
@@ -24,10 +25,12 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
     Zero,
+    fresh_symbol,
     plain_from,
     shapes,
 )
 from torch_doctor.static.values.shapes import BATCH
+from torch_doctor.static.values.symbols import SCALAR
 from torch_doctor.trace import Averaged, LossCalled, Meaned, Source, Steered, Summed
 
 if TYPE_CHECKING:
@@ -97,13 +100,14 @@ def summed_up(run: Run, of: Value, items: Iterable[Value], result: Value, node: 
 
 
 @library_family(MEANS, stage=Stage.ADAPTER)
-def mean(run: Run, _: str, call: Call) -> Value | None:
+def mean(run: Run, name: str, call: Call) -> Value | None:
     """A function that averages numbers, which all count as much; None where these are no means over batches."""
     by_name = isinstance(call.node, p.Call) and bool(call.node.args) and isinstance(call.node.args[0], _NAMED)
     if not call.args or not by_name or "weights" in call.keywords:
         return None
     average = averaged(run, call.args[0], call.node)
-    return None if average is None else plain_from(call.values, flow=Flow(sums=frozenset((average,))))
+    symbol = (SCALAR, fresh_symbol()) if arrays.ALIKE.get(name) in arrays.SCALARS else None
+    return None if average is None else plain_from(call.values, symbol, Flow(sums=frozenset((average,))))
 
 
 def averaged(run: Run, values: Value, node: p.Node) -> int | None:

@@ -54,6 +54,10 @@ DEVICE = "device"
 """Begins the symbol of a device; then comes its type, "" where that is not known."""
 
 
+SCALAR = "number of NumPy"
+"""Begins the symbol of a number that NumPy computed, of a type of its own, or of an array of them."""
+
+
 SLICE = "slice"
 """Begins the symbol of a slice; then come those of its bounds and its step."""
 

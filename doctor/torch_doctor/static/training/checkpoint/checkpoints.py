@@ -22,11 +22,13 @@ from torch_doctor.static.values import (
     Optimizer,
     Plain,
     Sequence,
+    Symbol,
     Tensor,
     Tool,
     Unknown,
     Value,
 )
+from torch_doctor.static.values.symbols import SCALAR
 from torch_doctor.trace import Loaded, Saved
 
 if TYPE_CHECKING:
@@ -44,7 +46,8 @@ _ALLOWING = ("add_safe_globals", "safe_globals", "TORCH_FORCE_NO_WEIGHTS_ONLY_LO
 """Words of a project that says which classes `torch.load` may read, or that it may read any."""
 _OBJECTS = ("sklearn.", "torch.optim.lr_scheduler.", "pandas.")
 """Libraries whose objects are read only without limits."""
-_PLAIN = {"array": "a NumPy array", PARSED: "the parsed arguments"}
+_ARITHMETIC = ("+", "-", "*", "/", "//", "**")
+_PLAIN = {"array": "a NumPy array", SCALAR: "a number of NumPy's own type", PARSED: "the parsed arguments"}
 """What is known by its symbol; lists that were arrays have another."""
 
 
@@ -119,7 +122,7 @@ def _whole_modules(value: Value, name: str = "", depth: int = 2) -> Any:
             yield from _whole_modules(item, name, depth - 1)
 
 
-def _objects_in(value: Value, key: str = "", depth: int = 2) -> Iterator[tuple[str, str]]:
+def _objects_in(value: Value, key: str = "", depth: int = 3) -> Iterator[tuple[str, str]]:
     """The keys and kinds of what lies in a value and is read only without limits, as far as it is known."""
     if isinstance(value, Either):
         found = [list(_objects_in(option, key, depth)) for _, option in value.options]
@@ -146,8 +149,17 @@ def _kind_of_object(value: Value) -> str | None:
     if isinstance(value, Instance):
         return f"an object of class {value.cls.name}"
     if isinstance(value, Plain):
-        return _PLAIN.get(value.symbol[0])
+        converted = value.size is not None and value.size.name == "number"  # by `float` or `int`
+        return None if converted else _kind_of_symbol(value.symbol)
     return None
+
+
+def _kind_of_symbol(symbol: Symbol) -> str | None:
+    """The kind of a plain value, by its symbol: what is computed of NumPy's numbers is one of them."""
+    if symbol[0] not in _ARITHMETIC:
+        return _PLAIN.get(symbol[0])
+    kinds = [_kind_of_symbol(part) for part in symbol[1:] if isinstance(part, tuple) and part]
+    return next((kind for kind in kinds if kind is not None), None)
 
 
 def _keys(value: Value) -> tuple[str, ...]:

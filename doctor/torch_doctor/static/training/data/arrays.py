@@ -34,12 +34,13 @@ from torch_doctor.static.values import (
     plain_from,
     shapes,
 )
+from torch_doctor.static.values.symbols import SCALAR
 from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
     from torch_doctor.static.libraries.library import Array
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Args, Keywords
+    from torch_doctor.static.values import Args, Keywords, Symbol
 
 METHOD: Final = "method of an array"
 """Names how a method is made that was looked up on an array: of the array, and by its name."""
@@ -85,23 +86,31 @@ def _declared(array: Array) -> Making | None:
 
 def computed(name: str, call: Call) -> Making | None:
     """What a function of numpy makes of its arguments; None where that is not known."""
-    short = name.rpartition(".")[2]
-    if name.startswith(table.RANDOM) and short in (*table.DRAWS, *table.PICKS):
-        return _drawn(short, call) or UNKNOWN
     alike = table.ALIKE.get(name)
     if alike is None or not table.OTHERWISE.isdisjoint(call.keywords):
         return UNKNOWN if name.startswith(table.PACKAGES) else None
+    if alike.startswith(table.DRAWN):
+        return _drawn(alike, call) or UNKNOWN
     at = table.DTYPE_AT.get(alike)
     if at is None or len(call.args) <= at:
         return _like(alike, call.args, call.keywords) or UNKNOWN
     return _like(alike, call.args[:at], {**call.keywords, "dtype": call.args[at]}) or UNKNOWN
 
 
+def is_scalar(name: str, call: Call) -> bool:
+    """Whether what a function returns is a number of NumPy's own, or an array: of numbers and lists, not of tensors."""
+    return (
+        table.ALIKE.get(name) in table.SCALARS
+        and bool(call.args)
+        and isinstance(call.args[0], (Const, Plain, Sequence))
+    )
+
+
 def _drawn(name: str, call: Call) -> Making | None:
     """What a random draw gives, as a function or as a method of a generator."""
     args = tuple(map(_as_tensor, call.args))
     keywords = {key: _as_tensor(value) for key, value in call.keywords.items()}
-    return _array(making(f"{table.RANDOM}{name}", args, keywords, table.DRAWS.get(name)))
+    return _array(making(name, args, keywords, table.DRAWS.get(name.removeprefix(table.DRAWN))))
 
 
 def _like(alike: str, args: Args, named: Keywords) -> Making | None:
@@ -168,8 +177,9 @@ def attribute(value: Plain, name: str) -> Making | None:
     """An attribute of an array: a view, its shape, or a method that may be called."""
     array = tensor_of(value)
     if array is None:
-        of_generator = value.size is not None and value.size.name == GENERATOR and table.RANDOM in str(value.size.of)
-        return Making(METHOD, (), of=name) if of_generator else None
+        if value.size is None or value.size.name != GENERATOR:
+            return None
+        return Making(METHOD, (), of=f"{str(value.size.of).rpartition('.')[0]}.{name}")
     if name in table.VIEWS:
         return value.size
     if name == "T":
@@ -183,7 +193,7 @@ def method(func: Plain, call: Call) -> Making | None:
         return None
     array, name = func.size.args[0] if func.size.args else None, str(func.size.of)
     if not isinstance(array, Tensor):
-        return computed(f"{table.RANDOM}{name}", call)
+        return computed(name, call)
     meta = measured(array)
     if name in table.UNCHANGED:
         return _array(Meta(meta.dtype if name != "replace" else "", meta.shape), array.kind)
@@ -198,6 +208,15 @@ def method(func: Plain, call: Call) -> Making | None:
     if alike is None:
         return UNKNOWN
     return _like(alike, (array, *call.args), call.keywords) or UNKNOWN
+
+
+def reduced(func: Plain) -> Symbol | None:
+    """The symbol of what a method gives that computes a number of an array, or of each of its rows; None for any other."""
+    made = func.size
+    if made is None or made.name != METHOD or not made.args or table.METHODS.get(str(made.of)) not in table.SCALARS:
+        return None
+    known = isinstance(made.args[0], Tensor) and made.args[0].meta is not None
+    return (SCALAR, fresh_symbol()) if known else None
 
 
 def dtype_named(value: Value) -> str:

@@ -12,6 +12,7 @@ from torch_doctor.static.training.checkpoint import paths
 from torch_doctor.static.training.data import arrays
 from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.values import VERSION, Const, Lib, Plain, Tool, fresh_symbol, held, plain_from
+from torch_doctor.static.values.symbols import SCALAR
 from torch_doctor.trace import WriterBuilt
 
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ def of_version(_: Run, __: str, call: Call) -> Plain | None:
 def plain(_: Run, name: str, call: Call) -> Plain:
     """A function of a package that knows no tensors; an array of its own is known as one."""
     asks = asks_version(name, call.values, call)
-    symbol = ("array", fresh_symbol()) if name in memory.ARRAYS and not asks else None
-    symbol = fresh_symbol(VERSION) if asks else symbol
+    word = "array" if name in memory.ARRAYS else SCALAR if arrays.is_scalar(name, call) else ""
+    symbol = fresh_symbol(VERSION) if asks else (word, fresh_symbol()) if word else None
     return plain_from(call.values, symbol, size=arrays.computed(name, call))
 
 

@@ -20,6 +20,7 @@ from torch_doctor.trace import (
     Stepped,
     Trace,
 )
+from torch_doctor_rules.judging.averages import Averages
 from torch_doctor_rules.judging.evidence import at
 from torch_doctor_rules.judging.family import Family
 from torch_doctor_rules.judging.forward_places import batch_of, block_of, call_of, entered, left_early, line_of
@@ -192,7 +193,8 @@ class Passes:
         )
 
     def _learns(self, forward: Forward) -> bool:
-        return bool(self.training_of(forward) or self._loading(forward)) or self._has_learned(forward)
+        averaged = self.trace.view(Averages).follows(forward.module) and not self.beside(forward)
+        return bool(self.training_of(forward) or self._loading(forward) or averaged) or self._has_learned(forward)
 
     def _has_learned(self, forward: Forward) -> bool:
         """Whether callers out of sight bring a model that nothing trains here to a pass over batches: they trained it."""

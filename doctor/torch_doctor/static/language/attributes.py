@@ -27,6 +27,7 @@ from torch_doctor.static.values import (
     Distribution,
     Either,
     FunctionValue,
+    Globals,
     Grads,
     Instance,
     Lib,
@@ -227,6 +228,8 @@ def _of_distribution(run: Run, value: Distribution, name: str, node: p.Node) -> 
 
 
 def _of_namespace(run: Run, value: Namespace, name: str, _: p.Node) -> Value:
+    if name == "__dict__":
+        return Globals(value)
     found = files.namespace_of(run, value, name)
     return found if isinstance(found, Value) else Unknown()
 
@@ -262,6 +265,7 @@ dispatch.ATTRIBUTES.update(
         Distribution: _of_distribution,
         Namespace: _of_namespace,
         NamespacePackage: _of_package,
+        Globals: _of_object,
         ClassValue: object_attributes.of_class,
         Super: object_attributes.of_super,
         Instance: object_attributes.of_instance,

@@ -77,22 +77,24 @@ def get_attribute(run: Run, name: str, call: Call) -> Value | None:
     """`getattr(thing, name)` and `hasattr(thing, name)`."""
     if len(call.args) < 2:
         return None
-    thing, key = call.args[0], call.args[1]
+    thing, key = call.args[0], texts.known(call.args[1])
     asks = name == "builtins.hasattr"
-    if not isinstance(key, Const) or not isinstance(key.value, str):
+    if key is None:
         builder = models.member(thing.name, None) if isinstance(thing, Lib) else None
         return Plain() if asks else Lib(builder) if builder is not None else Unknown()
     if asks:
-        answer = _has_attribute(run, thing, key.value)
-        if key.value in functions.METHODS:
+        answer = _has_attribute(run, thing, key)
+        if key in functions.METHODS:
             narrowing.to_tensor(run, thing, answer, call.node)
         return answer
-    return run.attribute(thing, key.value, call.node)
+    return run.attribute(thing, key, call.node)
 
 
 @library("builtins.vars", "builtins.locals", "builtins.globals")
-def attributes_of(run: Run, _: str, call: Call) -> Value:
-    """`vars(thing)` is its `__dict__`; what lies in those of variables, under any name, is not followed."""
+def attributes_of(run: Run, name: str, call: Call) -> Value:
+    """`vars(thing)` is its `__dict__`, `globals()` that of the file; what lies in those of variables is not followed."""
+    if name == "builtins.globals":
+        return run.attribute(run.frame.globals, "__dict__", call.node)
     return run.attribute(run.resolve(call.args[0]), "__dict__", call.node) if call.args else Unknown()
 
 
@@ -103,10 +105,10 @@ def set_attribute(run: Run, _: str, call: Call) -> Value | None:
         return None
     thing, key, value = call.args
     attribute = p.Attribute(call.node.at, p.Const(call.node.at, None), "")
-    text = str(key.value) if isinstance(key, Const) else UnknownName.among(thing)
-    if not isinstance(key, Const) and isinstance(thing, Object):
+    text = texts.known(key)
+    if text is None and isinstance(thing, Object):
         exchanging.perhaps_attributes(run, thing)
-    targets.set_attribute(run, thing, text, value, call.node, attribute)
+    targets.set_attribute(run, thing, text or UnknownName.among(thing), value, call.node, attribute)
     return NOTHING
 
 

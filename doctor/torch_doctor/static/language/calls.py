@@ -55,6 +55,7 @@ from torch_doctor.static.values import (
     held,
     join,
     plain_from,
+    texts,
 )
 from torch_doctor.trace import Escaped, Source, ZeroGrad
 
@@ -127,12 +128,19 @@ def _plain(run: Run, func: Const | Plain, call: Call) -> Value:
             or fitting.method(run, func, call)
             or pixels.method(run, func, call)
             or defaults.got(run, func, call)
+            or _of_text(run, func, call)
         )
     made = arrays.method(func, call) if isinstance(func, Plain) else None
     if isinstance(known, Plain) and made is not None and known.size is None:
         return plain_from((known,), known.symbol, known.flow, made)
     symbol = arrays.reduced(func) if isinstance(func, Plain) else None
     return known or plain_from((func, *call.args), symbol, size=made)
+
+
+def _of_text(run: Run, func: Plain, call: Call) -> Value | None:
+    """A method of a text that was joined of others; None for those of anything else."""
+    joined = func.symbol[0] == "." and func.symbol[1][0] == texts.TEXT
+    return methods.of_text(run, Plain(func.symbol[1]), func.symbol[2], call) if joined else None
 
 
 def _updates(run: Run, call: Call) -> None:

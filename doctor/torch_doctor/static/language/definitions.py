@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.language import decorators, opaque_calls, targets
+from torch_doctor.static.language import call_arguments, decorators, invocation, opaque_calls, targets
 from torch_doctor.static.tables import frameworks
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import methods
@@ -79,6 +79,7 @@ def _class(run: Run, node: p.Class) -> bool:
     run.position.frame = outer
     if written:
         run.heap.set(cls.facts, Fact.DATACLASS, value=True)
+    _announce(run, cls, node)
     named = cls
     for decorator, value in reversed(applied):
         if isinstance(value, (FunctionValue, Bound)):
@@ -86,6 +87,16 @@ def _class(run: Run, node: p.Class) -> bool:
             named = made if isinstance(made, ClassValue) else named
     targets.bind_name(run, node.name, named)
     return True
+
+
+def _announce(run: Run, cls: ClassValue, node: p.Class) -> None:
+    """Call the `__init_subclass__` that a class inherits, which may enter it in a table."""
+    found = cls.find("__init_subclass__", after=cls)
+    if found is not None and isinstance(found[0], FunctionValue):
+        written = p.Call(node.at, p.Name(node.at, node.name), (), node.keywords)
+        keywords = call_arguments.call_of(run, written).keywords
+        keywords.pop("metaclass", None)
+        invocation.enter(run, found[0], Call((cls,), keywords, node))
 
 
 def _is_dataclass(run: Run, applied: Value, decorator: p.Expr) -> bool:

@@ -22,6 +22,7 @@ from torch_doctor.static.values import (
     Content,
     Fact,
     FunctionValue,
+    Globals,
     Grads,
     Instance,
     Mapping,
@@ -37,6 +38,7 @@ from torch_doctor.static.values import (
     held,
     join,
     summary,
+    texts,
 )
 from torch_doctor.static.values.shapes import Making
 from torch_doctor.trace import (
@@ -113,6 +115,12 @@ def _of_settings(run: Run, holder: Plain | Settings, key: Value, new: Value, _: 
     settings.keep(run, holder, settings.key_of(key), new, node)
 
 
+def _of_globals(run: Run, holder: Globals, key: Value, new: Value, _: p.Index, __: p.Node) -> None:
+    name = texts.known(key)
+    if name is not None:
+        run.heap.set(holder.namespace.fields, name, new)
+
+
 def _of_gradients(run: Run, holder: Grads, _: Value, new: Value, target: p.Index, node: p.Node) -> None:
     given_gradients.set_item(run, holder, new, target, node)
 
@@ -167,6 +175,7 @@ HOLDERS: Final[dict[type[Value], Callable[[Run, Any, Value, Value, p.Index, p.No
     Module: _of_module,
     Instance: _of_instance,
     Grads: _of_gradients,
+    Globals: _of_globals,
     Unknown: _of_unknown,
     UnknownAttribute: _of_unknown,
     Plain: _of_settings,

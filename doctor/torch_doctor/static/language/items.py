@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.domains import channels
-from torch_doctor.static.language import containers, defaults, operators, settings
+from torch_doctor.static.language import containers, defaults, named_things, operators, settings
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import models
 from torch_doctor.static.tables.functions import LOG_OF
@@ -22,6 +22,7 @@ from torch_doctor.static.values import (
     Const,
     Content,
     Either,
+    Globals,
     Instance,
     Lib,
     Loader,
@@ -44,6 +45,7 @@ from torch_doctor.static.values import (
     plain_from,
     summary,
     symbol_of,
+    texts,
 )
 from torch_doctor.static.values.symbols import LENGTH
 from torch_doctor.trace import Kind
@@ -163,10 +165,18 @@ def _of_instance(run: Run, value: Instance, key: Value, node: p.Index) -> Value:
     return containers.item_of_instance(run, value, key, node)
 
 
-def _of_library(_: Run, value: Lib, key: Value, __: p.Index) -> Value:
+def _of_library(run: Run, value: Lib, key: Value, __: p.Index) -> Value:
+    module = texts.known(key) if value.name == "sys.modules" else None
+    if module is not None:
+        return named_things.module_of(run, module)
     package, _dot, name = value.name.rpartition(".")
     builder = models.member(package, constant(key)) if name == "__dict__" else None
     return Lib(builder) if builder is not None else value  # a generic alias: List[int]
+
+
+def _of_globals(run: Run, value: Globals, key: Value, node: p.Index) -> Value:
+    name = texts.known(key)
+    return Unknown() if name is None else run.attribute(value.namespace, name, node)
 
 
 def _of_unknown(run: Run, value: Unknown, key: Value, node: p.Index) -> Value:
@@ -196,6 +206,7 @@ ITEMS: Final[dict[type[Value], Callable[[Run, Any, Value, p.Index], Value]]] = {
     Instance: _of_instance,
     Loader: _of_loader,
     Lib: _of_library,
+    Globals: _of_globals,
     Unknown: _of_unknown,
     UnknownAttribute: _of_unknown,
 }

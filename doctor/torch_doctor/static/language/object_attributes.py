@@ -161,10 +161,15 @@ def _opaque(run: Run, func: p.Expr) -> bool:
 
 def _of_torch(run: Run, value: Module, name: str) -> Value | None:
     """What torch gives every module, or its layers; None where the name is none of theirs."""
-    if name == "__call__" or (name == "module" and value.cls is None):  # the way to what DataParallel wraps
+    averaged = value.fact(Fact.AVERAGED)
+    if name == "__call__" or (
+        name == "module" and (averaged or value.cls is None)
+    ):  # the way to what DataParallel wraps
         return value
-    if name in MODULE_METHODS or (
-        name in ENGINE_METHODS and (value.cls is None or value.fact(Fact.ENGINE) is not None)
+    if (
+        (name == "update_parameters" and averaged)
+        or name in MODULE_METHODS
+        or (name in ENGINE_METHODS and (value.cls is None or value.fact(Fact.ENGINE) is not None))
     ):
         return Method(value, name)
     if name in ("weight", "bias") and (value.table is not None or (value.cls is None and not value.layer)):

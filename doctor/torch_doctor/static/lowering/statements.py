@@ -146,7 +146,8 @@ def _define(low: Lowering, node: ast.FunctionDef, out: list[p.Stmt]) -> None:
 def _class(low: Lowering, node: ast.ClassDef, out: list[p.Stmt]) -> None:
     bases = tuple(low.expr(base) for base in node.bases)
     decorators = tuple(low.expr(decorator) for decorator in node.decorator_list)
-    out.append(p.Class(low.at(node), node.name, bases, low.block(node.body), decorators))
+    keywords = tuple((each.arg, low.expr(each.value)) for each in node.keywords)
+    out.append(p.Class(low.at(node), node.name, bases, low.block(node.body), decorators, keywords))
 
 
 def _match(low: Lowering, node: ast.Match, out: list[p.Stmt]) -> None:

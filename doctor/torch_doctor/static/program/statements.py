@@ -189,16 +189,23 @@ class Define(Stmt):
 class Class(Stmt):
     """`class name(bases, **keywords): body`."""
 
-    __slots__ = ("bases", "body", "decorators", "name")
+    __slots__ = ("bases", "body", "decorators", "keywords", "name")
 
     def __init__(
-        self, at: At, name: str, bases: tuple[Expr, ...], body: tuple[Stmt, ...], decorators: tuple[Expr, ...]
+        self,
+        at: At,
+        name: str,
+        bases: tuple[Expr, ...],
+        body: tuple[Stmt, ...],
+        decorators: tuple[Expr, ...],
+        keywords: tuple[tuple[str | None, Expr], ...] = (),
     ) -> None:
         self.at = at
         self.name = name
         self.bases = bases
         self.body = body
         self.decorators = decorators
+        self.keywords = keywords
 
 
 class Import(Stmt):

@@ -47,6 +47,7 @@ HARMLESS: frozenset[str] = frozenset(
             torch.serialization torch.save torch.load torch.manual_seed torch.seed torch.set_printoptions
             torch.jit.save torch.distributions torch.testing torch.special torch.linalg torch.fft torch.sparse
             torch.nested torch.nn.utils.rnn torch.nn.utils.parameters_to_vector torch.nn.utils.get_total_norm
+            torch.optim.swa_utils.update_bn
             """
         ),
         *(

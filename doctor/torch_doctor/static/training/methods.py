@@ -22,6 +22,7 @@ from torch_doctor.static.values import (
     Default,
     Distribution,
     Either,
+    Globals,
     Grads,
     Instance,
     Loader,
@@ -91,7 +92,19 @@ def _of_tool(run: Run, of: Tool, name: str, call: Call) -> Value:
     return optimizer_methods.tool_method(run, of, name, call)
 
 
-def _of_const(_: Run, of: Const, name: str, call: Call) -> Value:
+def of_text(run: Run, of: Const | Plain, name: str, call: Call) -> Value | None:
+    """What a method of a text returns; None where the text or an argument is not known."""
+    known = texts.method(of, name, call.args) if not call.keywords else None
+    if isinstance(known, (list, tuple)):
+        kind = "list" if isinstance(known, list) else "tuple"
+        return run.own(Sequence(kind, Content(tuple(Const(each) for each in known)), run.site(call.node)))
+    return None if known is None else Const(known)
+
+
+def _of_const(run: Run, of: Const, name: str, call: Call) -> Value:
+    known = of_text(run, of, name, call)
+    if known is not None:
+        return known
     if name == "format" and isinstance(of.value, str):
         return texts.formatted(of.value, call.args, call.keywords) or plain_from((of, *call.args))
     return plain_from((of, *call.args))
@@ -114,6 +127,13 @@ def _of_texts(run: Run, of: OneOfTexts, name: str, call: Call) -> Value:
             found = of.answer(lambda text: text.startswith(wanted) if name == "startswith" else text.endswith(wanted))
             return Plain() if found is None else Const(found)
     return plain_from((of, *call.args))
+
+
+def _of_globals(run: Run, of: Globals, name: str, call: Call) -> Value:
+    key = texts.known(call.argument(0)) if name == "get" else None
+    if key is not None:
+        return run.attribute(of.namespace, key, call.node)
+    return _opaque(run, of, name, call)
 
 
 def _of_loader(run: Run, of: Loader, name: str, call: Call) -> Value:
@@ -175,6 +195,7 @@ METHODS: Final[dict[type[Value], Callable[[Run, Any, str, Call], Value]]] = {
     Default: _of_plain,
     Plain: _of_plain,
     Number: _of_plain,
+    Globals: _of_globals,
     Loader: _of_loader,
     Stream: _of_stream,
     Instance: _inherited,

@@ -105,6 +105,8 @@ class Fact(Enum):
     """Whether it was on the CPU when code out of sight got it, and nobody in sight moves it since."""
     CALLS_UNSEEN = "calls unseen", False, _either
     """Whether its forward calls code out of sight, which may be a layer of any sort."""
+    AVERAGED = "averaged", False, _both
+    """Whether it is the copy that an `AveragedModel` has of a model: its `module`."""
     COMPILED = "compiled", False, _either
     """Whether it may be compiled."""
     AROUND = "around", None, _first

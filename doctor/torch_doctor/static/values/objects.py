@@ -158,6 +158,15 @@ class Namespace(Object):
         return whole
 
 
+class Globals(Value):
+    """The `__dict__` of a project file: its globals by name."""
+
+    __slots__ = ("namespace",)
+
+    def __init__(self, namespace: Namespace) -> None:
+        self.namespace = namespace
+
+
 class Deferred(Value):
     """A name that was imported from a file at `path`, which is executed when it is used; "" is the file itself."""
 

@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 
 TEXT = "text"
 """Begins the symbol of a text; then come its parts: strings that are known, and symbols of what is not."""
+_METHODS = frozenset(
+    (
+        *("lower", "upper", "strip", "lstrip", "rstrip", "title", "capitalize", "casefold", "replace"),
+        *("removeprefix", "removesuffix", "split", "rsplit", "partition", "rpartition"),
+        *("startswith", "endswith"),
+    )
+)
+"""Methods of texts whose result is worked out where all is known."""
+_MOST = 50
+"""Parts of a text that are told apart."""
 
 
 def is_index(text: str) -> bool:
@@ -32,6 +42,14 @@ def parts(value: Value) -> tuple[str | Symbol, ...] | None:
     if isinstance(value, Plain):
         return value.symbol[1:] if value.symbol[0] == TEXT else (value.symbol,)
     return (value.symbol,) if isinstance(value, Unknown) else None
+
+
+def known(value: Value | None) -> str | None:
+    """The text that a value surely is; None for all others."""
+    if isinstance(value, Const):
+        return value.value if isinstance(value.value, str) else None
+    found = value.symbol[1:] if isinstance(value, Plain) and value.symbol[0] == TEXT else ("", ())
+    return None if any(not isinstance(part, str) for part in found) else "".join(map(str, found))
 
 
 def made(values: Sequence[Value], between: str = "") -> Plain | None:
@@ -114,3 +132,15 @@ def path(found: Iterable[str | Symbol]) -> str:
     """A path in one spelling: however it was joined, the same file has the same."""
     text = "".join(part if isinstance(part, str) else f"{{{part}}}" for part in found)
     return posixpath.normpath(text) if text else ""
+
+
+def method(text: Value, name: str, args: tuple[Value, ...]) -> str | bool | list[str] | tuple[str, ...] | None:
+    """What a method of a known text returns for known arguments; None for those that are not followed."""
+    own = known(text)
+    if own is None or name not in _METHODS or not all(type(each) is Const for each in args):
+        return None
+    try:
+        made: str | bool | list[str] = getattr(own, name)(*(each.value for each in args if isinstance(each, Const)))
+    except (TypeError, ValueError):
+        return None
+    return None if isinstance(made, (list, tuple)) and len(made) > _MOST else made

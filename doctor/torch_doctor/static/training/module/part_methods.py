@@ -177,3 +177,13 @@ def _walked(run: Run, of: Module, name: str, _: Call) -> Value:
             return Sequence("list", Content(tuple(Sequence("tuple", Content((Plain(), item))) for item in found)))
         return Sequence("list", Content((), Sequence("tuple", Content((Plain(), one)))))
     return Sequence("list", Content(tuple(found)) if exact else Content((), one))
+
+
+@handles(METHODS, "update_parameters")
+def _average(run: Run, of: Module, _: str, call: Call) -> Value | None:
+    """An averaged copy takes up the weights of the model, and nothing else of it."""
+    if len(call.values) != 1 or not isinstance(call.values[0], Module) or not of.fact(Fact.AVERAGED):
+        return None
+    for observe in run.observers.changed:
+        observe(run, of, call)
+    return NOTHING

@@ -103,7 +103,10 @@ def made_from_model(run: Run, name: str, call: Call) -> Value:
         position = training.OPTIMIZER_FACTORIES[name]
         modules, _ = parameters.parameters_in(run, call.args[position : position + 1])
         return make_optimizer(run, name, modules, call.node, whole=False)
-    return copies.copied(run, call.args[0], call.node) if call.args else Unknown()
+    copy = copies.copied(run, call.args[0], call.node) if call.args else Unknown()
+    if isinstance(copy, Module):
+        run.heap.set(copy.facts, Fact.AVERAGED, value=True)
+    return copy
 
 
 @library_family(training.scheduler_of)

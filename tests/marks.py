@@ -7,6 +7,7 @@ A mark is a comment at the end of the reported line:
 - `# probe TDR101`: only a run shows it, although the rule reads the source too.
 - `# refuted TDR101` (and `not-reached`, `undecided`): reported there, and this is what the probe says of it.
 - `# gpu TDR101`: as without a word before it, on a machine with a GPU; elsewhere nothing is said of it.
+- `# TDR101 with --amp`: reported there, with this condition; may have a word before it, too.
 - `# todo TDR101`: known to be missed. `# todo-ok TDR101`: right, and known to be reported all the same; the probe does not
   confirm it.
 """
@@ -28,7 +29,10 @@ if TYPE_CHECKING:
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 KINDS = ("todo-ok", "todo", "probe", "gpu", "refuted", "not-reached", "undecided")
-MARK = re.compile(rf"#\s*(?:(?P<kind>{'|'.join(KINDS)})\s+)?(?P<codes>TDR\d{{3}}(?:[\s,]+TDR\d{{3}})*)\s*$")
+MARK = re.compile(
+    rf"#\s*(?:(?P<kind>{'|'.join(KINDS)})\s+)?(?P<codes>TDR\d{{3}}(?:[\s,]+TDR\d{{3}})*)"
+    r"(?:\s+(?P<condition>(?:with|without|when)\s.*\S))?\s*$"
+)
 SUFFIXES = (".py", ".ipynb")
 ASKED_FOR = {"rivals": ("TDR815",)}
 """Advice that a folder asks for which has no code for its name."""
@@ -102,6 +106,17 @@ def marks(fixture: Path) -> Iterator[tuple[str, Place]]:
             if found := MARK.search(line):
                 for code in re.findall(r"TDR\d{3}", found["codes"]):
                     yield found["kind"] or "", Place(name, cell, row, code)
+
+
+def conditions(fixture: Path) -> dict[Place, str]:
+    """The condition of each mark that has one."""
+    return {
+        Place(path.relative_to(fixture.parent).as_posix(), cell, row, code): found["condition"]
+        for path in files_of(fixture)
+        for cell, row, line in lines_of(path)
+        if (found := MARK.search(line)) and found["condition"]
+        for code in re.findall(r"TDR\d{3}", found["codes"])
+    }
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, int, str]]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests import reports
-from tests.marks import FIXTURES, Place, fixtures, marks, name_of, rules_for
+from tests.marks import FIXTURES, Place, conditions, fixtures, marks, name_of, rules_for
 from torch_doctor.rule import all_rules
 from torch_doctor.scan import Options, Report, scan
 
@@ -71,13 +71,21 @@ def _marks_not_met(fixture: Path, report: Report) -> Iterator[str]:
         if WITNESSES.get(place.code) != "P":  # else only a run shows it
             marked[kind if kind in SILENT else ""].add(place)
     found = {
-        Place(finding.site.path, finding.site.cell or 0, finding.site.row, finding.code) for finding in report.findings
+        Place(finding.site.path, finding.site.cell or 0, finding.site.row, finding.code): finding
+        for finding in report.findings
     }
+    needed = {place: finding.condition.replace("`", "") for place, finding in found.items() if finding.condition}
+    stated = conditions(fixture)
+    for place in sorted(needed.keys() | stated.keys() & found.keys()):
+        if needed.get(place) != stated.get(place):
+            yield f"{place} needs {needed.get(place) or 'nothing'}, and not {stated.get(place) or 'nothing'}"
     yield from (f"error: {error}" for error in report.errors)
-    yield from (f"{place} is reported now: drop `todo`" for place in sorted(marked["todo"] & found))
-    yield from (f"{place} is silent now: drop `todo-ok`" for place in sorted(marked["todo-ok"] - found))
-    yield from (f"missed: {place}" for place in sorted(marked[""] - found))
-    yield from (f"false alarm: {place}" for place in sorted(found - marked[""] - marked["todo"] - marked["todo-ok"]))
+    yield from (f"{place} is reported now: drop `todo`" for place in sorted(marked["todo"] & found.keys()))
+    yield from (f"{place} is silent now: drop `todo-ok`" for place in sorted(marked["todo-ok"] - found.keys()))
+    yield from (f"missed: {place}" for place in sorted(marked[""] - found.keys()))
+    yield from (
+        f"false alarm: {place}" for place in sorted(found.keys() - marked[""] - marked["todo"] - marked["todo-ok"])
+    )
 
 
 def _name_that_misleads(fixture: Path) -> Iterator[str]:

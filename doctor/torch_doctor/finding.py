@@ -97,12 +97,19 @@ class Finding(Struct, frozen=True):
     """The facts behind the verdict."""
     behind: tuple[Broken, ...] = ()
     """Broken parts that hide it, so that it shows only if they did what they are meant to do."""
+    condition: str = ""
+    """The setting of options that it needs, such as "with `--amp`"; "" if their defaults lead to it."""
     edits: tuple[Edit, ...] = ()
     """What the rule would change in the program."""
     fix: Proposal | None = None
     """The changes of the text that implement `edits`, if they were computed."""
     members: tuple[Finding, ...] = ()
     """All findings with the same cause, including this one."""
+
+    @property
+    def headline(self) -> str:
+        """The message with the condition in parentheses, if there is one."""
+        return f"{self.message} ({self.condition})" if self.condition else self.message
 
     def places(self) -> tuple[Site, ...]:
         """Return the places and trails of this finding and of all that it represents."""

@@ -31,6 +31,7 @@ KEYS = [
     "evidence",
     "trail",
     "help",
+    "condition",
 ]
 
 

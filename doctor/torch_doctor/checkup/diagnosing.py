@@ -105,4 +105,4 @@ def others(found: list[Answer], findings: list[Finding]) -> list[Finding]:
 def said(finding: Finding) -> str:
     """A finding in a line."""
     verdict = "" if finding.verdict is None else f", {finding.verdict.value}"
-    return f"{finding.code} at {finding.site}{verdict}: {finding.message}"
+    return f"{finding.code} at {finding.site}{verdict}: {finding.headline}"

@@ -85,9 +85,15 @@ DOUBTING = {
 
 
 def explaining(about: Sequence[str], findings: Sequence[Finding]) -> list[Finding]:
-    """The findings that explain failures of these kinds; those that were refuted do not."""
+    """Return the findings that explain failures of these kinds: not what is refuted, or needs other settings than the run's."""
     codes = {code for kind in about for code in EXPLAINING.get(kind, ())}
-    return [each for each in findings if each.code in codes and each.verdict is not Verdict.REFUTED]
+    return [
+        each
+        for each in findings
+        if each.code in codes
+        and each.verdict is not Verdict.REFUTED
+        and (not each.condition or each.verdict is Verdict.CONFIRMED)
+    ]
 
 
 def doubting(rung: Rung, findings: Sequence[Finding]) -> list[Finding]:

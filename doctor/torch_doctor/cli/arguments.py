@@ -76,6 +76,7 @@ class ScanArguments(ProbeArguments, frozen=True, kw_only=True):
     statistics: bool
     stdin_filename: str | None
     fail_level: str | None
+    fail_conditional: bool
     exit_zero: bool
     verbose: bool
     quiet: bool

@@ -225,5 +225,9 @@ def status(examined: Examined, least: Level) -> int:
     if report.errors:
         return 2
     failing = list(Level)[: list(Level).index(least) + 1]
-    counted = [each for each in report.findings if each.level in failing and each.verdict is not Verdict.REFUTED]
+    counted = [
+        each
+        for each in report.findings
+        if each.level in failing and each.verdict is not Verdict.REFUTED and not each.condition
+    ]
     return int(bool(counted) or failed(examined.checkup))

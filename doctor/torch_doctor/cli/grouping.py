@@ -45,6 +45,7 @@ GROUPS = {
         "--output-file",
         "--statistics",
         "--fail-level",
+        "--fail-conditional",
         "--exit-zero",
         "--verbose",
         "--quiet",
@@ -62,7 +63,7 @@ COMMON = frozenset({
 """The options that `-h` lists."""
 REST = "Other options"
 EXIT_CODES = {
-    "0": "No findings, or only refuted ones.",
+    "0": "No findings, or only refuted or conditional ones.",
     "1": "Findings.",
     "2": "Invalid usage or configuration, a missing path, or an internal error.",
     "130": "Interrupted by Ctrl-C.",

@@ -107,6 +107,11 @@ _OPTIONS = (
         show_default="advice",
         help="Lowest level that sets exit status 1: error, warning or advice.",
     ),
+    click.option(
+        "--fail-conditional",
+        is_flag=True,
+        help="Also exit with status 1 for findings that need other settings than the defaults of the script.",
+    ),
     click.option("--exit-zero", is_flag=True, help="Exit with status 0 even if there are findings."),
     click.option("-v", "--verbose", is_flag=True, help="Also list skipped files and checks, and why."),
     click.option("-q", "--quiet", is_flag=True, help="Print only findings and errors."),

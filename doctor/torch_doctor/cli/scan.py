@@ -28,6 +28,7 @@ from torch_doctor.rule import Level, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from torch_doctor.config import LoadedConfig
     from torch_doctor.mending import Mended
     from torch_doctor.scan import Report
 
@@ -122,8 +123,7 @@ def _once(given: ScanArguments) -> int:
         for stage, seconds in report.seconds.items():
             click.echo(f"{stage:10} {seconds:8.3f} s", err=True)
     fails = bool(wanted and wanted.fails)
-    least = fail_level(given.fail_level, loaded)
-    status = _status(report, mended, fails=fails, exit_zero=given.exit_zero, least=least)
+    status = _status(report, mended, given, loaded, fails=fails)
     return status or int(stale and not given.exit_zero)
 
 
@@ -170,17 +170,22 @@ def _flags(given: ScanArguments) -> Flags:
     )
 
 
-def _status(report: Report, mended: Mended | None, *, fails: bool, exit_zero: bool, least: Level) -> int:
-    """Return the exit status."""
+def _status(report: Report, mended: Mended | None, given: ScanArguments, loaded: LoadedConfig, *, fails: bool) -> int:
+    """Return the exit status; findings that need other settings than the defaults of the script count only if asked for."""
     if report.interrupted:
         return INTERRUPTED
     if report.errors or (mended and mended.errors):
         return 2
     if mended and fails and mended.findings:
         return 1
-    failing = list(Level)[: list(Level).index(least) + 1]
-    counted = [each for each in report.findings if each.level in failing and each.verdict is not Verdict.REFUTED]
-    return int(bool(counted) and not exit_zero)
+    failing = list(Level)[: list(Level).index(fail_level(given.fail_level, loaded)) + 1]
+    conditional = given.fail_conditional or loaded.config.fail_conditional
+    counted = [
+        each
+        for each in report.findings
+        if each.level in failing and each.verdict is not Verdict.REFUTED and (conditional or not each.condition)
+    ]
+    return int(bool(counted) and not given.exit_zero)
 
 
 def _instead(

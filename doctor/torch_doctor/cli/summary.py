@@ -49,8 +49,10 @@ def _counts(report: Report) -> str:
     levels = [
         counted(count, word)
         for level, word in ((Level.ERROR, "error"), (Level.WARNING, "warning"), (Level.ADVICE, "piece of advice"))
-        if (count := sum(finding.level is level for finding in report.findings))
+        if (count := sum(each.level is level and not each.condition for each in report.findings))
     ]
+    if others := sum(bool(finding.condition) for finding in report.findings):
+        levels.append(f"{counted(others, 'finding')} with other settings")
     found = " and ".join(filter(None, [", ".join(levels[:-1]), levels[-1]]))
     places = len({finding.site.path for finding in report.findings})
     files = counted(places, "file") if places >= report.files else f"{places} of {report.files} files"

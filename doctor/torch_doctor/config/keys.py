@@ -118,6 +118,13 @@ class Config(Struct, frozen=True, rename="kebab"):
             examples=["error"],
         ),
     ] = None
+    fail_conditional: Annotated[
+        bool,
+        Meta(
+            description="Whether findings that need other settings than the defaults also set exit status 1.",
+            examples=[True],
+        ),
+    ] = False
     include: Annotated[
         tuple[str, ...] | None,
         Meta(

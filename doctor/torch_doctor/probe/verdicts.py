@@ -152,6 +152,8 @@ def _unexplained(new: Sequence[Finding], judged: Sequence[Finding], rules: Itera
 
 def _not_seen(rule: Rule, finding: Finding, trace: Trace, ways: Ways) -> Finding:
     reached = rule.reached(trace, finding)
+    if reached and finding.condition:
+        return _said(finding, Verdict.NOT_REACHED, f"it shows {finding.condition}")
     if reached and finding.behind:
         return _said(finding, Verdict.UNDECIDED, f"{_cause(finding)} hides it at run time")
     if isinstance(reached, str):

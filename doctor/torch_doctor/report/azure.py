@@ -24,7 +24,7 @@ def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every forma
 
 def _command(finding: Finding, reported: Reported) -> str:
     site = finding.site
-    fails = finding.level is Level.ERROR and finding.verdict is not Verdict.REFUTED
+    fails = finding.level is Level.ERROR and finding.verdict is not Verdict.REFUTED and not finding.condition
     properties = {
         "type": "error" if fails else "warning",  # there is nothing below a warning
         "sourcepath": from_checkout(site.path),

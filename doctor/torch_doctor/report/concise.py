@@ -31,7 +31,7 @@ def render_verdict(finding: Finding, look: Look) -> str:
 
 def headline(finding: Finding, look: Look) -> str:
     """Return place, rule, fix and message."""
-    return f"{which(finding, look)}{fix_sign(finding, look)}: {finding.message}"
+    return f"{which(finding, look)}{fix_sign(finding, look)}: {finding.headline}"
 
 
 def fix_sign(finding: Finding, look: Look) -> str:

@@ -22,7 +22,7 @@ def cell_and_line(site: Site) -> str:
 def message(finding: Finding) -> str:
     """What is wrong, in a notebook with the cell and the line before it."""
     where = cell_and_line(finding.site)
-    return f"{where}: {finding.message}" if where else finding.message
+    return f"{where}: {finding.headline}" if where else finding.headline
 
 
 def help_text(finding: Finding) -> str:

@@ -15,7 +15,7 @@ from torch_doctor.report.verdict_words import COLOURS, claims
 from torch_doctor.rule import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from torch_doctor.report.reported import Look, Reported
     from torch_doctor.rule import Finding
@@ -25,14 +25,28 @@ LEAST_GUTTER = 3
 
 def render(reported: Reported, look: Look) -> str:
     """All findings by file, errors before warnings and these before advice, with an empty line after each."""
-    return "".join(f"{_finding(finding, reported, look)}\n\n" for finding in ordered(reported.findings))
+    lines = with_heading(ordered(reported.findings), lambda finding: [_finding(finding, reported, look), ""], look)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def with_heading(
+    findings: Sequence[Finding], lines_of: Callable[[Finding], Iterable[str]], look: Look
+) -> Iterator[str]:
+    """Yield the lines of findings in order, with a heading before the first that needs another setting."""
+    conditional = False
+    for finding in findings:
+        if finding.condition and not conditional:
+            yield look.paint("With other settings", "bold")
+            yield ""
+        conditional = bool(finding.condition)
+        yield from lines_of(finding)
 
 
 def ordered(findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings file by file, errors first, and otherwise in the given order."""
+    """Return the findings file by file, errors first, those that need another setting last; else in the given order."""
     files = {path: number for number, path in enumerate(dict.fromkeys(finding.site.path for finding in findings))}
     levels = list(Level)
-    return sorted(findings, key=lambda finding: (files[finding.site.path], levels.index(finding.level)))
+    return sorted(findings, key=lambda each: (bool(each.condition), files[each.site.path], levels.index(each.level)))
 
 
 def render_verdict(finding: Finding, look: Look) -> str:
@@ -57,6 +71,8 @@ def _finding(finding: Finding, reported: Reported, look: Look) -> str:
             lines += frame(marks, source, look, gutter)
         elif number:
             lines += [line for mark in marks for line in note("", f"{mark.site}: {mark.label}", look, gutter)]
+    if finding.condition:
+        lines += note("only: ", finding.condition, look, gutter)
     lines += _verdict(finding, look, gutter)
     lines += _remedy(finding, reported, look, gutter)
     return "\n".join(lines)

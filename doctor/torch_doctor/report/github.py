@@ -41,7 +41,7 @@ def _command(finding: Finding, reported: Reported) -> str:
     where = cell_and_line(site)
     properties["title"] = f"{finding.code} {finding.name}{f' ({where})' if where else ''}"
     shown = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    lines = [f"{site}: {finding.message}", *explanation(finding)]
+    lines = [f"{site}: {finding.headline}", *explanation(finding)]
     return f"::{COMMANDS[_level(finding)]} {shown}::{_data(chr(10).join(lines))}"
 
 

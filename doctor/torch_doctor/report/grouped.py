@@ -34,7 +34,7 @@ def _line(finding: Finding, width: int, look: Look) -> str:
     where = paint(_place(finding.site).ljust(width), "dim")
     code = paint.linked(finding.code, url_of(finding.code), "bold", LEVEL_COLOURS[finding.level])
     said = "" if verdict is None else paint(f" [{verdict.value}]", "bold", COLOURS[verdict])
-    return f"{where} {code} {finding.name}{fix_sign(finding, look)}: {finding.message}{said}"
+    return f"{where} {code} {finding.name}{fix_sign(finding, look)}: {finding.headline}{said}"
 
 
 def _place(site: Site) -> str:

@@ -72,12 +72,13 @@ def _suite(path: str, findings: Sequence[Finding | Incomplete], reported: Report
 def _tell(test: ET.Element, finding: Finding) -> None:
     """Put into a test what there is to say about its finding."""
     site = finding.site
-    if finding.verdict is Verdict.REFUTED:
-        ET.SubElement(test, "system-out").text = _text(f"{finding.message}\n{sentence(finding)}")
+    if finding.verdict is Verdict.REFUTED or finding.condition:
+        said = finding.headline if finding.verdict is None else f"{finding.headline}\n{sentence(finding)}"
+        ET.SubElement(test, "system-out").text = _text(said)
         return
-    failure = ET.SubElement(test, "failure", message=_text(finding.message), type=LEVELS[finding.level])
+    failure = ET.SubElement(test, "failure", message=_text(finding.headline), type=LEVELS[finding.level])
     where = cell_and_line(site) or f"line {site.row}"
-    failure.text = _text("\n".join([f"{where}, column {site.column}: {finding.message}", *explanation(finding)]))
+    failure.text = _text("\n".join([f"{where}, column {site.column}: {finding.headline}", *explanation(finding)]))
 
 
 def _of_the_scan(errors: Sequence[str]) -> ET.Element:

@@ -59,7 +59,7 @@ def _cells(finding: Finding, reported: Reported, *, probed: bool) -> list[str]:
     verdict = finding.verdict.value if finding.verdict is not None else ""
     url = url_of(finding.code)
     rule = f"{finding.code if url is None else f'[{finding.code}]({url})'} {finding.name}"
-    cells = [LEVELS[finding.level], _link(finding.site, reported), rule, _message(finding.message)]
+    cells = [LEVELS[finding.level], _link(finding.site, reported), rule, _message(finding.headline)]
     return [*cells, verdict] if probed else cells
 
 

@@ -37,7 +37,7 @@ def _records(reported: Reported) -> Iterator[dict[str, Any]]:
 def _notification(incomplete: Incomplete) -> dict[str, Any]:
     """A file that was not analyzed completely: it has no code, as a syntax error in ruff's JSON."""
     return {
-        **dict.fromkeys(("code", "fix", "url", "witness", "verdict", "help")),
+        **dict.fromkeys(("code", "fix", "url", "witness", "verdict", "help", "condition")),
         "name": INCOMPLETE,
         "message": f"{incomplete}",
         **_place(incomplete.site),
@@ -64,6 +64,7 @@ def record(finding: Finding) -> dict[str, Any]:
         "evidence": [_evidence(evidence) for evidence in finding.evidence],
         "trail": [{**_place(step.site), "note": step.note} for step in finding.trail],
         "help": finding.help,
+        "condition": finding.condition or None,
     }
 
 

@@ -134,7 +134,7 @@ def _result(
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "level": LEVELS[finding.level],
-        "message": {"text": f"{finding.message}{cell}{remedy}{verdict}"},
+        "message": {"text": f"{finding.headline}{cell}{remedy}{verdict}"},
         "locations": [location],
         "partialFingerprints": fingerprints.of(finding, line),
     }
@@ -143,7 +143,7 @@ def _result(
     if finding.trail:
         flow = [_location(step.site, reported, step.note) for step in finding.trail]
         if all(step.site != finding.site for step in finding.trail):
-            flow.insert(0, _location(finding.site, reported, finding.message))
+            flow.insert(0, _location(finding.site, reported, finding.headline))
         result["codeFlows"] = [{"threadFlows": [{"locations": [{"location": location} for location in flow]}]}]
     if finding.fix is not None and all(change.site.cell is None for change in finding.fix.changes):
         result["fixes"] = [_fix(finding, finding.fix)]

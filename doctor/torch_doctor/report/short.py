@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from torch_doctor.report.concise import place
 from torch_doctor.report.details import help_text
 from torch_doctor.report.frame import Mark, frame, note
-from torch_doctor.report.full import LEAST_GUTTER, level_and_code, ordered
+from torch_doctor.report.full import LEAST_GUTTER, level_and_code, ordered, with_heading
 from torch_doctor.report.paint import LEVEL_COLOURS
 from torch_doctor.report.verdict_words import COLOURS, main_claim
 
@@ -24,7 +24,8 @@ MOST_LINES = 4
 
 def render(reported: Reported, look: Look) -> str:
     """Return all findings by file, errors first."""
-    return "".join(f"{line}\n" for finding in ordered(reported.findings) for line in _finding(finding, reported, look))
+    lines = with_heading(ordered(reported.findings), lambda finding: _finding(finding, reported, look), look)
+    return "".join(f"{line}\n" for line in lines)
 
 
 def render_verdict(finding: Finding, look: Look) -> str:
@@ -40,7 +41,7 @@ def _finding(finding: Finding, reported: Reported, look: Look) -> Iterator[str]:
     notes = list(_verdict(finding, look, gutter))
     if text := help_text(finding):
         notes += note("help: ", text, replace(look, width=None), gutter)
-    yield f"{place(finding.site, look)} {level_and_code(finding, look)} {finding.message}"
+    yield f"{place(finding.site, look)} {level_and_code(finding, look)} {finding.headline}"
     source = reported.sources.get(finding.site.path)
     if source is not None:
         mark = Mark(finding.site, "^", LEVEL_COLOURS[finding.level])

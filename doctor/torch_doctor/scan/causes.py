@@ -38,9 +38,10 @@ class Causes:
         self._told: set[Key] = set()
 
     def add(self, finding: Finding) -> None:
-        """Add a finding, unless its rule already has one at the same position."""
-        if self._is_wanted(finding):
-            self._waiting.setdefault((finding.code, finding.site), finding)
+        """Add a finding, unless its rule already has one at the same position that needs no setting, or needs one as well."""
+        known = self._waiting.get((finding.code, finding.site))
+        if self._is_wanted(finding) and (known is None or (known.condition and not finding.condition)):
+            self._waiting[finding.code, finding.site] = finding
 
     def _is_wanted(self, finding: Finding) -> bool:
         return finding.level is not Level.ADVICE or finding.code not in self._quiet
@@ -48,13 +49,14 @@ class Causes:
     def told(self) -> Iterator[Finding]:
         """Yield the findings to report, and forget them."""
         found = self.taken()
-        at = {(finding.code, finding.site) for finding in found}
-        along = {(finding.code, step.site) for finding in found for step in finding.trail}
+        at = {(each.code, each.site, each.condition) for each in found}
+        along = {(each.code, step.site, each.condition) for each in found for step in each.trail}
         groups: dict[Key | tuple[str, Site], list[Finding]] = {}
         for finding in found:
-            if any((code, finding.site) in at for code in self._yields_to[finding.code]):
+            conditions = {"", finding.condition}  # what needs another setting leaves what does not
+            if any((code, finding.site, each) in at for code in self._yields_to[finding.code] for each in conditions):
                 continue
-            if any((code, finding.site) in along for code in self._step_of[finding.code]):
+            if any((code, finding.site, each) in along for code in self._step_of[finding.code] for each in conditions):
                 continue
             cause = _key(finding) if finding.cause else (finding.code, finding.site)
             groups.setdefault(cause, []).append(finding)
@@ -90,10 +92,10 @@ def for_all(findings: Sequence[Finding]) -> Finding:
     return replace(first, message=message, edits=tuple(edits), members=tuple(findings))
 
 
-def order(finding: Finding) -> tuple[str, int, int, int, str]:
-    """Return the sort key of a finding in a report."""
+def order(finding: Finding) -> tuple[bool, str, int, int, int, str]:
+    """Return the sort key of a finding in a report: those that need another setting come last."""
     site = finding.site
-    return site.path, site.cell or 0, site.row, site.column, finding.code
+    return bool(finding.condition), site.path, site.cell or 0, site.row, site.column, finding.code
 
 
 def _key(finding: Finding) -> Key:

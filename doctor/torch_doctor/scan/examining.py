@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import time
+from collections import defaultdict
 from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -102,6 +103,8 @@ class Examiner:
         self._judges = judges
         self._callers: dict[Path, Examined] = {}
         self._now = Examined()
+        self._settings: defaultdict[str | None, set[tuple[str, Site]]] = defaultdict(set)  # what was found with which
+        self._by_default = False  # whether a run with the defaults came to its end
 
     def close(self) -> None:
         """End what runs beside the scan."""
@@ -132,7 +135,10 @@ class Examiner:
         if file is None:
             return found
         with found.guarding(shown):
+            self._settings.clear()
+            self._by_default = False
             self._listen(self._witness.file(file, before), found)
+            found.findings = [self._with_condition(finding) for finding in found.findings]
         with found.guarding(shown), contextlib.suppress(OutOfTime), self._spending.ending(shown):
             found.heard.explain(file, self._project, self._witness.imports, self._wanted)
         with found.guarding(shown):
@@ -171,12 +177,13 @@ class Examiner:
             if isinstance(told, Failure):
                 found.failed(told.path, told.error)
                 continue
-            if self._hear is not None:
+            if self._hear is not None and told.setting is None:
                 self._hear(told)
             if self._judges:
+                self._by_default |= told.setting == "" and told.complete
                 self._judge(told, found)
             with found.guarding(told.path):
-                if not told.meant:
+                if not told.meant and told.setting is None:
                     found.heard.hear(told)
 
     def _timed(self, stream: Iterator[Trace | Failure], found: Examined) -> Iterator[Trace | Failure]:
@@ -229,12 +236,25 @@ class Examiner:
             for finding in rule.check(trace):
                 if tells and finding.site not in trace.invented:
                     behind = tuple(sorted(trace.meant, key=attrgetter("site")))
-                    found.findings.append(replace(finding, behind=behind) if behind else finding)
+                    needs = trace.condition(finding.site)
+                    trace.conditional |= bool(needs)
+                    told = replace(finding, behind=behind, condition=needs) if behind or needs else finding
+                    found.findings.append(told)
+                    self._settings[trace.setting].add((finding.code, finding.site))
                 broken = rule.broken(finding)
                 if broken is not None and not self._is_silenced(finding):
                     trace.broken.add(broken)
         except Exception as error:  # noqa: BLE001 - one rule's failure is not the others'
             found.failed(f"{trace.path} with {rule.code}", error)
+
+    def _with_condition(self, finding: Finding) -> Finding:
+        """Return a finding with the setting that it needs, if it was found with that one, and not with the defaults."""
+        key = finding.code, finding.site
+        if finding.condition or not self._by_default or key in self._settings[""]:
+            return finding
+        return replace(
+            finding, condition=next((each for each, keys in self._settings.items() if each and key in keys), "")
+        )
 
     def _is_silenced(self, finding: Finding) -> bool:
         path = self._project.displayed(finding.site.path)

@@ -23,7 +23,7 @@ SEVERITIES = {
 
 def diagnostic(finding: Finding, places: Places, *, related: bool) -> Diagnostic:
     """A finding; `related`: the editor shows what belongs to it, which is its trail."""
-    message = f"{finding.message}\nhelp: {finding.help}" if finding.help else finding.message
+    message = f"{finding.headline}\nhelp: {finding.help}" if finding.help else finding.headline
     url = url_of(finding.code)
     return Diagnostic(
         range=places.range(finding.site),

@@ -37,7 +37,7 @@ def hover(part: Part, position: Position, places: Places, rules: Sequence[Rule])
 
 
 def _told(finding: Finding, pages: dict[str, str]) -> str:
-    lines = [f"**{finding.message}**", *([f"help: {finding.help}"] if finding.help else [])]
+    lines = [f"**{finding.headline}**", *([f"help: {finding.help}"] if finding.help else [])]
     return "\n\n".join((*lines, "---", pages.get(finding.code, "")))
 
 

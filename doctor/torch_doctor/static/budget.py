@@ -30,6 +30,8 @@ SHARE_ALONE = 0.25
 """The same for what nobody calls."""
 RAISING = 2_000
 """Steps that a block or a call may take of which a test says that it raises."""
+STEPS_SETTINGS = (2_000, 0.5)
+"""Steps that all runs of a script with other settings may take together, and the part of those of its first run."""
 STEPS_FILE = 100_000
 """Steps that all runs of one file may take together: what is found does not depend on how fast the machine is."""
 SECONDS = 10.0

@@ -16,10 +16,10 @@ from torch_doctor.static.values import TRAINING, VERSION
 from torch_doctor.trace import Branch, BranchKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from torch_doctor.static.values import Symbol
-    from torch_doctor.trace import Guards, Site, Trace
+    from torch_doctor.trace import Guards, Needs, Site, Trace
 
 
 REMAINDER = "%"
@@ -42,12 +42,14 @@ class Decisions(Knowledge):
         asked[symbol] = None
         return [other for other in asked if other[2] != symbol[2]]
 
-    def branch(self, symbol: Symbol, node: p.Node, site: Site, trace: Trace) -> int:
-        """The number of the branch of the trace that a symbol decides."""
+    def branch(
+        self, symbol: Symbol, node: p.Node, site: Site, trace: Trace, needs: Callable[[Symbol], Needs | None]
+    ) -> int:
+        """The number of the branch of the trace that a symbol decides; `needs` says which setting an arm of it needs."""
         number = self._branches.get(symbol)
         if number is None:
             number = self._branches[symbol] = len(trace.branches)
-            trace.branches.append(Branch(site, self._kind(symbol, node), periodic.every(symbol)))
+            trace.branches.append(Branch(site, self._kind(symbol, node), periodic.every(symbol), needs(symbol)))
             for side in _sides(symbol):
                 self._about.setdefault(side, {})[number] = symbol
         return number

@@ -11,6 +11,7 @@ from torch_doctor.static.budget import LEAST_STEPS, OutOfBudget, OutOfTime
 from torch_doctor.static.failure import Failure
 from torch_doctor.static.imports import Imports
 from torch_doctor.static.language.imported_files import execute_to_stay
+from torch_doctor.static.options import Options
 from torch_doctor.static.registry import Imported, Registry
 from torch_doctor.static.run import Run
 from torch_doctor.static.spending import FOR_RUNS, Spending
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch_doctor.sources.project import Project
+    from torch_doctor.static.choosing import Setting
     from torch_doctor.static.followed import Followed
     from torch_doctor.static.installed.whose import Environment
     from torch_doctor.static.unit import Unit
@@ -75,9 +77,17 @@ class Executing:
         return str(unit.source.path) in self._task.before.whole
 
     @contextmanager
-    def _executing(self, unit: Unit, meant: frozenset[Broken] = frozenset(), *, outside: bool = False) -> Iterator[Run]:
+    def _executing(
+        self,
+        unit: Unit,
+        meant: frozenset[Broken] = frozenset(),
+        setting: Setting | None = None,
+        *,
+        outside: bool = False,
+    ) -> Iterator[Run]:
         """An execution of the file; what it changes is undone at its end, however it ends."""
         trace = self._trace(unit, outside=outside)
+        trace.setting = None if setting is None else setting.words
         path = unit.source.path
         imported = outside and not meant and self._was_imported(unit)
         home = self._shared.get(path) if imported else None
@@ -85,6 +95,7 @@ class Executing:
         run = Run(trace, unit, self.imports, steps, self._shared, Registry(self._objects), home, self._wanted)
         run.share = run.position.share = entry_points.share_of(unit, outside=outside)
         run.of(Mending).mend(meant)
+        run.of(Options).setting = setting
         if home is not None:
             repeating.bring(run, path)
         elif imported:  # by the run of another process, say

@@ -14,6 +14,7 @@ from torch_doctor.static.heap import Heap
 from torch_doctor.static.hooks import key_of
 from torch_doctor.static.knowing import Knowing
 from torch_doctor.static.knowledge import overriding
+from torch_doctor.static.options import Options
 from torch_doctor.static.position import Position, Positioned
 from torch_doctor.static.values import Either, Namespace, Object, Value
 from torch_doctor.static.values.functions import top_frame
@@ -81,7 +82,7 @@ class Run(Positioned, Knowing):
     def run(self) -> None:
         """Execute the file as a script, where that was not done already."""
         if not self.home.whole:
-            self.block(self.main.program.body)
+            self.dead_end = not self.block(self.main.program.body)
 
     def restart(self, trace: Trace, steps: float) -> None:
         """Begin another run in the state that the file's top level left."""
@@ -189,8 +190,8 @@ class Run(Positioned, Knowing):
     # --- branches ---
 
     def decided(self, symbol: Symbol) -> Tri:
-        """What the path has assumed of a test."""
-        return self.assumed.get(symbol)
+        """What the path has assumed of a test, or the setting of the run decides."""
+        return self.of(Options).decided(symbol) if (found := self.assumed.get(symbol)) is None else found
 
     def assume(self, facts: dict[Symbol, bool], node: p.Node) -> None:
         """Let the current path hold these facts from here on."""
@@ -200,8 +201,8 @@ class Run(Positioned, Knowing):
             if arm and (others := decisions.equals(symbol)):
                 assumed |= dict.fromkeys(others, False)
         position.assumed = assumed
-        site = self.site(node)
-        position.guards |= {(decisions.branch(symbol, node, site, self.trace), arm) for symbol, arm in facts.items()}
+        at = self.site(node), self.trace, self.of(Options).needs
+        position.guards |= {(decisions.branch(symbol, node, *at), arm) for symbol, arm in facts.items()}
 
     def resolve(self, value: Value) -> Value:
         """The option that the current path allows, when there is only one."""
@@ -244,6 +245,7 @@ class Run(Positioned, Knowing):
         second_alive = second()
         position.fork_depth -= 1
         if first_alive and second_alive:
+            self.of(Options).joins(symbol, changes, mark, before[0])
             self.heap.merge(changes, mark, symbol)
             position.assumed, position.guards = before
         elif first_alive:

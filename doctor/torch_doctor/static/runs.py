@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import again, callers, entry_points, giving_up, unreached
 from torch_doctor.static import program as p
-from torch_doctor.static.budget import LEAST_STEPS, STEPS_UNCALLED, steps_for
+from torch_doctor.static.budget import LEAST_STEPS, STEPS_SETTINGS, STEPS_UNCALLED, steps_for
+from torch_doctor.static.choosing import Setting
 from torch_doctor.static.executing import Executing
 from torch_doctor.static.failure import Failure
 from torch_doctor.static.followed import NOTHING, Followed
 from torch_doctor.static.knowledge import overriding
 from torch_doctor.static.language.imported_files import execute_main
 from torch_doctor.static.moments import Moment
+from torch_doctor.static.options import TRAINING, Options
 from torch_doctor.static.task import Task
 from torch_doctor.static.values import ClassValue, FunctionValue, Value
-from torch_doctor.trace import Loaded, Trace
+from torch_doctor.trace import GaveUp, Loaded, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -36,11 +38,12 @@ class Witness(Executing):
     def file(self, file: SourceFile, before: Followed = NOTHING) -> Iterator[Trace | Failure]:
         """The traces of a file: it is run as a script; then what no script called is run on its own.
 
-        Last come the calls that no run came to, where the call alone shows what is wrong. `before` is what the runs of those
-        that import the file have come to. A file that cannot be read or parsed has no trace. Where the witness fails, that is
-        a `Failure` among the traces: it ends one run, and no other run misses anything.
+        Then come the calls that no run came to, where the call alone shows what is wrong, and the script with other settings
+        of its options. `before` is what the runs of those that import the file have come to. A file that cannot be read or
+        parsed has no trace. Where the witness fails, that is a `Failure` among the traces: it ends one run, and no other run
+        misses anything.
         """
-        return self._phases(file, before, (self._script, self._uncalled, self._unreached))
+        return self._phases(file, before, (self._script, self._uncalled, self._unreached, self._settings))
 
     def caller(self, file: SourceFile) -> Iterator[Trace | Failure]:
         """The traces of another script of the project, which is run to learn how it calls the functions of others."""
@@ -98,14 +101,41 @@ class Witness(Executing):
             return  # the importing script's run had all of it
         yield from again.as_meant(functools.partial(self._whole, unit))
 
+    def _settings(self, unit: Unit) -> Iterator[Trace]:
+        """The script again, with its options as they are by default, and with other settings that matter.
+
+        Together they may take a part of the steps of the first run, if each takes as many as those before it on average.
+        """
+        task = self._task
+        least, part = STEPS_SETTINGS
+        most = max(least, part * task.taken)
+        for number, setting in enumerate(task.settings):
+            if task.spent * (number + 1) > most * number or task.steps < task.taken:
+                return
+            yield from again.as_meant(functools.partial(self._with, unit, setting))
+
+    def _with(self, unit: Unit, setting: Setting, meant: frozenset[Broken]) -> Iterator[Trace]:
+        with self._executing(unit, meant, setting) as run:
+            before = run.steps_left
+            run.trace.complete = self._guarded(run, functools.partial(execute_main, run)) and not run.dead_end
+            self._task.spent += before - run.steps_left
+        if not run.trace.of(GaveUp):  # else the rest of the script may make it right
+            yield run.trace
+
     def _whole(self, unit: Unit, meant: frozenset[Broken]) -> Iterator[Trace]:
         with self._executing(unit, meant) as run:
             before = run.steps_left
             ended = self._guarded(run, functools.partial(execute_main, run))
             whole = ended or run.steps_left < 0  # as far as it goes
+            if not meant:
+                self._task.taken = before - run.steps_left
+            if not meant and ended and any(run.trace.of(kind) for kind in TRAINING):
+                self._task.settings = run.of(Options).settings()
             if whole and not meant and (entry_points.left_alone(unit, self._task.entered) or unreached.reads(unit)):
                 self._task.tops.keep(run, before - run.steps_left)
         yield run.trace
+        if run.trace.conditional and not self._task.settings:
+            self._task.settings = [Setting()]
 
     # --- what no script called ---
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch_doctor.static import program as p
+    from torch_doctor.static.choosing import Setting
     from torch_doctor.static.imports import Imports
     from torch_doctor.static.run import Run
     from torch_doctor.static.unit import Unit
@@ -26,6 +27,8 @@ class Task:
 
     `entered` are the functions that some run has entered, `read` the places where one has read a checkpoint. `left` are the
     steps for what nobody calls, `steps` those of all runs together, `asked` what they asked of the rest of the project.
+    `settings` are those of options with which the script is executed again, `taken` the steps that its first run took,
+    `spent` those of its runs with settings.
     """
 
     def __init__(self, before: Followed = NOTHING) -> None:
@@ -35,6 +38,9 @@ class Task:
         self.left = 0.0
         self.steps: float = STEPS_FILE
         self.tops = Tops()
+        self.settings: list[Setting] = []
+        self.taken = 0.0
+        self.spent = 0.0
         self.asked = Asked(set(), set(), set())
         self._imported: dict[Path, None] = {}
         self._others = before.entered  # by the runs of other files

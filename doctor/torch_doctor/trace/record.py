@@ -76,6 +76,12 @@ class Trace(Struct, eq=False):
     """The places of events that only these parts cause."""
     broken: set[Broken] = field(default_factory=set)
     """The broken parts that rules find in this trace, with which the program is executed again."""
+    setting: str | None = None
+    """The setting of options for which the program was executed: "with `--amp`", "" for the defaults, None for any."""
+    complete: bool = False
+    """Whether a program that was executed for a setting came to its end."""
+    conditional: bool = False
+    """Whether a finding in this trace needs another setting, so that the program is executed with the defaults."""
     _kept: int = 0
     _by_type: dict[type, list[Event]] = field(default_factory=dict)
     _repeated: dict[int, int] = field(default_factory=dict)
@@ -221,6 +227,23 @@ class Trace(Struct, eq=False):
     def by_mode(self, event: Event) -> bool:
         """Whether the mode of a module decides about the event, where nobody knows which it is."""
         return any(self.branches[branch].kind is BranchKind.MODE for branch, _ in event.guards)
+
+    def condition(self, site: Site) -> str:
+        """Return the setting without which nothing happens at a place, in words; "" if the defaults lead there."""
+        if self.setting:
+            return self.setting
+        if not any(branch.needs for branch in self.branches):
+            return ""
+        guards = [event.guards for event in self.events if event.site == site]
+        shared = frozenset[tuple[int, bool]].intersection(*guards) if guards else frozenset()
+        needs = [
+            each
+            for number, arm in sorted(shared)
+            if (each := self.branches[number].needs) is not None and each.arm is arm
+        ]
+        exact = {each.about for each in needs if each.exact}
+        words = [each.words for each in needs if each.exact or each.about not in exact]
+        return f"with {' and '.join(dict.fromkeys(words))}" if words else ""
 
     def asked(self, event: Event) -> bool:
         """Whether code out of sight decides about the event: it may have asked for whatever makes it right."""

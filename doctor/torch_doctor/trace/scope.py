@@ -42,6 +42,19 @@ class Every(Struct, frozen=True):
     """The outcome of the test for batches with this remainder."""
 
 
+class Needs(Struct, frozen=True):
+    """What options a branch needs whose test goes otherwise by default."""
+
+    arm: bool
+    """The arm that the defaults do not take."""
+    words: str
+    """The options that take it, as the user writes them: "`--amp`"."""
+    about: str = ""
+    """The option, where it is one alone."""
+    exact: bool = False
+    """Whether the setting says which value the option has."""
+
+
 class Branch(Struct, frozen=True):
     """A decision that the static witness cannot make."""
 
@@ -51,6 +64,8 @@ class Branch(Struct, frozen=True):
     """What decides it."""
     every: Every | None = None
     """The batches that take a branch, if only their number decides it; None otherwise."""
+    needs: Needs | None = None
+    """What the options have to be for the arm that their defaults do not take; None if the defaults do not decide it."""
 
 
 class ScopeKind(enum.Enum):

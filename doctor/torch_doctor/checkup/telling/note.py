@@ -97,7 +97,7 @@ def _finding(finding: Finding) -> str:
     url = url_of(finding.code)
     code = finding.code if url is None else f"[{finding.code}]({url})"
     verdict = "" if finding.verdict is None else f", {finding.verdict.value}"
-    return f"{code} {escaped(finding.name)} at {escaped(str(finding.site))}{verdict}: {escaped(finding.message)}."
+    return f"{code} {escaped(finding.name)} at {escaped(str(finding.site))}{verdict}: {escaped(finding.headline)}."
 
 
 def _open(checked: Checkup) -> Iterator[str]:

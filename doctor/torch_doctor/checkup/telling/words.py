@@ -102,11 +102,11 @@ def script_error(checked: Checkup) -> str:
 
 
 def standing(findings: list[Finding]) -> list[Finding]:
-    """The findings that the run did not refute, errors first, then what was confirmed."""
+    """Return the findings that the run did not refute: errors first, then what was confirmed; last what needs other settings."""
     levels = list(Level)
     return sorted(
         (each for each in findings if each.verdict is not Verdict.REFUTED),
-        key=lambda each: (levels.index(each.level), each.verdict is not Verdict.CONFIRMED),
+        key=lambda each: (bool(each.condition), levels.index(each.level), each.verdict is not Verdict.CONFIRMED),
     )
 
 

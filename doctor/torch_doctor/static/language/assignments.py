@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.language import counters, operators, targets, unpacking
+from torch_doctor.static.language import counters, operators, targets, unfinished, unpacking
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.training import container_methods, splitting, sums
 from torch_doctor.static.training.checkpoint import loading
@@ -63,7 +63,7 @@ def _assign(run: Run, node: p.Assign) -> bool:
         named = _counted_on(run, target, node.value, named, node)
         named = running_sums.carried_on(run, target, node.value, named, node)
         targets.bind(run, target, named, node)
-    return True
+    return not (isinstance(node.value, p.Call) and unfinished.broken_off(run))
 
 
 def _is_dropped(target: p.Expr) -> bool:

@@ -10,6 +10,7 @@ from torch_doctor.static.decisions import Decisions
 from torch_doctor.static.flow import EMPTY, blend
 from torch_doctor.static.language import outcomes
 from torch_doctor.static.measuring import making
+from torch_doctor.static.options import Options
 from torch_doctor.static.tables.kinds import Effect
 from torch_doctor.static.training import cross_device, cuts, drawing, kinds, places, plain_tensors, sums
 from torch_doctor.static.training.data import arrays
@@ -130,9 +131,12 @@ def _compare(run: Run, node: p.Compare) -> Value:
     value, negated = _compared(run, node)
     if isinstance(value, Const):
         return Const(bool(value.value) is not negated)
-    if isinstance(value, Plain) and negated:
-        return Plain(("not", value.symbol), value.size)
-    return value
+    if not isinstance(value, Plain):
+        return value
+    chosen = run.of(Options).decided(value.symbol)
+    if chosen is not None:
+        return Const(chosen is not negated)
+    return Plain(("not", value.symbol), value.size) if negated else value
 
 
 def _compared(run: Run, node: p.Compare) -> tuple[Value, bool]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.choosing import option_of
 from torch_doctor.static.knowledge import Lasting
+from torch_doctor.static.options import Options
 from torch_doctor.static.state import per_run
 from torch_doctor.static.values import Const, Default, Plain, compound, constant, symbol_of
 
@@ -31,29 +33,24 @@ def settle(run: Run, symbol: Symbol, value: Value) -> None:
 
 
 def forget(run: Run, settings: Plain, name: object) -> None:
-    """One of the settings gets another value: its default says nothing any more."""
+    """One of the settings gets another value, None: any of them; its default says nothing any more."""
     run.of(Defaults).values.pop((".", settings.symbol, name), None)
+    run.of(Options).forget(settings.symbol, name)
 
 
 def setting(run: Run, symbol: Symbol) -> Value | None:
     """The number that a setting is by default, or what it always is; None where nobody knows."""
     known = run.of(Defaults).values
-    return known.get(_of_options(symbol)) if known else None
+    symbol = option_of(symbol)
+    return run.of(Options).read(symbol) or (known.get(symbol) if known else None)
 
 
 def got(run: Run, func: Plain, call: Call) -> Value | None:
     """`settings.get(key, default)`; None for other methods."""
     if call.method != "get" or func.symbol[0] != "." or not call.args or not isinstance(call.args[0], Const):
         return None
-    symbol = _of_options(compound("[]", func.symbol[1], symbol_of(call.args[0])))
+    symbol = option_of(compound("[]", func.symbol[1], symbol_of(call.args[0])))
     return setting(run, symbol) or by_default(call.argument(1, "default") or Plain(), symbol)
-
-
-def _of_options(symbol: Symbol) -> Symbol:
-    """The symbol of the option that `vars(args)["epochs"]` is; any other symbol as it is."""
-    if symbol[0] == "[]" and symbol[1][0] == "." and symbol[1][2] == "__dict__":
-        return (".", symbol[1][1], symbol[2][-1])
-    return symbol
 
 
 def by_default(value: Value, symbol: Symbol) -> Value:

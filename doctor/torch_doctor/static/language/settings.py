@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import defaults
 from torch_doctor.static.library import library
-from torch_doctor.static.values import Call, Const, Loader, Plain, Settings, Unknown, Value, hashable, held, symbol_of
+from torch_doctor.static.options import Options
+from torch_doctor.static.values import (
+    Call,
+    Const,
+    Loader,
+    Plain,
+    Settings,
+    Unknown,
+    UnknownName,
+    Value,
+    hashable,
+    held,
+    symbol_of,
+)
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -22,6 +35,8 @@ def keep(run: Run, settings: Plain | Settings, key: object, new: Value, node: p.
     if isinstance(settings, Plain):
         if settings.size is not None or not (held((new,)) or isinstance(new, Loader)):
             defaults.forget(run, settings, key)
+            if isinstance(key, str) and not isinstance(key, UnknownName):
+                run.of(Options).assign((".", settings.symbol, key), new, sure=run.fork_depth == 0)
             return False
         made = run.own(Settings(settings, run.site(node)))
         run.heap.change(settings, made)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.language import targets
+from torch_doctor.static.language import command_lines, conditions, targets, unfinished
+from torch_doctor.static.options import Options
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import container_methods, mending, places
 from torch_doctor.static.training.module import written_forwards
@@ -14,6 +15,7 @@ from torch_doctor.static.values import (
     NOTHING,
     Fact,
     Lib,
+    Plain,
     Sequence,
 )
 
@@ -37,7 +39,17 @@ def _evaluate(run: Run, node: p.Evaluate) -> bool:
     for observe in run.observers.stated:
         observe(run, node.value, value)
     mending.called(run, node.value, value)
-    return not (run.fork_depth and isinstance(node.value, p.Call) and _ends(run, node.value))
+    if not isinstance(node.value, p.Call):
+        return True
+    chosen = run.fork_depth or run.of(Options).setting is not None  # an end without any choice is that of the script
+    return not (unfinished.broken_off(run) or (chosen and _ends(run, node.value)))
+
+
+def _assert(run: Run, node: p.Assert) -> bool:
+    """Where the options are known, a test that fails ends the path; else everything goes on as it was."""
+    if run.of(Options).setting is not None and conditions.decide(run, node.value)[0] is False:
+        return False
+    return _evaluate(run, node)
 
 
 def _ends(run: Run, call: p.Call) -> bool:
@@ -46,11 +58,13 @@ def _ends(run: Run, call: p.Call) -> bool:
         return False
     name = call.func.id if isinstance(call.func, p.Name) else call.func.name
     function = run.evaluate(call.func) if name in _LAST_NAMES else None
+    if isinstance(function, Plain):
+        return name == "error" and command_lines.is_parser(function)
     return isinstance(function, Lib) and canonical(function.name) in _ENDING
 
 
 _ENDING = frozenset(("sys.exit", "os._exit", "builtins.exit", "builtins.quit"))
-_LAST_NAMES = frozenset(name.rpartition(".")[2] for name in _ENDING)
+_LAST_NAMES = frozenset(("error", *(name.rpartition(".")[2] for name in _ENDING)))
 
 
 def _return(run: Run, node: p.Return) -> bool:
@@ -108,6 +122,7 @@ def _outer(run: Run, node: p.Outer) -> bool:
 dispatch.STATEMENTS.update(
     {
         p.Annotate: _annotate,
+        p.Assert: _assert,
         p.Evaluate: _evaluate,
         p.Return: _return,
         p.Raise: _raise,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from torch_doctor.static import giving_up
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.flow import Flow, blend
 from torch_doctor.static.knowledge import Knowledge
+from torch_doctor.static.options import Options
 from torch_doctor.static.reaching import Reached
 from torch_doctor.static.state import per_run
 from torch_doctor.static.training.evaluation import modes
@@ -101,7 +104,16 @@ def ended(run: Run, what: FunctionValue | ClassValue, call: Call, made: Iterable
     escaping.hand_over(run, what.node.name, (*call.values, *things), call.values, call.node)
     may_initialise(run)
     modes.met_whole(run, run.modules_called[-1:])
-    return Unknown(blend(value.flow for value in call.values), held((*call.values, *things)))
+    flow = blend(value.flow for value in call.values)
+    return Unknown(replace(flow, graph=None), held((*call.values, *things)))  # it may have detached what it was given
+
+
+def broken_off(run: Run) -> bool:
+    """Whether the call just made raises on all paths: where options are what the user chose, nothing comes after it."""
+    if not run.dead_end or run.of(Options).setting is None:
+        return False
+    run.dead_end = False
+    return True
 
 
 def may_initialise(run: Run) -> None:

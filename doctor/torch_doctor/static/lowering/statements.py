@@ -109,7 +109,7 @@ def _continue(low: Lowering, node: ast.Continue, out: list[p.Stmt]) -> None:
 
 
 def _assert(low: Lowering, node: ast.Assert, out: list[p.Stmt]) -> None:
-    out.append(p.Evaluate(low.at(node), low.expr(node.test)))
+    out.append(p.Assert(low.at(node), low.expr(node.test)))
 
 
 def _delete(low: Lowering, node: ast.Delete, out: list[p.Stmt]) -> None:

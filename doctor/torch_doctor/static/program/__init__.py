@@ -30,6 +30,7 @@ from torch_doctor.static.program.functions import Function, Parameter
 from torch_doctor.static.program.node import At, Expr, Node, Stmt
 from torch_doctor.static.program.statements import (
     Annotate,
+    Assert,
     Assign,
     Augment,
     Break,
@@ -53,6 +54,7 @@ from torch_doctor.static.program.statements import (
 
 __all__ = [
     "Annotate",
+    "Assert",
     "Assign",
     "At",
     "Attribute",

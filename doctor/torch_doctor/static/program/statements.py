@@ -55,6 +55,12 @@ class Evaluate(Stmt):
         self.value = value
 
 
+class Assert(Evaluate):
+    """`assert value`."""
+
+    __slots__ = ()
+
+
 class If(Stmt):
     """`if test: body else: other`."""
 

@@ -38,7 +38,7 @@ class _Reached:
     __slots__ = ("absent", "listed", "lookups", "read")
 
     def __init__(self, path: Path) -> None:
-        self.read = {path}
+        self.read = {str(path)}
         self.absent: set[str] = set()
         self.lookups = 0
         self.listed = frozenset((str(path),)), frozenset[str]()
@@ -60,9 +60,10 @@ class Imports:
         self._search = Search(project.root)
         self._found: dict[tuple[str, str], Path | None] = {}
         self._edits: dict[Path, bool] = {}
-        self._looked: dict[Path, set[tuple[str, str]]] = defaultdict(set)  # what each file imports
+        self._places: dict[tuple[str, str], str] = {}  # the paths of those that were found, as texts
+        self._looked: dict[str, set[tuple[str, str]]] = defaultdict(set)  # what each file imports
         self._absent: dict[tuple[str, str], set[str]] = defaultdict(set)  # where that was looked for, and is not
-        self._lookups: list[tuple[Path, tuple[str, str]]] = []  # in their order: who looked, and for what
+        self._lookups: list[tuple[str, tuple[str, str]]] = []  # in their order: who looked, and for what
         self._reached: dict[Path, _Reached] = {}
         self._large: dict[Path, bool] = {}
         self._asked: set[Question] = set()
@@ -107,11 +108,11 @@ class Imports:
         while waiting:
             key = waiting.pop()
             reached.absent |= self._absent[key]
-            found = self._found.get(key)  # None where a run was ended while it looked
+            found = self._places.get(key)  # None where a run was ended while it looked
             if found is not None and found not in reached.read:
                 reached.read.add(found)
                 waiting.extend(self._looked[found])
-        read = frozenset(map(str, reached.read))
+        read = frozenset(reached.read)
         reached.listed = read, frozenset(reached.absent - read)
 
     def unit(self, path: Path) -> Unit | None:
@@ -215,12 +216,14 @@ class Imports:
         folder, _, own = name.rpartition(os.sep)
         itself = not level and module.partition(".")[0] == own.partition(".")[0]  # then the search passes it over
         key = (name if itself else folder, "." * level + module)
-        looked = self._looked[importer]
+        looked = self._looked[name]
         if key not in looked:
-            self._lookups.append((importer, key))
+            self._lookups.append((name, key))
             looked.add(key)
         if key not in self._found:
-            self._found[key] = self._search.module(name, module, level, self._absent[key])
+            self._found[key] = place = self._search.module(name, module, level, self._absent[key])
+            if place is not None:
+                self._places[key] = str(place)
         found = self._found[key]
         if found is None and not level and self._edits_path(importer):
             return self._nearby(importer, module.split("."), self._absent[key])

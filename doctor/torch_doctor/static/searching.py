@@ -26,6 +26,7 @@ class Search:
         self._root = str(root)
         self._within = self._root.rstrip(os.sep) + os.sep
         self._entries: dict[str, frozenset[str]] = {}
+        self._installed: dict[str, bool] = {}
         self._there: dict[str, bool] = {}
         self._packages: dict[str, str] = {}
 
@@ -80,7 +81,13 @@ class Search:
         if importer.startswith((f"{package}{os.sep}", f"{package}.py")):
             return False
         is_described = name in DESCRIBED and DESCRIBED[name] in self._listed(package)
-        return is_described or any(each.endswith(".dist-info") for each in self._listed(folder))
+        return is_described or self._is_for_installed(folder)
+
+    def _is_for_installed(self, folder: str) -> bool:
+        """Whether packages are installed in a folder."""
+        if folder not in self._installed:
+            self._installed[folder] = any(each.endswith(".dist-info") for each in self._listed(folder))
+        return self._installed[folder]
 
     def _listed(self, folder: str) -> frozenset[str]:
         entries = self._entries.get(folder)

@@ -213,7 +213,7 @@ class Gradients:
 
     def on_path(self, event: Event, *path: Event) -> bool:
         """Whether the event can happen on a path with all these."""
-        return all(self.trace.together(event, other) for other in path)
+        return all([self.trace.together(event, other) for other in path])  # noqa: C419 - it is asked very often
 
     def wasted(self) -> list[Wasted]:
         """Gradients that are cleared between the `backward()` and the `step()` of one iteration, once per clearing."""

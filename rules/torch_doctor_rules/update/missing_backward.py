@@ -105,7 +105,7 @@ class MissingBackward(Rule):
     def _is_for_training(self, trace: Trace, forward: Forward, step: Stepped) -> bool:
         """Whether a loss is computed from the forward, or the gradients are cleared for it."""
         clears = (event.target == step.optimizer and trace.same_iteration(event, step) for event in trace.of(ZeroGrad))
-        losses = (forward.index in event.input.forwards | event.output.forwards for event in trace.of(LossCalled))
+        losses = [forward.index in (each.input.forwards | each.output.forwards) for each in trace.of(LossCalled)]
         return any(losses) or (not trace.begins_outside and any(clears))
 
     def _report(self, step: Stepped, forward: Forward) -> Finding:
@@ -123,7 +123,7 @@ class MissingBackward(Rule):
 
 def _is_idle(gradients: Gradients, step: Stepped) -> bool:
     """Return whether the step only changes modules that never run: the optimizer was created from another model."""
-    ran = (forward.module for forward in gradients.trace.of(Forward))
+    ran = [forward.module for forward in gradients.trace.of(Forward)]
     return step.whole and bool(step.modules) and not gradients.family.related(step.modules, ran)
 
 

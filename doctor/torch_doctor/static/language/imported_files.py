@@ -30,11 +30,12 @@ LATER_STEPS = 50
 
 def namespace_at(run: Run, path: Path) -> Namespace | None:
     """A project file's globals; the file is executed when it is first asked for."""
+    namespace = run.units.get(path)
+    if namespace is not None and namespace is not run.home:
+        repeating.bring(run, path)
+        return namespace
     if path == run.main.source.path:
         return run.home
-    if path in run.units:
-        repeating.bring(run, path)
-        return run.units[path]
     unit = run.imports.unit(path)
     if unit is None or run.position.importing >= _IMPORT_DEPTH:
         return None

@@ -17,6 +17,17 @@ LARGE = 20
 """Parts that a package imports at its top from which on they are executed only when they are needed."""
 
 
+class _Loud:
+    """A file that is not quiet, or imports one that is not; `below` are those that it imports, once somebody has asked."""
+
+    __slots__ = ("below", "path", "quiet")
+
+    def __init__(self, path: Path, quiet: bool) -> None:  # noqa: FBT001 - as it is
+        self.path = path
+        self.quiet = quiet
+        self.below: list[_Loud] | None = None
+
+
 class Quiet:
     """Reads the outlines of files, each once for all runs; `text` gives a file's text, `find` the file of a module.
 
@@ -33,7 +44,7 @@ class Quiet:
         self._large: dict[Path, bool] = {}
         self._imports: dict[Path, tuple[Path, ...]] = {}
         self._judged: set[Path] = set()  # with all that they import
-        self._loud: set[Path] = set()  # those of them that are not quiet, or import one that is not
+        self._loud: dict[Path, _Loud] = {}  # those of them that are not quiet, or import one that is not
 
     def is_quiet(self, path: Path) -> bool:
         """Whether a file itself only defines and binds names on import."""
@@ -70,23 +81,31 @@ class Quiet:
         self._judged.update(importers)
         while loud:
             each = loud.pop()
-            self._loud.add(each)
+            self._loud.setdefault(each, _Loud(each, self.is_quiet(each)))
             loud += [other for other in importers[each] if other not in self._loud]
 
     def _in_order(self, path: Path) -> Iterator[Path]:
         """The loud files below one, each behind those that it imports."""
-        entered = {path}
-        around = [(path, iter(self._imported(path)))]
+        first = self._loud[path]
+        entered = {first}
+        around = [(first, iter(self._below_of(first)))]
         while around:
             each, imports = around[-1]
-            inner = next((other for other in imports if other in self._loud and other not in entered), None)
-            if inner is not None:
-                entered.add(inner)
-                around.append((inner, iter(self._imported(inner))))
+            for inner in imports:
+                if inner not in entered:
+                    entered.add(inner)
+                    around.append((inner, iter(inner.below if inner.below is not None else self._below_of(inner))))
+                    break
             else:
                 around.pop()
-                if not self.is_quiet(each):
-                    yield each
+                if not each.quiet:
+                    yield each.path
+
+    def _below_of(self, loud: _Loud) -> list[_Loud]:
+        """Those of the files that one imports that are loud: all of them were judged with it."""
+        if loud.below is None:
+            loud.below = [self._loud[other] for other in self._imported(loud.path) if other in self._loud]
+        return loud.below
 
     def _is_large(self, path: Path) -> bool:
         """Whether a file is the `__init__.py` of a package of many parts, or of one that has such a package in it."""

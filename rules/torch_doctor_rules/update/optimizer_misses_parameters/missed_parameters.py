@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -168,7 +169,17 @@ def _drawn(trace: Trace) -> Iterator[WeightsDrawn | Fresh]:
 
 def _outermost_loop(event: Event) -> int:
     """The run of the outermost loop that an event lies in, 0 outside of all."""
-    return next((scope.loop for scope in event.scope.iterations()), 0)
+    around = event.scope.iterations()
+    return around[0].loop if around else 0
+
+
+def _by_loop(trace: Trace) -> dict[int, list[Stepped | ZeroGrad]]:
+    """The steps and clears in each run of an outermost loop."""
+    found: dict[int, list[Stepped | ZeroGrad]] = defaultdict(list)
+    events: list[Stepped | ZeroGrad] = [*trace.of(Stepped), *trace.of(ZeroGrad)]
+    for event in events:
+        found[_outermost_loop(event)].append(event)
+    return found
 
 
 class Phase:
@@ -178,9 +189,10 @@ class Phase:
         trace = gradients.trace
         self.step = own[0]
         loops = {_outermost_loop(step) for step in own}
+        around = [event for loop in loops for event in trace.view(_by_loop).get(loop, ())]
         self.filling = [event for event in gradients.filling if _outermost_loop(event) in loops]
-        steps = [event for event in trace.of(Stepped) if _outermost_loop(event) in loops]
-        clearing = [event for event in trace.of(ZeroGrad) if _outermost_loop(event) in loops]
+        steps = [event for event in around if isinstance(event, Stepped)]
+        clearing = [event for event in around if isinstance(event, ZeroGrad)]
         self.unknown = not all(step.whole for step in steps) or any(
             not each.whole and not each.target for each in clearing
         )

@@ -8,13 +8,10 @@ from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import deferring, targets
 from torch_doctor.static.language.imported_files import imported, namespace_at
-from torch_doctor.static.library import library
 from torch_doctor.static.tables import frameworks, torch_functions
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.training import optimizer_of, scheduler_of
 from torch_doctor.static.values import (
-    Call,
-    Const,
     Deferred,
     Either,
     Fact,
@@ -146,26 +143,11 @@ def _import(run: Run, node: p.Import) -> bool:
     return True
 
 
-@library("importlib.import_module", "builtins.__import__")
-def import_by_name(run: Run, name: str, call: Call) -> Value | None:
-    """`importlib.import_module(name)` of a file of the project, where its name is known."""
-    given = call.argument(0, "name")
-    dotted = given.value if isinstance(given, Const) else None
-    if not isinstance(dotted, str) or not dotted or dotted.startswith("."):
-        return None
-    path = run.frame.unit.source.path
-    found = run.imports.find(path, dotted)
-    if found is None:
-        return None
-    for each in run.imports.loud(found) if found.suffix == ".py" else ():
+def execute_named(run: Run, name: str) -> None:
+    """Execute what an import of a file of the project by its dotted name does beside defining and binding names."""
+    found = run.imports.find(run.frame.unit.source.path, name)
+    for each in run.imports.loud(found) if found is not None and found.suffix == ".py" else ():
         namespace_at(run, each)
-    whole = imported(run, found)
-    top = (
-        run.imports.find(path, dotted.partition(".")[0])
-        if name == "builtins.__import__" and len(call.args) < 4
-        else None
-    )
-    return whole if top is None else imported(run, top)
 
 
 def _execute_loud(run: Run, node: p.Import | p.ImportFrom, found: Path) -> None:

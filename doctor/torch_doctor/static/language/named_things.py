@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _DOTTED = pattern(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 
+_FROM = 3
+"""Where `__import__` has the names that are wanted of the module itself."""
+
 
 def module_of(run: Run, name: str) -> Value:
     """The module of a dotted name: a file of the project, or a library."""
@@ -30,9 +33,11 @@ def module_of(run: Run, name: str) -> Value:
 def import_module(run: Run, name: str, call: Call) -> Value | None:
     """`importlib.import_module(name)`; `__import__` returns the first package of a dotted name."""
     text = texts.known(call.argument(0, "name"))
-    if text is None or not _DOTTED.fullmatch(text) or len(call.values) > 1:
+    if text is None or not _DOTTED.fullmatch(text):
         return None
-    return module_of(run, text.partition(".")[0] if name == "builtins.__import__" else text)
+    files.execute_named(run, text)
+    package = name == "builtins.__import__" and len(call.args) <= _FROM and "fromlist" not in call.keywords
+    return module_of(run, text.partition(".")[0] if package else text)
 
 
 @library("builtins.eval")

@@ -15,10 +15,10 @@ from msgspec.structs import replace
 from torch_doctor.rule import Finding  # noqa: TC001 - msgspec reads it
 from torch_doctor.scan.options import Told
 from torch_doctor.scan.silencing import UNREADABLE_CODE, Silencing
-from torch_doctor.scan.unfollowed import Heard
+from torch_doctor.scan.unfollowed import Heard, given_up
 from torch_doctor.sources.project import Project
 from torch_doctor.static import Failure, Followed, OutOfTime, Spending, Witness
-from torch_doctor.trace import Dependencies, Escaped, GaveUp, Scope, ScopeKind, Site, Trace, Unreadable
+from torch_doctor.trace import Dependencies, Escaped, Scope, ScopeKind, Site, Trace, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -219,10 +219,12 @@ class Examiner:
 
     def _judge(self, trace: Trace, found: Examined) -> None:
         start = time.perf_counter()
-        for event in trace.of(GaveUp):
+        stopped = given_up(trace)
+        for event in stopped:
             run = "" if event.site.path == trace.path else f" (in the run of {trace.path})"
             found.remark(f"{event.site}: analysis stopped: {event.reason}{run}")
-        if any(isinstance(event, (Escaped, GaveUp)) for event in trace.events):
+        escaped = trace.of(Escaped)
+        if stopped or escaped:
             found.open |= {event.site.path for event in trace.events}
         with contextlib.suppress(OutOfTime), self._spending.ending(trace.path):
             for rule in self._options.rules:

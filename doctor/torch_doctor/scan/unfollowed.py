@@ -31,6 +31,11 @@ _DEFINITIONS = (
 _REPEATED = (ast.For, ast.AsyncFor, ast.While, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
+def given_up(trace: Trace) -> list[GaveUp]:
+    """Where the analysis of a run stopped."""
+    return trace.of(GaveUp)
+
+
 class Heard(Struct):
     """What the traces of some runs tell of training loops.
 
@@ -54,7 +59,7 @@ class Heard(Struct):
                 self.understood.update((event.site.path, trace.path))
             elif event.scope.iterations() and not trace.begins_outside:
                 self.met.setdefault(trace.path, event.site)
-        for gave_up in trace.of(GaveUp):
+        for gave_up in given_up(trace):
             self.ended.setdefault(trace.path, (gave_up.site, gave_up.reason))
 
     def add(self, other: Heard) -> None:

@@ -46,3 +46,8 @@ def passed_over(run: Run, trace: Trace, names: list[str]) -> Trace:
     reason = f"`{names[0]}`{others} was not analyzed: it is never called, and the file used up its step limit"
     trace.add(GaveUp(site=run.main.site((1, 1, 1, 1)), scope=run.scope, reason=reason))
     return trace
+
+
+def gave_up(trace: Trace) -> bool:
+    """Whether something in a run is not followed any further."""
+    return bool(trace.of(GaveUp))

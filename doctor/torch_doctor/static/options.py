@@ -23,7 +23,7 @@ from torch_doctor.static.values import (
     Tensor,
     UnknownName,
 )
-from torch_doctor.trace import Backward, Needs, Stepped
+from torch_doctor.trace import Needs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 MOST = 4
 """Settings in addition to the defaults with which a file is executed."""
-TRAINING = (Backward, Stepped)
-"""The events of a script that trains: no other script is executed with further settings."""
 
 
 class Options(Lasting):

@@ -16,10 +16,11 @@ from torch_doctor.static.followed import NOTHING, Followed
 from torch_doctor.static.knowledge import overriding
 from torch_doctor.static.language.imported_files import execute_main
 from torch_doctor.static.moments import Moment
-from torch_doctor.static.options import TRAINING, Options
+from torch_doctor.static.options import Options
 from torch_doctor.static.task import Task
+from torch_doctor.static.training.update import gradients
 from torch_doctor.static.values import ClassValue, FunctionValue, Value
-from torch_doctor.trace import GaveUp, Loaded, Trace
+from torch_doctor.trace import Loaded, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -109,7 +110,7 @@ class Witness(Executing):
         task = self._task
         least, part = STEPS_SETTINGS
         most = max(least, part * task.taken)
-        for number, setting in enumerate(task.settings):
+        for number, setting in enumerate(task.chosen):
             if task.spent * (number + 1) > most * number or task.steps < task.taken:
                 return
             yield from again.as_meant(functools.partial(self._with, unit, setting))
@@ -119,7 +120,7 @@ class Witness(Executing):
             before = run.steps_left
             run.trace.complete = self._guarded(run, functools.partial(execute_main, run)) and not run.dead_end
             self._task.spent += before - run.steps_left
-        if not run.trace.of(GaveUp):  # else the rest of the script may make it right
+        if not giving_up.gave_up(run.trace):  # else the rest of the script may make it right
             yield run.trace
 
     def _whole(self, unit: Unit, meant: frozenset[Broken]) -> Iterator[Trace]:
@@ -129,13 +130,13 @@ class Witness(Executing):
             whole = ended or run.steps_left < 0  # as far as it goes
             if not meant:
                 self._task.taken = before - run.steps_left
-            if not meant and ended and any(run.trace.of(kind) for kind in TRAINING):
-                self._task.settings = run.of(Options).settings()
+            if not meant and ended and gradients.trains(run.trace):  # no other script is executed with further settings
+                self._task.chosen = run.of(Options).settings()
             if whole and not meant and (entry_points.left_alone(unit, self._task.entered) or unreached.reads(unit)):
                 self._task.tops.keep(run, before - run.steps_left)
         yield run.trace
-        if run.trace.conditional and not self._task.settings:
-            self._task.settings = [Setting()]
+        if run.trace.conditional and not self._task.chosen:
+            self._task.chosen = [Setting()]
 
     # --- what no script called ---
 

@@ -38,7 +38,7 @@ class Task:
         self.left = 0.0
         self.steps: float = STEPS_FILE
         self.tops = Tops()
-        self.settings: list[Setting] = []
+        self.chosen: list[Setting] = []
         self.taken = 0.0
         self.spent = 0.0
         self.asked = Asked(set(), set(), set())

@@ -46,7 +46,7 @@ from torch_doctor.trace import (
 if TYPE_CHECKING:
     from torch_doctor.static.flow import Flow
     from torch_doctor.static.run import Run
-    from torch_doctor.trace import Site, Tri
+    from torch_doctor.trace import Site, Trace, Tri
 
 
 def backward(
@@ -233,3 +233,8 @@ def _is_alone(run: Run, number: int) -> bool:
     """Whether it is a tensor that is trained beside the modules, and surely part of none."""
     thing = run.objects.get(number)
     return isinstance(thing, ParameterValue) and not thing.fact(Fact.REGISTERED)
+
+
+def trains(trace: Trace) -> bool:
+    """Whether a script computes gradients or steps an optimizer."""
+    return bool(trace.of(Backward) or trace.of(Stepped))

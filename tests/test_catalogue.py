@@ -85,6 +85,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR310": ("layer-never-used", "W", "SP", "-"),
     "TDR311": ("shared-layer-object", "E", "SP", "unsafe"),
     "TDR315": ("rows-mixed", "E", "SP", "unsafe"),
+    "TDR317": ("reshaped-across-axes", "E", "SP", "-"),
     "TDR316": ("input-ignored", "W", "SP", "-"),
     "TDR312": ("dead-units", "W", "P", "-"),
     "TDR313": ("constant-output", "E", "P", "-"),

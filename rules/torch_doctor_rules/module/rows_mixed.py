@@ -84,6 +84,7 @@ class RowsMixed(Rule):
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.OUTPUTS})
     needs = frozenset({"mixing"})
+    yields_to = frozenset({"TDR317"})
     voided_by = frozenset({"shapes", "inside"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -96,7 +96,7 @@ def of_unknown(run: Run, value: Value, name: str, node: p.Node) -> Value:
         if name == "requires_grad" and value.flow.forwards and value.flow.graph is run.grad is False:
             return Const(value=False)
         if known is not None and known.result == "plain":
-            read = Making(name, (value,)) if name in ("dtype", "device") else None
+            read = Making(name, (value,)) if name in ("shape", "dtype", "device") else None
             return Plain((".", value.symbol, name), read)  # a shape or a dtype holds no tensor, whose ever it is
         if name == "data" and value.flow.forwards:
             return Unknown(value.flow.cut(), value.holds, origin=value.origin)

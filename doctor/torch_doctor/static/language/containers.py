@@ -27,6 +27,7 @@ from torch_doctor.static.values import (
     Params,
     Plain,
     Sequence,
+    Stream,
     Tensor,
     Tool,
     Unknown,
@@ -86,6 +87,12 @@ def _of_tensor(_: Run, value: Tensor) -> Value:
     return value.altered(scalar=None, meta=row, origin=plain_tensors.of_row(value))
 
 
+def _of_stream(_: Run, value: Stream) -> Value:
+    """A part of a tensor, of which all parts are alike."""
+    alike = isinstance(value.item, Tensor) and value.content is None and not value.loader
+    return value.item if alike else _of_value(_, value)
+
+
 def _of_params(run: Run, value: Params) -> Value:
     one = Params(value.modules, whole=value.whole, single=True)
     return run.own(Sequence("tuple", Content((Plain(), one)))) if value.named else one
@@ -119,6 +126,7 @@ def _of_instance(run: Run, value: Instance) -> Value:
 ELEMENTS: Final[dict[type[Value], Callable[[Run, Any], Value]]] = {
     Unknown: _of_unknown,
     UnknownAttribute: _of_unknown,
+    Stream: _of_stream,
     Tensor: _of_tensor,
     Params: _of_params,
     Loader: _of_loader,
@@ -140,9 +148,10 @@ ELEMENTS: Final[dict[type[Value], Callable[[Run, Any], Value]]] = {
 
 def size_of(call: Call) -> Plain:
     """`tensor.size()` and `tensor.size(dim)`."""
-    shape = Plain(size=Making("shape", call.args[:1]) if isinstance(call.args[0], Tensor) else None)
+    shape = Plain(size=Making("shape", call.args[:1]) if isinstance(call.args[0], (Tensor, Unknown)) else None)
     dim = call.argument(1, "dim")
-    return shape if dim is None else Plain(fresh_symbol(LENGTH), size_in(shape, dim))
+    made = None if dim is None else size_in(shape, dim)
+    return shape if dim is None else Plain(fresh_symbol(LENGTH) if made is None else (LENGTH, made), made)
 
 
 def size_in(shape: Plain, key: Value) -> Making | None:

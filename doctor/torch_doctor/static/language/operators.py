@@ -70,6 +70,8 @@ _EFFECTS = {
     ("+", 1): Effect.MOVED,
 }
 """What operators do to numbers, by sign and number of operands."""
+_OF_SIZES = frozenset(("*", "//"))
+"""The operators that make sizes of others."""
 _JOINS = {"+": "", "/": "/"}
 """The operators that join texts, and what they put between them: folders and files are divided by a slash."""
 _CONSTANTS = frozenset((Const, Zero, Default))
@@ -138,7 +140,8 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
         return fitting.combined(run, op, operands, tensor)
     if any(isinstance(value, Either) for value in operands):
         plain_tensors.combined(run, op, operands, node)
-    return fitting.combined(run, op, operands, Unknown(flow, holds))
+    symbol = compound(op, *map(symbol_of, operands)) if op in _OF_SIZES and Plain in classes else None
+    return fitting.combined(run, op, operands, Unknown(flow, holds, symbol))
 
 
 def _named_number(value: Value) -> Value:

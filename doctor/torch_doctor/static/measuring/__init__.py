@@ -11,9 +11,9 @@ from torch_doctor.static.measuring import (
     products,
     selecting,
 )
-from torch_doctor.static.measuring.core import making, measured, size_at, with_facts
+from torch_doctor.static.measuring.core import making, measured, output, size_at, with_facts
 
 for family in (arithmetic, arrangement, images, items, layers, makers, products, selecting):
     core.EFFECTS.update(family.EFFECTS)
 
-__all__ = ["making", "measured", "size_at", "with_facts"]
+__all__ = ["making", "measured", "output", "size_at", "with_facts"]

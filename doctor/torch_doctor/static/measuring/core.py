@@ -20,7 +20,7 @@ from torch_doctor.static.values import (
     number_dtype,
     shapes,
 )
-from torch_doctor.static.values.shapes import LONGEST, UNKNOWN_META, Making, Meta, Size
+from torch_doctor.static.values.shapes import LONGEST, UNKNOWN_META, Making, Meta, Returned, Size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,6 +63,12 @@ def is_in_place(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_") and name not in table.RESHAPING
 
 
+def output(value: Tensor) -> Returned | Meta:
+    """What is known of the output of a module for whoever called it: the operations within are the module's own."""
+    within = value.meta.within if isinstance(value.meta, Returned) else value.meta
+    return Returned(measured(value), within) if isinstance(within, Making) else measured(value)
+
+
 def measured(value: Value) -> Meta:
     """What is known of a value as a tensor."""
     if isinstance(value, Tensor):
@@ -71,6 +77,8 @@ def measured(value: Value) -> Meta:
             if meta.answer is None:
                 meta.answer = EFFECTS.get(meta.name, first_of)(meta)
             meta = meta.answer
+        elif isinstance(meta, Returned):
+            meta = meta.known
         return meta or UNKNOWN_META
     if isinstance(value, ParameterValue):
         meta = measured(Tensor(meta=value.fact(Fact.MADE)))

@@ -14,16 +14,19 @@ if TYPE_CHECKING:
     from torch_doctor.static.values.shapes import Making, Shape, Size
 
 
-def _setting(made: Making, position: int, name: str) -> Value | None:
+def setting(made: Making, position: int, name: str) -> Value | None:
     """A constructor argument of the layer."""
     module = made.of
-    if not isinstance(module, Module) or module.cls is not None:
-        return None
+    return given(module, position, name) if isinstance(module, Module) and module.cls is None else None
+
+
+def given(module: Module, position: int, name: str) -> Value | None:
+    """An argument that a layer of torch was constructed with; None where it was not given."""
     return module.given[position] if position < len(module.given) else module.settings.get(name)
 
 
 def _number(made: Making, position: int, name: str) -> Size:
-    value = _setting(made, position, name)
+    value = setting(made, position, name)
     return None if value is None else size_at(value)
 
 
@@ -72,7 +75,7 @@ def _pool(made: Making) -> Meta:
 
 
 def _flatten(made: Making) -> Meta:
-    start, end = _setting(made, 0, "start_dim"), _setting(made, 1, "end_dim")
+    start, end = setting(made, 0, "start_dim"), setting(made, 1, "end_dim")
     known = (1 if start is None else size_at(start), -1 if end is None else size_at(end))
     meta = first_of(made)
     return Meta(meta.dtype, None if None in known else shapes.flattened(meta.shape, *known))
@@ -93,33 +96,33 @@ def _bag(made: Making) -> Meta:
 def _recurrent(made: Making) -> Meta:
     """The outputs of all steps: as many as inputs, each as long as the hidden state, twice where it goes both ways."""
     shape, size = first_of(made).shape, _hidden(made)
-    ways = _ways(made)
+    ways = ways_of(made)
     size = ways * size if isinstance(size, int) and ways is not None else None
     return Meta("floating", shapes.with_last(shape, size) if shape is not None else (ANY, None, size))
 
 
-def _ways(made: Making) -> int | None:
+def ways_of(made: Making) -> int | None:
     """In how many directions a recurrent layer goes; None where it is not known."""
-    both = _setting(made, 6 if made.name != "nn.RNN" else 7, "bidirectional")
+    both = setting(made, 6 if made.name != "nn.RNN" else 7, "bidirectional")
     if both is None:
         return 1
     return 1 + bool(both.value) if isinstance(both, Const) else None
 
 
 def _hidden(made: Making) -> Size:
-    return None if _setting(made, 7, "proj_size") is not None else _number(made, 1, "hidden_size")
+    return None if setting(made, 7, "proj_size") is not None else _number(made, 1, "hidden_size")
 
 
 def _state(made: Making) -> Meta:
     """The last hidden state of each layer and direction, for each sequence of the batch."""
-    shape, layers, ways = first_of(made).shape, _setting(made, 2, "num_layers"), _ways(made)
+    shape, layers, ways = first_of(made).shape, setting(made, 2, "num_layers"), ways_of(made)
     known = 1 if layers is None else size_at(layers)
     count = known * ways if isinstance(known, int) and ways is not None else None
     if shape is None or ANY in shape:
         return Meta("floating", (ANY, None, _hidden(made)))
     if len(shape) < 3:
         return Meta("floating", (count, _hidden(made)))
-    first = _setting(made, 4, "batch_first") if made.name != "nn.RNN" else _setting(made, 5, "batch_first")
+    first = setting(made, 4, "batch_first") if made.name != "nn.RNN" else setting(made, 5, "batch_first")
     place = 1 if first is None else 1 - bool(first.value) if isinstance(first, Const) else None
     return Meta("floating", (count, None if place is None else shape[place], _hidden(made)))
 

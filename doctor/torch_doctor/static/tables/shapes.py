@@ -157,6 +157,15 @@ LAYERS_CELLS: frozenset[str] = frozenset(f"{name}Cell" for name in LAYERS_RECURR
 LAYERS_PADS: frozenset[str] = frozenset(
     f"{kind}Pad{d}d" for kind in ("Reflection", "Replication", "Zero", "Constant", "Circular") for d in (1, 2, 3)
 )
+LAYERS_RANKS: dict[str, int] = {
+    **{
+        f"{kind}{d}d": d + 2 for kind in ("Conv", "ConvTranspose", "BatchNorm", "MaxPool", "AvgPool") for d in (1, 2, 3)
+    },
+    **{f"{kind}2d": 4 for kind in ("AdaptiveAvgPool", "AdaptiveMaxPool", "Dropout", "InstanceNorm")},
+    **dict.fromkeys((*LAYERS_RECURRENT, "MultiheadAttention", "TransformerEncoderLayer", "TransformerEncoder"), 3),
+}
+"""Dimensions of what layers take, a batch among them. (Some take a single sample without one, which scripts hardly do.)"""
+del LAYERS_RANKS["BatchNorm1d"]  # of rows, or of sequences
 
 ALLOCATORS: frozenset[str] = frozenset(
     words("zeros ones empty full zeros_like ones_like empty_like full_like new_zeros new_ones new_empty new_full")

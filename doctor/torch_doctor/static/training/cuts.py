@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.flow import Flow
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Origin, Value
-    from torch_doctor.static.values.shapes import Making, Meta
+    from torch_doctor.static.values.shapes import Making, Meta, Returned
 
 
 def cut(run: Run, flow: Flow, of: Value | None, how: str, node: p.Node) -> Flow:
@@ -42,7 +42,7 @@ def leaf(
     *,
     made: bool = True,
     origin: Origin = NOWHERE,
-    meta: Meta | Making | None = None,
+    meta: Meta | Making | Returned | None = None,
 ) -> ParameterValue:
     """A tensor with the data of `flow` that requires gradients; `made`: it is new, and not one that was there before.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import EMPTY, UNSEEN, Flow, alternatives
 from torch_doctor.static.values.origin import NOWHERE, Origin
-from torch_doctor.static.values.symbols import MADE, NEUTRAL, VERSION, fresh_symbol, of_version
+from torch_doctor.static.values.symbols import MADE, NEUTRAL, UNTOLD, VERSION, fresh_symbol, of_version
 from torch_doctor.static.values.value import Value
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ class Plain(Value):
     def symbol(self) -> Symbol:
         """What identifies it in tests."""
         if self._symbol is None:
-            self._symbol = fresh_symbol()
+            known = self.size is not None and self.size.name in ("shape", "size")
+            self._symbol = (UNTOLD, self.size) if known else fresh_symbol()
         return self._symbol
 
     @property

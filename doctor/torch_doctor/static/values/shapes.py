@@ -40,6 +40,13 @@ LONGEST = 200
 """Operations behind a tensor that are remembered."""
 
 
+class Returned(Struct, frozen=True, eq=False):
+    """What is known of the output of a module, and how that was made within it."""
+
+    known: Meta
+    within: Making
+
+
 class Making:
     """How a tensor was made: from which arguments, by what; `of` is a layer, an index or whatever else decides.
 

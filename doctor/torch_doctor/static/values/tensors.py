@@ -10,7 +10,7 @@ from torch_doctor.static.values.value import Value
 from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
-    from torch_doctor.static.values.shapes import Making, Meta
+    from torch_doctor.static.values.shapes import Making, Meta, Returned
     from torch_doctor.static.values.symbols import Symbol
     from torch_doctor.trace import Site, Tri
 
@@ -28,7 +28,8 @@ VOLATILE = "volatile"
 class Tensor(Value):
     """A tensor: what its numbers mean (`kind`), where it comes from (`origin`) and what went into it (`flow`).
 
-    `meta` is its dtype and shape, or how it was made, from which they follow when somebody asks; None: not known.
+    `meta` is its dtype and shape, or how it was made, from which they follow when somebody asks, or what is known of the
+    output of a module; None: not known.
     """
 
     __slots__ = ("flow", "kind", "meta", "origin", "scalar")
@@ -40,7 +41,7 @@ class Tensor(Value):
         origin: Origin = NOWHERE,
         *,
         scalar: Tri = None,
-        meta: Meta | Making | None = None,
+        meta: Meta | Making | Returned | None = None,
     ) -> None:
         self.flow = flow
         self.kind = kind
@@ -55,7 +56,7 @@ class Tensor(Value):
         kind: Kind = _KEPT,
         origin: Origin = _KEPT,
         scalar: Tri = _KEPT,
-        meta: Meta | Making | None = _KEPT,
+        meta: Meta | Making | Returned | None = _KEPT,
     ) -> Tensor:
         """The same tensor, of which something else is known."""
         return Tensor(
@@ -70,7 +71,7 @@ class Tensor(Value):
         """The same tensor with another history."""
         return self.altered(flow=flow)
 
-    def with_meta(self, meta: Meta | Making | None) -> Tensor:
+    def with_meta(self, meta: Meta | Making | Returned | None) -> Tensor:
         """The same numbers in another dtype or shape."""
         return self.altered(meta=meta)
 

@@ -49,7 +49,7 @@ from torch_doctor.trace import Kind, Reordered, Source
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values.shapes import Size
+    from torch_doctor.static.values.shapes import Returned, Size
     from torch_doctor.trace import Site
 
 
@@ -235,7 +235,7 @@ def _copied(run: Run, value: Value) -> Value:
     return Unknown(replace(UNSEEN, chance=True)) if value.flow.chance else Unknown()
 
 
-def _lasting(run: Run, value: Tensor) -> Meta | Making | None:
+def _lasting(run: Run, value: Tensor) -> Meta | Making | Returned | None:
     """How a tensor was made, where that tells of pictures, of padding, or which stretch it is; else its dtype and shape."""
     tells = run.ask(Padded, value) is not None or shifting.is_stretch(value) or run.ask(PictureOf, value) is not None
     return value.meta if tells else measured(value)

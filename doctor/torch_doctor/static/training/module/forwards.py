@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import measuring
 from torch_doctor.static.flow import Flow, blend
 from torch_doctor.static.language import opaque_calls
-from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import losses
 from torch_doctor.static.tables.layers import CONTAINERS
 from torch_doctor.static.training import cross_device, pixels, places, plain_tensors
@@ -157,7 +157,7 @@ def marked(run: Run, value: Value, index: int, inputs: Flow, module: Module, tra
     cut = isinstance(value, Tensor) and value.flow.graph is False and value.kind in (Kind.LABELS, Kind.NOISE)
     flow = _through(run, value.flow, index, inputs, module, False if cut else trainable)
     if isinstance(value, Tensor):
-        return value.with_flow(flow).with_meta(measured(value))  # how it was made within is the module's own
+        return value.with_flow(flow).with_meta(measuring.output(value))
     if isinstance(value, Distribution):
         return run.own(Distribution(value.born, value.name, flow, value.holds))
     return language_models.same(run, value, Unknown(flow, value.holds, origin=value.origin))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from torch_doctor.static.dispatch import handles
 from torch_doctor.static.flow import Flow, blend
-from torch_doctor.static.language import opaque_calls, operators
+from torch_doctor.static.language import containers, opaque_calls, operators
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.methods import MOVES
@@ -149,7 +149,9 @@ def _of_tensor(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
         return None
     if owner.flow.forwards or owner.flow.graph is True:
         return _computed(run, of, known, call)
-    if known.result == "plain" and name in ("item", "tolist", "numpy", "numel", "size", "dim"):
+    if name == "size":
+        return containers.size_of(call.with_first(owner))
+    if known.result == "plain" and name in ("item", "tolist", "numpy", "numel", "dim"):
         return Plain(size=shapes.read(owner)) if name == "item" else Plain()
     if not known.graph and name == "detach":
         return Unknown(owner.flow.cut(), owner.holds, origin=owner.origin)
@@ -158,6 +160,8 @@ def _of_tensor(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
 
 def _of_surely_tensor(run: Run, of: UnknownAttribute, known: Function | None, call: Call) -> Value:
     name, owner = of.name, of.of
+    if name == "size":
+        return containers.size_of(call.with_first(owner))
     if known is not None and known.result == "plain":
         return Plain(size=shapes.read(owner)) if name == "item" else Plain()
     place = places.moved(run, owner, name, call) if name in MOVES else NOWHERE

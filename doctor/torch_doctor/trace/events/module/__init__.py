@@ -2,3 +2,4 @@
 
 from torch_doctor.trace.events.module.behaviour import *
 from torch_doctor.trace.events.module.members import *
+from torch_doctor.trace.events.module.reshaping import *

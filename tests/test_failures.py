@@ -123,7 +123,7 @@ FORMATS = {
     "github": "torch_doctor.report.github._command",
     "gitlab": "torch_doctor.report.gitlab._issue",
     "azure": "torch_doctor.report.azure._command",
-    "junit": "torch_doctor.report.junit._test",
+    "junit": "torch_doctor.report.junit._tell",
     "pylint": "torch_doctor.report.pylint._line",
     "rdjson": "torch_doctor.report.rdjson._diagnostic",
     "sarif": "torch_doctor.report.sarif._location",

@@ -75,6 +75,7 @@ def test_nothing_is_left_of_a_command_that_is_ended(
         "train.py",
         "--probe",
         "--isolated",
+        "--no-cache",
         "--output-format",
         "concise:report.txt",
     ]

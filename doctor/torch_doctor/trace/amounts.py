@@ -20,8 +20,11 @@ class Amount(NamedTuple):
     """
 
     number: int
+    """The number above the line."""
     divisor: int = 1
+    """The number below it."""
     names: Names = frozenset()
+    """The names, each with its power, which is not 0."""
 
     def times(self, other: Amount, power: int = 1) -> Amount:
         """The product with a power of another one, which is 1 or -1."""
@@ -72,6 +75,7 @@ class Regrouped(NamedTuple):
     """
 
     groups: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+    """The pairs of places."""
 
     @property
     def pieces(self) -> int:

@@ -46,6 +46,15 @@ class ReshapedAcrossAxes(Rule):
             x = self.stem(pictures)
             b, c, h, w = x.shape
             return self.head(x.view(b, h * w, c)).mean(dim=1)
+
+    net = Net()
+    data = TensorDataset(torch.randn(64, 1, 8, 10), torch.randint(0, 3, (64,)))
+    loader = DataLoader(data, batch_size=16, shuffle=True)
+    optimizer = torch.optim.Adam(net.parameters())
+    for pictures, labels in loader:
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(net(pictures), labels).backward()
+        optimizer.step()
     ```
 
     ## Use instead

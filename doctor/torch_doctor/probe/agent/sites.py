@@ -46,6 +46,10 @@ class Sites:
 
     # --- files ---
 
+    def is_agents(self, path: str) -> bool:
+        """Whether code from `path` is the probe's own."""
+        return path.startswith(os.path.dirname(__file__))
+
     def is_users(self, path: str) -> bool:
         """Whether code from `path` is the user's: below the project, and nothing installed."""
         known = self._own.get(path)

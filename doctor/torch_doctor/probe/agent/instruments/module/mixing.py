@@ -229,6 +229,8 @@ def _functions(watch: Watch, viewed: Any, norms: row_norms.Norms) -> Any:
             name = getattr(function, "__name__", "")
             if viewed is not None and name in ("view", "reshape") and isinstance(result, torch.Tensor):
                 frame = sys._getframe(1)
+                if frame.f_back is not None and sites.is_agents(frame.f_code.co_filename):  # who watches reshapes
+                    frame = frame.f_back
                 if sites.is_users(frame.f_code.co_filename) and args:
                     viewed(sites.of_frame(frame), name, args[0], result)
             norms.ran(name, args, kwargs or {}, result, site)

@@ -187,7 +187,9 @@ def test_cleared_gradients_change_the_updates_alone(changes: Changes) -> None:
     assert changes(NORMED, cleared, "TDR402") != []
 
 
-THRESHOLD = BINARY.replace("{use}", "hits += eval('((scores > 0.5).float() == yb).sum().item()'); float(hits)")
+HIDDEN = "eval(compile('((scores > 0.5).float() == yb).sum().item()', '', 'eval'))"
+"""A threshold that the source does not show."""
+THRESHOLD = BINARY.replace("{use}", f"hits += {HIDDEN}; float(hits)")
 
 
 @pytest.mark.usefixtures("farm", "records")

@@ -221,5 +221,7 @@ class Fact(Enum):
     """How a list was made that was filled up to a length."""
     MADE = "made", None, _agreed
     """How the numbers of a parameter were made, from which its shape follows."""
+    DATA = "data", None, None
+    """The `Origin` of the tensor that a parameter was built from."""
     ATTRIBUTE = "attribute", None, _first
     """The plain attribute of a module that a leaf tensor lies in."""

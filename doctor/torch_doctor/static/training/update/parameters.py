@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.values import (
+    CPU,
     MADE_OF_GRADIENTS,
     MOVED_PARAMETER,
     NOWHERE,
@@ -20,7 +21,6 @@ from torch_doctor.static.values import (
     Origin,
     ParameterValue,
     Params,
-    Plain,
     Spread,
     Stream,
     Tensor,
@@ -80,6 +80,7 @@ def parameter(run: Run, _: str, call: Call) -> Value:
     data, wanted = call.argument(0, "data"), call.argument(1, "requires_grad")
     if isinstance(data, Tensor):
         run.heap.set(made.facts, Fact.MADE, data.meta)
+        run.heap.set(made.facts, Fact.DATA, data.origin)
     if wanted is not None:
         set_trainable(run, frozenset((made.id,)), wanted, call.node, whole=True)
     if run.modules_called and not run.building:
@@ -154,13 +155,10 @@ def moved(of: ParameterValue, name: str, call: Call) -> Tensor:
     given = call.values
     typed = any(isinstance(value, Lib) for value in given) and "device" not in call.keywords
     away = name in ("cuda", "xpu", "mps") or (name == "to" and bool(given) and not typed)
-    if not of.origin.fresh and any(_is_device_of_tensor(value) for value in given):
+    data = of.fact(Fact.DATA) or of.origin
+    if not data.fresh and data.device != CPU:
         away = False  # its data came from somewhere, perhaps from there
     return Tensor(of.flow, origin=Origin(operation=MOVED_PARAMETER) if away and of.declared else NOWHERE)
-
-
-def _is_device_of_tensor(value: Value) -> bool:
-    return isinstance(value, Plain) and value.size is not None and value.size.name == "device"
 
 
 def assigned(run: Run, module: Module, name: str, value: Value, node: p.Node) -> None:

@@ -141,13 +141,17 @@ def _broke_off(trace: Trace) -> bool:
 
 
 def _unexplained(new: Sequence[Finding], judged: Sequence[Finding], rules: Iterable[Rule]) -> Iterable[Finding]:
-    """The findings beside which none of the same file has their cause and says more."""
+    """The findings beside which none of the same file has their cause, and none at the same place says more."""
     spoke = defaultdict(set)
-    for finding in (*new, *judged):
-        if finding.verdict is not Verdict.REFUTED:
-            spoke[finding.site.path].add(finding.code)
-    explained = {rule.code: rule.explained_by for rule in rules}
-    return (finding for finding in new if not explained[finding.code] & spoke[finding.site.path])
+    standing = [finding for finding in (*new, *judged) if finding.verdict is not Verdict.REFUTED]
+    for finding in standing:
+        spoke[finding.site.path].add(finding.code)
+    by_code = {rule.code: rule for rule in rules}
+    for finding in new:
+        rule = by_code[finding.code]
+        yields = (same_place(other.site, finding.site) for other in standing if other.code in rule.yields_to)
+        if not rule.explained_by & spoke[finding.site.path] and not any(yields):
+            yield finding
 
 
 def _not_seen(rule: Rule, finding: Finding, trace: Trace, ways: Ways) -> Finding:

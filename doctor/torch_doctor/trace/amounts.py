@@ -110,10 +110,12 @@ def regrouped(before: Sequence[Amount], after: Sequence[Amount]) -> Regrouped | 
     old, new = ([place for place, size in enumerate(sizes) if size != ONE] for sizes in (before, after))
     if max(len(old), len(new)) > MOST or product(before) != product(after):
         return None
-    ways = [*_ways(before, after, tuple(old), tuple(new))]
-    if any(_in_order(way, old, new) for way in ways):
-        return None
-    return min(ways, key=lambda way: way.pieces, default=None)
+    best: Regrouped | None = None
+    for way in _ways(before, after, tuple(old), tuple(new)):
+        if _in_order(way, old, new):
+            return None
+        best = way if best is None or way.pieces < best.pieces else best
+    return best
 
 
 def _in_order(way: Regrouped, old: list[int], new: list[int]) -> bool:
@@ -153,8 +155,8 @@ def crossed(before: Sequence[Amount], after: Sequence[Amount]) -> Regrouped | No
     It keeps the order of the elements. If its sizes are those of whole dimensions in another order, merged or split, it takes
     elements of several of them for one. None where that is not certain: the order may be kept in as few pieces.
     """
-    meant = regrouped(before, after)
-    if meant is None:
-        return None
     kept = kept_order(before, after)
-    return meant if kept is None or meant.pieces < kept else None
+    if kept is not None and kept <= max(sum(size != ONE for size in sizes) for sizes in (before, after)):
+        return None  # there are no fewer pieces
+    meant = regrouped(before, after)
+    return meant if meant is not None and (kept is None or meant.pieces < kept) else None

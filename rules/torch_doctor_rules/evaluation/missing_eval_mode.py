@@ -29,7 +29,8 @@ class MissingEvalMode(Rule):
     ## Why is this bad?
     In training mode, dropout discards activations, and batch norm normalizes with the statistics of the current batch
     and updates its running statistics with them. The score is noisy and too low and depends on the batch size, and
-    evaluation data leaks into the model.
+    evaluation data leaks into the model. A copy with averaged weights (`deepcopy`, `AveragedModel`) has a mode of its own:
+    `eval()` of the model does not change it.
 
     ## Example
     ```python

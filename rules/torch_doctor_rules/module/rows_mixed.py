@@ -127,8 +127,8 @@ class RowsMixed(Rule):
             )
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
-        """Whether what the model gave for other rows changed, too; TDR317 tells of views, and losses may want norms over rows."""
-        return any(event.answers and event.how == "layer" for event in _seen(trace, finding))
+        """Whether what the model gave for other rows changed, too; losses that compare rows want norms over them."""
+        return any(event.answers and event.how != "norm" for event in _seen(trace, finding))
 
     def same(self, finding: Finding, seen: Finding) -> bool:
         """Whether they are about one layer, or about what repeats it."""

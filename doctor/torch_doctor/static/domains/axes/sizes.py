@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from torch_doctor.static.domains.axes.saying import STATE, read_shape, saying
 from torch_doctor.static.domains.domain import Domain
-from torch_doctor.static.measuring import measured, size_at
+from torch_doctor.static.measuring import images, measured, size_at
 from torch_doctor.static.measuring.arguments import argument
 from torch_doctor.static.measuring.core import EFFECTS
 from torch_doctor.static.state import per_run
@@ -45,8 +45,9 @@ _SAME: Final = table.SAME | table.FLOATING | {"nn.Linear"} | {f"nn.{name}" for n
 _LONGER: Final = frozenset(("nn.Embedding",))
 """What has one more."""
 _PARTS: Final = frozenset(("split", "chunk"))
-_SHRINKING: Final = frozenset(words("conv1d conv2d conv3d max_pool2d avg_pool2d adaptive_avg_pool2d interpolate"))
-_LAYERS: Final = ("nn.Conv", "nn.LazyConv", "nn.MaxPool", "nn.AvgPool", "nn.Adaptive", "nn.LPPool")
+_SHRINKING: Final = {f"nn.{name}" for name in (*table.LAYERS_CHANNELS, *table.LAYERS_POOLS)} | {*images.EFFECTS} - {
+    "embedding"
+}
 """What may leave one row and column of an image."""
 _REST: Final = -1
 _WORD: Final = "size "
@@ -139,9 +140,7 @@ class Sizes(Domain[Amounts]):
     def may_be_one(self, size: Amount) -> bool:
         """Whether a dimension may have one element: what a convolution leaves of an image, which the script does not ask for."""
         made = (name[0] for name, _ in size.names if isinstance(name, tuple) and name not in self._asked)
-        return any(
-            isinstance(each, Making) and (each.name in _SHRINKING or each.name.startswith(_LAYERS)) for each in made
-        )
+        return any(isinstance(each, Making) and each.name in _SHRINKING for each in made)
 
     def amount_of(self, value: Value) -> Amount | None:
         """A number that is used as a size; None where nothing is known of it."""

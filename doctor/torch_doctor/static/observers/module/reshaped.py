@@ -32,7 +32,7 @@ _FARTHEST = 60
 """Operations between two reshapes, of which the second is only there because of the first."""
 
 
-class Reshapes(Observer, made=lambda name: name.rpartition(".")[2] in VIEWS, called=(Named(UnknownAttribute, VIEWS),)):
+class Reshapes(Observer, made=lambda name: name.rpartition(".")[2] in VIEWS, calling=(Named(UnknownAttribute, VIEWS),)):
     """Compares the sizes that a reshape asks for with those of whole dimensions."""
 
     writes = (Reshaped, ReshapedAlike)
@@ -59,17 +59,17 @@ class Reshapes(Observer, made=lambda name: name.rpartition(".")[2] in VIEWS, cal
             run.of(Sizes).ends_with(given, size)
 
     @override
-    def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
-        """An argument, of which nobody knows what it is, is reshaped."""
+    def calling(self, run: Run, func: Value, call: Call) -> None:
+        """An argument, of which nobody knows what it is, is reshaped; afterwards, a list of sizes may have been changed."""
         if isinstance(func, UnknownAttribute):
-            self._reshaped(run, call.with_first(func.of), result)
+            self._reshaped(run, call.with_first(func.of), None)
 
     @override
     def made(self, run: Run, _: str, call: Call, result: Value) -> None:
         """A tensor is reshaped."""
         self._reshaped(run, call, result)
 
-    def _reshaped(self, run: Run, call: Call, result: Value) -> None:
+    def _reshaped(self, run: Run, call: Call, result: Value | None) -> None:
         if not call.args or _is_noise(call.args[0]):
             return
         made = result.meta if isinstance(result, Tensor) else None

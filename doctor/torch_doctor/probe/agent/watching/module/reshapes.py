@@ -38,12 +38,13 @@ class Watcher:
                 frame = frame_at(1)
                 place = (frame.f_code, frame.f_lasti)
                 if seen.get(place, 0) < MOST:
-                    recorder.safely(note, arguments[0] if arguments else keywords["input"], result, frame, place)
+                    given = arguments[0] if arguments else keywords["input"]
+                    recorder.safely(note, original.__name__, given, result, frame, place)
             return result
 
         return reshape
 
-    def _note(self, given: Any, result: Any, frame: Any, place: tuple[CodeType, int]) -> None:
+    def _note(self, name: str, given: Any, result: Any, frame: Any, place: tuple[CodeType, int]) -> None:
         recorder = self._recorder
         if len(self._seen) >= PLACES or not recorder.sites.is_users(frame.f_code.co_filename):
             self._seen[place] = MOST  # not worth a second look
@@ -55,7 +56,7 @@ class Watcher:
                 "Reshaped",
                 recorder.here(),
                 site=recorder.sites.of_frame(frame),
-                name=getattr(frame.f_code, "co_name", ""),
+                name=name,
                 before=before,
                 after=after,
             )

@@ -37,7 +37,7 @@ class _Builder(AstroidBuilder):  # type: ignore[misc]
 
 
 class ParsedFiles:
-    """The parsed files of one question."""
+    """The parsed files of one question; those of the questions before stay parsed (`library.trees`)."""
 
     def __init__(self, library: LibrarySources) -> None:
         self.library = library
@@ -59,12 +59,17 @@ class ParsedFiles:
             self._modules[place.module] = None
             if len(self._modules) <= MOST_FILES and len(raw) <= self._left:
                 self._left -= len(raw)
-                try:
-                    text = raw.decode("utf-8")
-                    self._modules[place.module] = self._builder.string_build(text, place.module, str(place.path))
-                except (AstroidError, UnicodeDecodeError, RecursionError, ValueError):
-                    pass
+                trees = self.library.trees
+                if place.path not in trees:
+                    trees[place.path] = self._parsed(raw, place)
+                self._modules[place.module] = trees[place.path]
         return self._modules[place.module]
+
+    def _parsed(self, raw: bytes, place: Place) -> nodes.Module | None:
+        try:
+            return self._builder.string_build(raw.decode("utf-8"), place.module, str(place.path))
+        except (AstroidError, UnicodeDecodeError, RecursionError, ValueError):
+            return None
 
     def dotted(self, name: str) -> Known:
         """What a dotted name means, wherever it is defined."""

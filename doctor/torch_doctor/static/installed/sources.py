@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
@@ -21,6 +21,8 @@ MOST_SEARCHED = 8_000_000
 """Bytes of a package that are searched for one definition."""
 LARGEST = 400_000
 """Bytes of a file that is read: what is longer was not written by hand."""
+MOST_KEPT = 60
+"""Parsed files that are kept for the next question."""
 _MOST_SEEN = 200
 _FEW = 40  # star imports whose own star imports are followed
 _TORCH = pattern(rb"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
@@ -51,16 +53,20 @@ class LibrarySources:
     def __init__(self, folders: tuple[Path, ...]) -> None:
         self.folders = folders
         self.packages: set[str] = set()  # those that were asked
+        self.trees: dict[Path, Any] = {}  # the files that were parsed, each as a module of astroid
         self._raw: dict[Path, bytes] = {}
         self._names: dict[Path, Names | None] = {}
+        self._looked: set[Path] = set()  # at the names of these files, for this question
         self._searched = 0
 
     def begin(self) -> None:
         """Another question: what it may read, and which packages it asks, begins anew."""
         self.packages = set()
         self._raw.clear()
-        self._names.clear()
+        self._looked.clear()
         self._searched = 0
+        if len(self.trees) > MOST_KEPT:
+            self.trees.clear()
 
     def raw(self, path: Path) -> bytes:
         """The bytes of a file; none where it cannot be read, or is too large."""
@@ -102,9 +108,11 @@ class LibrarySources:
 
     def names(self, path: Path, module: str) -> Names | None:
         """What the top level of a file binds."""
+        if path not in self._looked and len(self._looked) >= MOST_FILES:
+            return None
+        self._looked.add(path)
         if path not in self._names:
-            known = len(self._names) < MOST_FILES
-            self._names[path] = _bindings(self.raw(path), path, module) if known else None
+            self._names[path] = _bindings(self.raw(path), path, module)
         return self._names[path]
 
     def _searched_for(self, path: Path, names: Names, name: str, seen: Seen) -> Place | None:

@@ -11,7 +11,7 @@ from torch_doctor.static.measuring import layers
 from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_path
 from torch_doctor.static.tables import shapes as table
-from torch_doctor.static.values import Making, Plain, Sequence, Tensor, UnknownAttribute, shapes
+from torch_doctor.static.values import Const, Making, Plain, Sequence, Tensor, UnknownAttribute, shapes
 from torch_doctor.static.values.shapes import Returned
 from torch_doctor.trace import Reshaped, ReshapedAlike, Source
 from torch_doctor.trace.amounts import Amount, Regrouped, amount, crossed, kept_order, product
@@ -75,6 +75,8 @@ class Reshapes(Observer, made=lambda name: name.rpartition(".")[2] in VIEWS, cal
         made = result.meta if isinstance(result, Tensor) else None
         if not isinstance(made, Making):
             made = Making("view", call.args, call.keywords)  # of what nobody knows, but for how many dimensions it has
+        if not self._found and _is_flat(run, made):
+            return
         before, after = (_whole(run.ask(Sizes, each)) for each in (call.args[0], Tensor(meta=made)))
         meant = crossed(before, after) if before and after else None
         if self._found and (first := self._rearranged(made, after)) is not None:
@@ -129,6 +131,12 @@ class Reshapes(Observer, made=lambda name: name.rpartition(".")[2] in VIEWS, cal
 def _is_noise(value: Value) -> bool:
     """Whether its numbers were drawn, so that one order of them is as good as another."""
     return isinstance(value, Tensor) and value.flow.source is Source.NOISE
+
+
+def _is_flat(run: Run, made: Making) -> bool:
+    """Whether a reshape leaves one dimension, or as many as nobody knows: most do, and none of these moves anything for certain."""
+    written = run.of(Sizes).written(made)
+    return written is None or (len(written) == 1 and isinstance(written[0], Const))
 
 
 def _whole(sizes: tuple[Amount | None, ...] | None) -> tuple[Amount, ...] | None:

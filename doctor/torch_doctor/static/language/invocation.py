@@ -13,7 +13,7 @@ from torch_doctor.static.language import unfinished
 from torch_doctor.static.training.device import autocasting
 from torch_doctor.static.training.evaluation import modes
 from torch_doctor.static.training.module import module_classes
-from torch_doctor.static.training.unresolved import arguments, escaping
+from torch_doctor.static.training.unresolved import arguments, entering, escaping
 from torch_doctor.static.values import (
     NOTHING,
     Autocast,
@@ -197,6 +197,8 @@ def _frame(run: Run, function: FunctionValue, call: Call, on_yield: Callable[[Va
     if function.node.name == "__init__" and isinstance(frame.self, Module):
         module_classes.note_constructor(run, frame.self, function)
     _bind_parameters(run, frame, function, call)
+    if function.node in function.unit.leading:
+        entering.settle_optimizer(run, frame.fields.values())
     return frame
 
 

@@ -52,7 +52,7 @@ class Probing(Struct, frozen=True, kw_only=True):
     or an environment ("": the project's), `seconds` and `memory` (in bytes; 0: most of what is free) are what each run may
     take. `processes` run a script at once, as `torchrun` starts them; `jobs` scripts are run side by side (0: as many as the
     machine has room for). `server`: a server that keeps torch imported forks the processes, or one of the
-    command's `own`.
+    command's `own`. `flags`: scripts are run once more with arguments that findings need.
     `sinks` are methods that want numbers, by the package that has them, and how each uses what it is given. Of `places` each
     run tells whether it came there. `climb` is a checkup that is wanted besides. `figuring`: the runs are to be compared with
     others.
@@ -69,6 +69,7 @@ class Probing(Struct, frozen=True, kw_only=True):
     processes: int = 1
     jobs: int = 0
     server: bool = False
+    flags: bool = False
     own: Own | None = None
     sinks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     places: frozenset[Site] = frozenset()

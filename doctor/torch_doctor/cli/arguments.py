@@ -36,6 +36,7 @@ class ProbeArguments(RunArguments, frozen=True, kw_only=True):
     probe_processes: int | None
     probe_server: bool
     probe_output: bool
+    probe_flags: bool
     jobs: int | None = None
 
 

@@ -36,6 +36,7 @@ GROUPS = {
         "--probe-timeout",
         "--probe-memory",
         "--probe-processes",
+        "--probe-flags",
         "--probe-server",
         "--probe-output",
     ),

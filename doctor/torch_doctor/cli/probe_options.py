@@ -83,6 +83,11 @@ _OPTIONS = (
         help="Run distributed scripts in N processes, as torchrun does, with gloo on the CPU.",
     ),
     click.option(
+        "--probe-flags",
+        is_flag=True,
+        help="Run each script once more with other arguments: those with which most findings that need another setting show.",
+    ),
+    click.option(
         "--probe-server",
         is_flag=True,
         help="Fork the scripts from a background server that has torch imported. The server starts on demand and stops "
@@ -130,6 +135,7 @@ def check_probing(given: ProbeArguments, paths: Sequence[str]) -> None:
             ("--probe-timeout", given.probe_timeout),
             ("--probe-memory", given.probe_memory),
             ("--probe-processes", given.probe_processes),
+            ("--probe-flags", given.probe_flags),
             ("--probe-server", given.probe_server),
             ("--probe-output", given.probe_output),
         ):
@@ -171,6 +177,7 @@ def probing(given: ProbeArguments, paths: Sequence[str], loaded: LoadedConfig) -
         processes=given.probe_processes or 1,
         jobs=given.jobs or 0,
         server=given.probe_server,
+        flags=given.probe_flags,
     )
 
 

@@ -11,19 +11,21 @@ from msgspec.structs import replace
 
 from torch_doctor.probing import jobs_for, probed
 from torch_doctor.rule import Verdict
+from torch_doctor.scan.flags import flags_for
 from torch_doctor.scan.starting import of_a_folder, started
 from torch_doctor.sources.discovery import display
 from torch_doctor.static.tables.sinks import BY_PACKAGE
 from torch_doctor.trace import EVENTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from torch_doctor.probe import Outcome
+    from torch_doctor.probe import Outcome, Ways
     from torch_doctor.probing import Probing, Runnable
     from torch_doctor.rule import Finding
     from torch_doctor.scan.causes import Causes
+    from torch_doctor.scan.flags import Flags
     from torch_doctor.scan.following import Follower
     from torch_doctor.scan.options import Options, Report
     from torch_doctor.sources.project import Project
@@ -47,35 +49,47 @@ class Scanning(Protocol):
 
 def give_verdicts(scan: Scanning, runnable: Sequence[Runnable]) -> None:
     """Give the findings so far their verdicts, and add those of the runs alone."""
-    from torch_doctor.probe import (  # noqa: PLC0415 - only where it is asked for
-        Ways,
-        explained,
-        judge,
-        merged,
-        unsaid,
-        unsaid_rules,
-    )
+    from torch_doctor.probe import Ways  # noqa: PLC0415 - only where it is asked for
 
-    report = scan.report
+    report, how = scan.report, scan.options.probe
     known = {(finding.code, finding.site) for finding in report.findings}
     report.findings += (each for each in scan.options.expected if (each.code, each.site) not in known)
     ways = Ways([trace for part in runnable for trace in part.traces], functools.partial(_sources, runnable))
-    for trace, project in observed(scan, runnable, ways.places(report.findings)):
-        judgement = judge(report.findings, trace, scan.options.rules, ways)
-        report.findings[:] = [merged(*pair) for pair in zip(report.findings, judgement.judged, strict=True)]
-        for finding in filter(scan.causes.is_new, judgement.new):
-            scan.take(finding, project)
-        for lines in (report.errors, report.warnings):
-            lines[-1:] = [explained(line, report.findings, trace) for line in lines[-1:]]
-        report.remarks += filter(None, [unsaid(trace, judgement)])
-        report.notes += unsaid_rules(trace, judgement)
-        report.remarks += _for_more_processes(scan.options, trace, judgement.judged)
-        for code, error in judgement.failures:
-            report.failed(f"the probe run of {trace.path} with {code}", error)
-        for finding in report.findings:
-            for evidence in finding.evidence:
-                if evidence.site is not None:
-                    scan.show(evidence.site, project)
+    places = ways.places(report.findings)
+    for trace, project in observed(scan, runnable, places):
+        _take(scan, trace, project, ways)
+    if how is None or not how.flags or report.interrupted:
+        return
+    flags = flags_for(report.findings, runnable)
+    report.remarks += (each.told(scan.options.names.get(script) or display(script)) for script, each in flags.items())
+    for trace, project in observed(scan, runnable, places, flags):
+        script = next(path for path in flags if project.shown(path) == trace.path)
+        _take(scan, trace, project, ways, flags[script].condition)
+
+
+def _take(scan: Scanning, trace: Trace, project: Project, ways: Ways, condition: str | None = None) -> None:
+    """Take in what one run shows; with a setting of its own, that is about the findings that need it, and those it adds."""
+    from torch_doctor.probe import explained, judge, merged, unsaid, unsaid_rules  # noqa: PLC0415 - only where it is asked for
+
+    report = scan.report
+    judgement = judge(report.findings, trace, scan.options.rules, ways)
+    report.findings[:] = [
+        merged(finding, judged) if condition in (None, finding.condition) else finding
+        for finding, judged in zip(report.findings, judgement.judged, strict=True)
+    ]
+    for finding in filter(scan.causes.is_new, judgement.new):
+        scan.take(replace(finding, condition=condition or ""), project)
+    for lines in (report.errors, report.warnings):
+        lines[-1:] = [explained(line, report.findings, trace) for line in lines[-1:]]
+    report.remarks += filter(None, [unsaid(trace, judgement)])
+    report.notes += unsaid_rules(trace, judgement)
+    report.remarks += _for_more_processes(scan.options, trace, judgement.judged)
+    for code, error in judgement.failures:
+        report.failed(f"the probe run of {trace.path} with {code}", error)
+    for finding in report.findings:
+        for evidence in finding.evidence:
+            if evidence.site is not None:
+                scan.show(evidence.site, project)
 
 
 def _sources(runnable: Sequence[Runnable], site: Site) -> list[Site]:
@@ -90,11 +104,14 @@ def _sources(runnable: Sequence[Runnable], site: Site) -> list[Site]:
 
 
 def observed(
-    scan: Scanning, runnable: Sequence[Runnable], places: frozenset[Site] = frozenset()
+    scan: Scanning,
+    runnable: Sequence[Runnable],
+    places: frozenset[Site] = frozenset(),
+    flags: Mapping[Path, Flags] | None = None,
 ) -> Iterator[tuple[Trace, Project]]:
     """What the runs of the scripts that were named showed, of those that could be run, in their order.
 
-    Of `places` they tell whether they came there.
+    Of `places` they tell whether they came there. With `flags`, only the scripts that have some are run, with these.
     """
     from torch_doctor.probe import Attention, Own, Stop, side_by_side  # noqa: PLC0415 - only where it is asked for
 
@@ -102,13 +119,18 @@ def observed(
     if how is None:
         return
     how, stop = replace(how, sinks=BY_PACKAGE, places=places), Stop()
-    each = _started(scan, runnable)
+    each = (
+        _started(scan, runnable)
+        if flags is None
+        else [(path, part) for part in runnable for path in part.scripts if path in flags]
+    )
     how = replace(how, jobs=jobs_for(len(each), how))
     attention = Attention(follower=scan.follower, stop=stop)
     with contextlib.ExitStack() as stack:
         own = how.own or stack.enter_context(contextlib.closing(Own(several=len(each) > 1)))
         rules, how = scan.options.rules, replace(how, own=own)
-        runs = [functools.partial(probed, script, part, rules, how, attention) for script, part in each]
+        hows = [how if flags is None else flags[script].added_to(how, script) for script, _ in each]
+        runs = [functools.partial(probed, *pair, rules, own, attention) for pair, own in zip(each, hows, strict=True)]
         start = time.perf_counter()
         for (script, part), outcome in zip(each, side_by_side(runs, how.jobs, stop), strict=True):
             scan.report.seconds["probe"] += time.perf_counter() - start
@@ -142,7 +164,7 @@ def _hear(scan: Scanning, outcome: Outcome, script: Path, part: Runnable, how: P
     report = scan.report
     name = scan.options.names.get(script) or display(script)
     report.remarks += outcome.remarks
-    report.outputs[name] = outcome.output
+    report.outputs[name] = report.outputs.get(name, "") + outcome.output
     unseen = _unseen(name, outcome, part)
     report.unseen += unseen
     if outcome.trace is not None:

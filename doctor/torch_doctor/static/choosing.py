@@ -62,6 +62,12 @@ class Option(Struct, frozen=True):
         default = self.default.value
         return f"`{self.name}`" if default in (None, "") else f"`{self.name}` other than `{default}`"
 
+    def arguments(self, value: Const) -> tuple[str, ...] | None:
+        """The arguments of the command line that give it a value; None if they are not known."""
+        if value is ANOTHER or not self.name.startswith("-"):
+            return None
+        return (self.name,) if self.switch else (self.name, str(value.value))
+
     def is_switched(self, constants: Sequence[Any]) -> bool:
         """Whether it is 0 or 1, where the script compares it with these constants."""
         return self.kind is int and self.default.value in (0, 1) and set(constants) <= {0, 1}
@@ -87,10 +93,14 @@ class Option(Struct, frozen=True):
 
 
 class Setting(Struct, frozen=True):
-    """What the options are in a run: their defaults, except these values."""
+    """What the options are in a run: their defaults, except these values.
+
+    `arguments` are those of the command line that the user gives for it; None if they are not known.
+    """
 
     values: dict[Symbol, Const] = {}
     words: str = ""
+    arguments: tuple[str, ...] | None = ()
 
 
 def truth(symbol: Symbol, known: Known, setting: Setting) -> bool | None:
@@ -131,7 +141,9 @@ def choose(wanted: Mapping[Symbol, bool], known: Known) -> Setting | None:
             for values in itertools.product(*(_others(option, known, wanted) for option in changed)):
                 setting = Setting(dict(zip(changed, values, strict=True)))
                 if all(truth(symbol, known, setting) is arm for symbol, arm in wanted.items()):
-                    return Setting(setting.values, f"with {words(setting.values, known)}")
+                    return Setting(
+                        setting.values, f"with {words(setting.values, known)}", arguments(setting.values, known)
+                    )
     return None
 
 
@@ -139,6 +151,13 @@ def words(values: Mapping[Symbol, Const], known: Known) -> str:
     """Return how the user says that options have these values."""
     said = [option.said(value) for symbol, value in values.items() if (option := known.get(symbol)) is not None]
     return " and ".join(dict.fromkeys(said))
+
+
+def arguments(values: Mapping[Symbol, Const], known: Known) -> tuple[str, ...] | None:
+    """Return the arguments of the command line that give options these values; None if they are not known."""
+    given = [option.arguments(value) for symbol, value in values.items() if (option := known.get(symbol)) is not None]
+    found = [each for each in given if each is not None]
+    return tuple(word for each in found for word in each) if len(found) == len(values) else None
 
 
 def options_in(symbol: Symbol, known: Known) -> Iterator[Symbol]:

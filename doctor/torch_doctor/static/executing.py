@@ -87,7 +87,8 @@ class Executing:
     ) -> Iterator[Run]:
         """An execution of the file; what it changes is undone at its end, however it ends."""
         trace = self._trace(unit, outside=outside)
-        trace.setting = None if setting is None else setting.words
+        if setting is not None:
+            trace.setting, trace.arguments = setting.words, setting.arguments
         path = unit.source.path
         imported = outside and not meant and self._was_imported(unit)
         home = self._shared.get(path) if imported else None

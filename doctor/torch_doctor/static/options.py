@@ -107,7 +107,8 @@ class Options(Lasting):
         chosen = choosing.choose({symbol: not default}, self.known)
         exact = chosen is not None and all(self._is_sure(each, symbol, default=default) for each in chosen.values)
         values = chosen.values if chosen is not None and exact else dict.fromkeys(options, ANOTHER)
-        return Needs(not default, choosing.words(values, self.known), repr(list(options)), exact=exact)
+        given = choosing.arguments(values, self.known)
+        return Needs(not default, choosing.words(values, self.known), repr(list(options)), exact=exact, arguments=given)
 
     def _is_sure(self, option: Symbol, symbol: Symbol, *, default: bool) -> bool:
         """Whether only one value of an option lets a test go otherwise than by default."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.broken import Broken
     from torch_doctor.trace.events import Event
     from torch_doctor.trace.run import Run
-    from torch_doctor.trace.scope import Guards
+    from torch_doctor.trace.scope import Guards, Needs
     from torch_doctor.trace.site import Site
 
 E = TypeVar("E", bound="Event")
@@ -78,6 +78,8 @@ class Trace(Struct, eq=False):
     """The broken parts that rules find in this trace, with which the program is executed again."""
     setting: str | None = None
     """The setting of options for which the program was executed: "with `--amp`", "" for the defaults, None for any."""
+    arguments: tuple[str, ...] | None = None
+    """The arguments of the command line for that setting; None if they are not known."""
     complete: bool = False
     """Whether a program that was executed for a setting came to its end."""
     conditional: bool = False
@@ -232,8 +234,21 @@ class Trace(Struct, eq=False):
         """Return the setting without which nothing happens at a place, in words; "" if the defaults lead there."""
         if self.setting:
             return self.setting
+        words = [each.words for each in self._needed(site)]
+        return f"with {' and '.join(dict.fromkeys(words))}" if words else ""
+
+    def arguments_for(self, site: Site) -> tuple[str, ...] | None:
+        """Return the arguments of the command line that lead to a place; None if they are not known."""
+        if self.setting:
+            return self.arguments
+        given = dict.fromkeys(each.arguments for each in self._needed(site))
+        known = [each for each in given if each is not None]
+        return tuple(word for each in known for word in each) if len(known) == len(given) else None
+
+    def _needed(self, site: Site) -> list[Needs]:
+        """The settings that lead to a place, one for each option, if it has one that says which value the option has."""
         if not any(branch.needs for branch in self.branches):
-            return ""
+            return []
         guards = [event.guards for event in self.events if event.site == site]
         shared = frozenset[tuple[int, bool]].intersection(*guards) if guards else frozenset()
         needs = [
@@ -242,8 +257,7 @@ class Trace(Struct, eq=False):
             if (each := self.branches[number].needs) is not None and each.arm is arm
         ]
         exact = {each.about for each in needs if each.exact}
-        words = [each.words for each in needs if each.exact or each.about not in exact]
-        return f"with {' and '.join(dict.fromkeys(words))}" if words else ""
+        return [each for each in needs if each.exact or each.about not in exact]
 
     def asked(self, event: Event) -> bool:
         """Whether code out of sight decides about the event: it may have asked for whatever makes it right."""

@@ -53,6 +53,8 @@ class Needs(Struct, frozen=True):
     """The option, where it is one alone."""
     exact: bool = False
     """Whether the setting says which value the option has."""
+    arguments: tuple[str, ...] | None = None
+    """The arguments of the command line that take the arm; None if they are not known."""
 
 
 class Branch(Struct, frozen=True):

@@ -70,6 +70,8 @@ def within_share(run: Run, what: FunctionValue | ClassValue, call: Call, work: C
     try:
         return work()
     except OutOfBudget:
+        if run.of(Options).setting is not None:
+            raise  # what a setting leads to counts only where all of it was followed
         run.steps_left, inside = 0, run.scope
         _take_back(run, outer, before, mark)
         giving_up.at(run.trace, run.site(call.node), inside, outer.guards, f"`{what.node.name}` {TOO_LONG}")

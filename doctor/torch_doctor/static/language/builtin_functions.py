@@ -6,7 +6,7 @@ import builtins
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.language import courses, narrowing, streams, targets
+from torch_doctor.static.language import courses, named_things, narrowing, streams, targets
 from torch_doctor.static.language.defaults import by_default
 from torch_doctor.static.library import library
 from torch_doctor.static.tables import functions, models, outdated, words
@@ -18,6 +18,7 @@ from torch_doctor.static.values import (
     NOTHING,
     VERSION,
     Call,
+    ClassValue,
     Const,
     Default,
     Either,
@@ -27,6 +28,7 @@ from torch_doctor.static.values import (
     Making,
     Method,
     Module,
+    Namespace,
     Object,
     Plain,
     Sequence,
@@ -81,7 +83,15 @@ def get_attribute(run: Run, name: str, call: Call) -> Value | None:
     asks = name == "builtins.hasattr"
     if key is None:
         builder = models.member(thing.name, None) if isinstance(thing, Lib) else None
-        return Plain() if asks else Lib(builder) if builder is not None else Unknown()
+        if asks or builder is not None:
+            return Plain() if asks or builder is None else Lib(builder)
+        of_project = isinstance(thing, (ClassValue, Instance, Namespace))
+        found = (
+            named_things.one_of(run, call.args[1], lambda each: run.attribute(thing, each, call.node))
+            if of_project
+            else None
+        )
+        return found or Unknown()
     if asks:
         answer = _has_attribute(run, thing, key)
         if key in functions.METHODS:

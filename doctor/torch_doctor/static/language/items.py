@@ -176,7 +176,9 @@ def _of_library(run: Run, value: Lib, key: Value, __: p.Index) -> Value:
 
 def _of_globals(run: Run, value: Globals, key: Value, node: p.Index) -> Value:
     name = texts.known(key)
-    return Unknown() if name is None else run.attribute(value.namespace, name, node)
+    if name is None:
+        return named_things.one_of(run, key, lambda each: run.attribute(value.namespace, each, node)) or Unknown()
+    return run.attribute(value.namespace, name, node)
 
 
 def _of_unknown(run: Run, value: Unknown, key: Value, node: p.Index) -> Value:

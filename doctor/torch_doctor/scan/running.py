@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from torch_doctor.probing import jobs_for, probed
 from torch_doctor.rule import Verdict
-from torch_doctor.scan.flags import flags_for
 from torch_doctor.scan.starting import of_a_folder, started
 from torch_doctor.sources.discovery import display
 from torch_doctor.static.tables.sinks import BY_PACKAGE
@@ -60,6 +59,8 @@ def give_verdicts(scan: Scanning, runnable: Sequence[Runnable]) -> None:
         _take(scan, trace, project, ways)
     if how is None or not how.flags or report.interrupted:
         return
+    from torch_doctor.scan.flags import flags_for  # noqa: PLC0415 - only where it is asked for
+
     flags = flags_for(report.findings, runnable)
     report.remarks += (each.told(scan.options.names.get(script) or display(script)) for script, each in flags.items())
     for trace, project in observed(scan, runnable, places, flags):

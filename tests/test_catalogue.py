@@ -69,6 +69,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR207": ("target-dtype", "E", "SP", "-"),
     "TDR208": ("loss-arguments-swapped", "E", "SP", "unsafe"),
     "TDR214": ("silent-broadcast", "E", "SP", "unsafe"),
+    "TDR220": ("softmax-axis", "E", "SP", "unsafe"),
     "TDR213": ("softmax-over-one-output", "E", "SP", "-"),
     "TDR210": ("unstable-log", "W", "SP", "unsafe"),
     "TDR211": ("kl-div-not-log", "E", "SP", "unsafe"),

@@ -265,6 +265,13 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("{} of {} targets are the input tokens one position later", never, all_of),
         Claim("the loss is {}; for the next tokens it is {}", always, never),
     ],
+    "TDR220": [
+        Claim(
+            "the weights that are summed up add up to between {} and {}",
+            lambda low, high: max(abs(low - 1), abs(high - 1)) > NEAR_ONE,
+            lambda low, high: max(abs(low - 1), abs(high - 1)) <= NEAR_ONE,
+        )
+    ],
     "TDR301": CONTAINED,
     "TDR302": [
         Claim("created {} times?, and the base class was initialized before the first layer", never, some),

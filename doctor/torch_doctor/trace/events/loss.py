@@ -87,6 +87,40 @@ class Normalised(Event, frozen=True, kw_only=True):
         return f"{short(self.function)} over {self.size or f'dimension {self.dim}'} of {self.input.words()}"
 
 
+class WeightsSummed(Event, frozen=True, kw_only=True):
+    """A product or a weighted sum has weights that come from a softmax; `site` is the softmax.
+
+    Places of dimensions are those in the result of the softmax, counted from the end.
+    """
+
+    name: str
+    """The expression of the softmax."""
+    product: str
+    """The expression of the product."""
+    used_at: Site
+    """The product."""
+    along: int
+    """The dimension that the softmax normalizes."""
+    summed: int
+    """The dimension that the product sums over."""
+    dims: int = 0
+    """The number of dimensions; 0 if unknown."""
+    from_start: bool = False
+    """Whether the script counts the normalized dimension from the start."""
+    by_call: bool = False
+    """Whether `site` is the call of a function or method that gets the dimension."""
+    compared: bool = False
+    """Whether the scores compare pairs along the summed dimension, or the normalized one has the samples of a batch."""
+    smallest: float = 0.0
+    """The smallest sum of weights along the summed dimension. Only the probe knows it."""
+    largest: float = 0.0
+    """The largest one. Only the probe knows it."""
+
+    def words(self, _: Names, /) -> str:
+        text = f"{quoted(short(self.product))} sums over dimension {self.summed} of {quoted(short(self.name))}"
+        return f"{text}, normalized over {self.along}"
+
+
 class Ranked(Event, frozen=True, kw_only=True):
     """An argmax, a top-k or a maximum is computed along a dimension."""
 

@@ -325,6 +325,7 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("it sets the mode of 0 modules", always, never),
     ],
     "TDR315": [Claim("with one sample replaced, {} of {} other samples? changed", some, none)],
+    "TDR318": [Claim("with one sample replaced, {} of {} other samples? changed", some, none)],
     "TDR317": [Claim("{} groups of dimensions in another order: {…}", some, none)],
     "TDR316": [Claim("other values in it changed the output in {} of {} tr(?:y|ies)", none, some)],
     "TDR401": [TWICE, Claim("{} of {} evaluation batches run in training mode", some, none)],

@@ -7,6 +7,7 @@ import pytest
 from torch_doctor.trace import LoaderBuilt
 from torch_doctor.trace import RowsMixed as Mixed
 from torch_doctor_rules.module.rows_mixed import RowsMixed
+from torch_doctor_rules.module.sequence_axis import SequenceAxis
 
 if TYPE_CHECKING:
     from .conftest import Script
@@ -25,24 +26,24 @@ def mixed(
 
 def test_a_layer_goes_along_rows_that_are_shuffled(script: Script) -> None:
     mixed(script)
-    [finding] = script.findings(RowsMixed)
+    [finding] = script.findings(SequenceAxis)
     assert [getattr(edit, "name", "") for edit in finding.edits] == ["batch_first"]
 
 
 @pytest.mark.parametrize("shuffle", [False, None])
 def test_rows_in_their_order_may_be_steps_of_time_but_no_view_is_right(script: Script, shuffle: bool | None) -> None:
     mixed(script, shuffle=shuffle)
-    assert script.found(RowsMixed) == []
+    assert script.found(SequenceAxis) == []
     mixed(script, "view", shuffle=shuffle)
     assert script.found(RowsMixed) == [LAYER]
 
 
 def test_a_batch_of_one_row_mixes_nothing(script: Script) -> None:
     mixed(script, batch=1)
-    assert script.found(RowsMixed) == []
+    assert script.found(SequenceAxis) == []
 
 
 def test_what_the_script_says_itself_is_not_changed(script: Script) -> None:
     mixed(script, explicit=True)
-    [finding] = script.findings(RowsMixed)
+    [finding] = script.findings(SequenceAxis)
     assert finding.edits == ()

@@ -194,9 +194,11 @@ class RowsMixed(Event, frozen=True, kw_only=True):
     loader: int
     """The loader of the batch."""
     shape: tuple[int | str | None, ...]
-    """The shape of the input, with the samples in dimension 0."""
+    """The shape of the input, with the samples in dimension 0, or in dimension 1 for a layer; empty if unknown."""
     used_at: Site | None = None
     """The call of a layer."""
+    read_at: Site | None = None
+    """Where the script takes the last step of each sample from the output of a layer, as if the samples came first."""
     stacked_at: Site | None = None
     """The construction of the module that repeats the layer; None if there is none."""
     explicit: bool = False

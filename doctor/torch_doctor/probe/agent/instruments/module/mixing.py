@@ -119,7 +119,7 @@ class Instrument(Base):
         answers = max((self._others(*pair, rows) or 0 for pair in zip(first[-1][2], second[-1][2])), default=0)  # noqa: B905 - as many
         told: set[int] = set()
         for (key, inputs, outputs), (_, its, results) in zip(first[:-1], second[:-1]):  # noqa: B905 - as many
-            how, name, site = key
+            how, name, site, used_at = key
             changed = self._compared(how, (inputs, its), (outputs, results), rows)
             if changed is None or site in told:
                 continue
@@ -135,7 +135,7 @@ class Instrument(Base):
                 rows=rows,
                 changed=changed,
                 answers=answers,
-                used_at=here.site,
+                used_at=used_at or here.site,
             )
 
     def _run(self, copy: Any, module: Any, given: Any, rows: int) -> list[Any]:
@@ -147,7 +147,9 @@ class Instrument(Base):
             site = watch.modules.birthplace(mine.get(id(part)))
             if site is not None:
                 name = class_name(type(part), watch.recorder)
-                seen.append((("layer", name, site), self._kept([arguments, keywords]), self._kept(result)))
+                frame = watch.recorder.sites.frame()
+                used_at = 0 if frame is None else watch.recorder.sites.of_frame(frame)
+                seen.append((("layer", name, site, used_at), self._kept([arguments, keywords]), self._kept(result)))
 
         for part in list(copy.modules()):
             if isinstance(part, self._layers):
@@ -156,14 +158,15 @@ class Instrument(Base):
         norms = row_norms.Norms(watch.torch, rows)
 
         def viewed(site: int, text: str, one: Any, other: Any) -> None:
-            seen.append((("view", text, site), self._kept(one), self._kept(other)))
+            seen.append((("view", text, site, 0), self._kept(one), self._kept(other)))
 
         with _functions(watch, viewed if self._has_layers(copy) else None, norms):
             result = copy(*given[0], **given[1])
         seen += [
-            (("norm", "", each.site), self._kept(each.given), self._kept(each.result)) for each in norms.found.values()
+            (("norm", "", each.site, 0), self._kept(each.given), self._kept(each.result))
+            for each in norms.found.values()
         ]
-        return [*seen, (("", "", 0), [], self._kept(result))]
+        return [*seen, (("", "", 0, 0), [], self._kept(result))]
 
     def _kept(self, thing: Any) -> list[Any]:
         """Copies of the first tensors in something, where they are small."""
@@ -182,8 +185,11 @@ class Instrument(Base):
         if one.shape != other.shape or first.shape != second.shape:
             return None
         if how != "view":
-            alone = one.dim() > 0 and len(one) == rows and self._changed(one, other, 0) == [ROW]
-            return self._others(first, second, rows) if alone else None
+            dims = (0, 1) if how == "layer" else (0,)
+            dim = next(
+                (d for d in dims if one.shape[d : d + 1] == (rows,) and self._changed(one, other, d) == [ROW]), None
+            )
+            return None if dim is None else self._others(first, second, rows, dim)
         if list(one.shape).count(rows) != 1 or list(first.shape).count(rows) != 1:
             return None
         before, after = list(one.shape).index(rows), list(first.shape).index(rows)
@@ -192,11 +198,11 @@ class Instrument(Base):
             return None
         return len(self._changed(first, second, after)) - 1
 
-    def _others(self, first: Any, second: Any, rows: int) -> int | None:
-        """How many rows but the one that was replaced changed in dimension 0."""
-        if first.dim() == 0 or len(first) != rows or first.shape != second.shape:
+    def _others(self, first: Any, second: Any, rows: int, dim: int = 0) -> int | None:
+        """How many rows but the one that was replaced changed along a dimension."""
+        if first.shape[dim : dim + 1] != (rows,) or first.shape != second.shape:
             return None
-        return len([row for row in self._changed(first, second, 0) if row != ROW])
+        return len([row for row in self._changed(first, second, dim) if row != ROW])
 
     def _changed(self, first: Any, second: Any, dim: int) -> list[int]:
         """Where two tensors differ along a dimension."""

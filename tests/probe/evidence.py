@@ -272,6 +272,13 @@ CLAIMS: dict[str, list[Claim]] = {
             lambda low, high: max(abs(low - 1), abs(high - 1)) <= NEAR_ONE,
         )
     ],
+    "TDR221": [
+        Claim(
+            "it reduces {} samples with {} elements each to one number",
+            lambda samples, each: samples > 1 and each > 1,
+            lambda samples, each: samples <= 1 or each <= 1,
+        )
+    ],
     "TDR301": CONTAINED,
     "TDR302": [
         Claim("created {} times?, and the base class was initialized before the first layer", never, some),

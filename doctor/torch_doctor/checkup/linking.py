@@ -45,6 +45,7 @@ _LOSSES = (
     "TDR214",
     "TDR216",
     "TDR220",
+    "TDR221",
 )
 _NOT_FINITE = ("TDR101", "TDR109", "TDR120", "TDR121", "TDR203", "TDR205", "TDR210", "TDR211", "TDR711", "TDR805")
 _GRAPHS = ("TDR402", "TDR501", "TDR502", "TDR503", "TDR504", "TDR505", "TDR506")
@@ -63,7 +64,7 @@ EXPLAINING = {
     "kept graphs": _GRAPHS,
     "slower": (*_GRAPHS, "TDR122"),
     "drops in evaluation": ("TDR304", "TDR306", "TDR314", "TDR401", "TDR406"),
-    "other rows": ("TDR216", "TDR220", "TDR314", "TDR401", "TDR406"),
+    "other rows": ("TDR216", "TDR220", "TDR221", "TDR314", "TDR401", "TDR406"),
     "loading": ("TDR301", "TDR302", "TDR303", "TDR304", "TDR307", "TDR308", "TDR602", "TDR606", "TDR608"),
     "resuming": ("TDR122", "TDR303", "TDR602", "TDR605", "TDR608"),
     "precision": ("TDR210", "TDR805", "TDR810"),

@@ -121,6 +121,31 @@ class WeightsSummed(Event, frozen=True, kw_only=True):
         return f"{text}, normalized over {self.along}"
 
 
+class ReducedToOne(Event, frozen=True, kw_only=True):
+    """A sum, or a choice of the largest, goes over a complete batch, where something else has a number for each sample.
+
+    `site` is the reduction.
+    """
+
+    name: str
+    """The expression."""
+    function: str
+    """The name of the function."""
+    shape: tuple[int | str | None, ...]
+    """The shape of its input."""
+    how: str = ""
+    """What it meets: "divided" by it is what a mask leaves of each sample, "added" to a loss of each sample, "compared" with
+    labels, "normalized" weights of a sum, "averaged" after another function. "totalled": what was divided by it is summed up, so
+    one number is right. The probe does not know.
+    """
+    used_at: Site | None = None
+    """Where they meet."""
+
+    def words(self, _: Names, /) -> str:
+        sizes = ", ".join("?" if size is None else str(size) for size in self.shape)
+        return f"{quoted(short(self.name))} reduces [{sizes}] to one number{in_brackets([self.how] * bool(self.how))}"
+
+
 class Ranked(Event, frozen=True, kw_only=True):
     """An argmax, a top-k or a maximum is computed along a dimension."""
 

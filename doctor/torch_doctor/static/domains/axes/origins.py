@@ -49,9 +49,7 @@ def before(made: Making, at: At, sizes: SizesOf) -> At | None:
         goes = _swapped(made, place, rank)
         return None if goes is None else At(first, goes, rank, at.exact)
     if name == "permute":
-        dims = sizes_in(*(made.args[1:] or filter(None, (made.keywords.get("dims"),))))
-        goes = dims[place] if dims and -len(dims) <= place else None
-        return At(first, goes % len(dims) - len(dims), len(dims), at.exact) if dims and isinstance(goes, int) else None
+        return _before_permute(made, at)
     if name in ("unsqueeze", "unsqueeze_"):
         dim = _from_end(_number(argument(made, 1, "dim")), rank)
         if dim is None or dim == place:
@@ -62,6 +60,12 @@ def before(made: Making, at: At, sizes: SizesOf) -> At | None:
         dim = 0 if name == "unbind" and given is None else _number(given)
         return _without(at, first, dim)
     return _before_item(made, at) if name == "[]" else None
+
+
+def _before_permute(made: Making, at: At) -> At | None:
+    dims = sizes_in(*(made.args[1:] or filter(None, (made.keywords.get("dims"),)))) or ()
+    source = dims[at.place] if -len(dims) <= at.place else None
+    return At(made.args[0], source % len(dims) - len(dims), len(dims), at.exact) if isinstance(source, int) else None
 
 
 def _without(at: At, first: Value, dim: int | None) -> At | None:

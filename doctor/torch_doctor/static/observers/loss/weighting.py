@@ -68,7 +68,7 @@ class Weights(Observer, made=lambda name: name.rpartition(".")[2] in _NAMES, ope
         """Weights may be used: find the softmax, and what it normalised."""
         made = comparing.made_of(result)
         sizes = partial(run.ask, Sizes)
-        for weights, values in _weights(made, sizes) if made is not None else ():
+        for weights, values in weights_in(made, sizes) if made is not None else ():
             found = comparing.softmax_behind(weights, _SOFTMAXES, sizes)
             if found is None or found[0] not in self._places or comparing.any_softmax(values, _SOFTMAXES) is not None:
                 continue
@@ -102,7 +102,7 @@ class Weights(Observer, made=lambda name: name.rpartition(".")[2] in _NAMES, ope
         )
 
 
-def _weights(made: Making, sizes: SizesOf) -> Iterator[tuple[At, Value]]:
+def weights_in(made: Making, sizes: SizesOf) -> Iterator[tuple[At, Value]]:
     """Each factor that may be weights, with the dimension that is summed over, and the other factor."""
     found = comparing.factors(made)
     if found is not None:
@@ -114,7 +114,7 @@ def _weights(made: Making, sizes: SizesOf) -> Iterator[tuple[At, Value]]:
         product = comparing.made_of(made.args[0])
         if product is not None and product.name in ("*", "mul", "multiply") and len(product.args) > 1:
             shape = sizes(made.args[0])
-            place = from_end(dim, None if shape is None else len(shape))
+            summed = from_end(dim, None if shape is None else len(shape))
             for one, other in (product.args[:2], product.args[1::-1]):
-                if place is not None:
-                    yield At(one, place, None), other
+                if summed is not None:
+                    yield At(one, summed, None), other

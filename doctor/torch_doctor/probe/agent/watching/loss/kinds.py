@@ -96,6 +96,8 @@ class Watcher:
         given = keywords.get("input", arguments[0] if arguments else None)
         by_position = arguments[RANKED[name]] if len(arguments) > RANKED[name] else -1 if name == "topk" else None
         dim = keywords.get("dim", by_position)
+        if dim is None and name == "argmax":
+            self._chosen_of_all(given)
         if not isinstance(given, self._torch.Tensor) or not isinstance(dim, int) or not given.is_contiguous():
             return  # of a view whose dimensions changed places it is not known what they hold
         here = self._recorder.here()
@@ -106,6 +108,14 @@ class Watcher:
         event = self._recorder.event("Ranked", here, function=f"torch.{name}", input=fact, dim=dim)
         places = made if isinstance(made, self._torch.Tensor) else made[1]
         self._places[id(places)] = weakref.ref(places), event
+
+    def _chosen_of_all(self, given: Any) -> None:
+        """Tells that one index was chosen among all elements, for the first calls at a place."""
+        here = self._recorder.here()
+        if here.frame is not None and self._ranked.get(here.site, 0) < TIMES:
+            self._ranked[here.site] = self._ranked.get(here.site, 0) + 1
+            shape = list(given.shape)
+            self._recorder.event("ReducedToOne", here, name="argmax", function="argmax", shape=shape)
 
     def _comparing(self, original: Any) -> Any:
         recorder, compared, places, matched = self._recorder, self._compared, self._places, self._matched

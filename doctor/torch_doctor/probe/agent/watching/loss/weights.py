@@ -1,4 +1,4 @@
-"""Products with weights that a softmax gave: what the weights sum to along the dimension that the product sums over."""
+"""Products with weights that a softmax gave, and what the weights sum to there; sums over all dimensions of a tensor."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ class Watcher:
 
     def _wrapping(self, original: Any) -> Any:
         recorder, seen, note = self._recorder, self._seen, self._note
-        frame_at = sys._getframe
+        frame_at, sums = sys._getframe, original.__name__ == "sum"
 
         def multiply(*arguments: Any, **keywords: Any) -> Any:
             result = original(*arguments, **keywords)
-            if not recorder.quiet and getattr(result, "grad_fn", None) is not None:
+            if not recorder.quiet and (sums or getattr(result, "grad_fn", None) is not None):
                 frame = frame_at(1)
                 place = (frame.f_code, frame.f_lasti)
                 if seen.get(place, 0) < MOST:
@@ -67,6 +67,10 @@ class Watcher:
             self._seen[place] = MOST  # not worth a second look
             return
         self._seen[place] = self._seen.get(place, 0) + 1
+        if name == "sum" and len(arguments) == 1 and not {"dim", "axis"} & keywords.keys():
+            site, sizes = recorder.sites.of_frame(frame), list(arguments[0].shape)
+            recorder.event("ReducedToOne", recorder.here(), site=site, name=name, function=name, shape=sizes)
+            return
         for node, shape, dim in self._factors(name, arguments, keywords):
             found = _softmax_behind(node, shape, dim)
             if found is None:
@@ -97,14 +101,14 @@ class Watcher:
         if name == "einsum":
             yield from self._by_letters(arguments)
         elif name == "sum":
-            dim, given = keywords.get("dim", arguments[1] if len(arguments) > 1 else None), arguments[0]
-            node = given.grad_fn
+            dim, given = keywords.get("dim", arguments[1] if len(arguments) > 1 else None), arguments[:1]
+            node = given[0].grad_fn if given else None
             if isinstance(dim, int) and node is not None and node.name() == "MulBackward0":
-                dim = dim if dim < 0 else dim - given.dim()
+                dim = dim if dim < 0 else dim - given[0].dim()
                 yield from ((each, None, dim) for each, _ in node.next_functions)
         else:
-            given = [*arguments, *keywords.values()][PRODUCTS[name] :]
-            for factor, dim in zip(given[:2], (-1, -2)):  # noqa: B905 - two
+            factors = [*arguments, *keywords.values()][PRODUCTS[name] :]
+            for factor, dim in zip(factors[:2], (-1, -2)):  # noqa: B905 - two
                 if isinstance(factor, self._tensor) and factor.dim() >= -dim:
                     yield factor.grad_fn, tuple(factor.shape), dim
 

@@ -172,7 +172,9 @@ def _are_features(value: Value, place: int, sizes: SizesOf) -> bool:
         if made is None:
             return at.place == -1 and isinstance(each, (Tensor, Unknown)) and not _drawn(each)
         if made.name in _LAST or made.name in _CHANNELS:
-            return at.place == _CHANNELS.get(made.name, -1) and not _begins_with_parameter(each)
+            return (
+                at.place == _CHANNELS.get(made.name, -1) and not _begins_with_parameter(each) and not _are_slots(each)
+            )
         if made.name in PRODUCTS:
             found = factors(made)
             return found is not None and at.place in found.own[1] and _begins_with_parameter(found.right)
@@ -197,6 +199,21 @@ def _begins_with_parameter(value: Value) -> bool:
         if not made.args:
             return False
         value = made.args[0]
+    return False
+
+
+def _are_slots(value: Value) -> bool:
+    """Whether a layer gets what is cut out again of a list that parameters were put into: slots that have seen the others."""
+    cut = False
+    for _ in range(_DEEPEST):
+        made = made_of(options(value)[0])
+        if made is None or not made.args:
+            return False
+        first = made.args[0]
+        if made.name == "cat" and isinstance(first, Sequence):
+            return cut and any(_begins_with_parameter(each) for each in first.content.items)
+        cut = cut or made.name == "[]"
+        value = first
     return False
 
 

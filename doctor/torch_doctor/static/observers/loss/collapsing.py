@@ -32,10 +32,15 @@ _SCALAR: Final = frozenset(words("clamp clamp_min clip float double to type deta
 """What leaves a number one, and about as large."""
 _ARRANGED: Final = frozenset(
     words(
-        "unsqueeze squeeze [] expand expand_as view reshape repeat to type float double type_as bool int long contiguous"
+        """
+        unsqueeze squeeze [] expand expand_as view reshape repeat to type float double type_as bool int long contiguous
+        ~ logical_not bitwise_not
+        """
     )
 )
-"""What leaves the elements of a mask as they are."""
+"""What leaves the elements of a mask as they are, or inverts them all."""
+_FILLED: Final = {"masked_fill": 1, "masked_fill_": 1, "where": 0}
+"""What puts numbers where a mask says, and the place of the mask among the arguments."""
 _BENT: Final = frozenset(
     words(
         "relu clamp clamp_min sqrt exp log log1p logsigmoid sigmoid softplus tanh nn.ReLU nn.Softplus nn.Sigmoid nn.LogSigmoid"
@@ -138,7 +143,7 @@ class Collapsed(
             total = self._shares.get(found[0]) if found is not None else None
             if found is None or total is None or not _is_exponential(found[0].args[0]):
                 continue
-            if _root(found[0].args[0]) is _root(total.args[0]):
+            if _alike(_root(found[0].args[0]), _root(total.args[0])):
                 self._tell(run, total, "normalized", node)
 
     def _totalled(self, run: Run, made: Making, node: p.Node) -> None:
@@ -210,14 +215,30 @@ def _is_of_mask(numerator: Value, mask: Value) -> bool:
     factors: list[Value] = []
     if made.name == "sum" and not _is_full(made):
         product = made_of(options(made.args[0])[0])
-        factors = [*product.args] if product is not None and product.name in _SCALING else []
+        if product is not None and product.name in _FILLED:
+            factors = [*product.args[_FILLED[product.name] :][:1]]
+        elif product is not None and product.name in _SCALING:
+            factors = [*product.args]
     elif made.name in comparing.PRODUCTS and (found := comparing.factors(made)) is not None:
         factors = [found.left, found.right]
     root = _root(mask)
-    return root is not None and any(_root(each) is root for each in factors)
+    return root is not None and any(_alike(_root(each), root) for each in factors)
 
 
-def _root(value: Value) -> object:
+def _alike(one: Making | None, other: Making | None, deep: int = 4) -> bool:
+    """Whether two tensors were made in the same way of the same values."""
+    if one is None or other is None or one is other:
+        return one is other
+    if deep == 0 or one.name != other.name or len(one.args) != len(other.args) or one.keywords or other.keywords:
+        return False
+    for left, right in zip(one.args, other.args, strict=True):
+        same = left is right or (isinstance(left, Const) and isinstance(right, Const) and left.value == right.value)
+        if not same and (made_of(left) is None or not _alike(made_of(left), made_of(right), deep - 1)):
+            return False
+    return True
+
+
+def _root(value: Value) -> Making | None:
     """What a mask was arranged from; None where that has no record."""
     for _ in range(_MOST):
         made = made_of(options(value)[0])

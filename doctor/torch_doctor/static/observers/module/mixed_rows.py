@@ -37,6 +37,8 @@ _SINGLE: Final = 2
 """Dimensions of one sequence without a batch, which all these layers take."""
 
 
+_BATCH: Final = "batch"
+"""How the rows are put together that a loader gives."""
 _ARRANGING: Final = frozenset(words("transpose permute movedim swapaxes view reshape unsqueeze stack cat T mT"))
 """What tells that a script knows where the steps are."""
 
@@ -75,6 +77,8 @@ class MixedRows(Observer, made=lambda name: name.rpartition(".")[2] in ("view", 
             if not first and layer.layer in _RECURRENT and not _has_shape(given):
                 self._note(result, _Run(layer, run.site(call.node), loader_of(given), setting is not None))
             return
+        if not first and shape[0] == shapes.BATCH and layer.layer in _RECURRENT:
+            self._note(result, _Run(layer, run.site(call.node), loader_of(given), setting is not None))
         table = len(shape) == _SINGLE and shape[0] == shapes.BATCH
         if first and layer.layer not in _RECURRENT and not table:
             return  # attention between the samples may be meant, where the script turns them for it
@@ -151,16 +155,20 @@ def _is_last_step(key: p.Expr, value: Value) -> bool:
 
 
 def _has_shape(given: Value | None) -> bool:
-    """Whether anything tells where the steps are: the shape, or an operation that brings them there."""
-    shape = None if given is None else measured(given).shape
-    if given is None or (shape is not None and shapes.ANY not in shape):
-        return True
-    while isinstance(given, Tensor) and isinstance(made := given.meta, (Making, Returned)):
+    """Whether anything tells where the steps are: the shape, or an operation that brings them there.
+
+    What a loader gives has the samples first, however its rows came about.
+    """
+    value = given
+    while isinstance(value, Tensor) and isinstance(made := value.meta, (Making, Returned)):
         made = made.within if isinstance(made, Returned) else made
-        if made.name in _ARRANGING:
+        if made.name == _BATCH:
+            return False
+        if made.name in _ARRANGING or not made.args:
             return True
-        given = made.args[0] if made.args else None
-    return not isinstance(given, (Tensor, Unknown))
+        value = made.args[0]
+    shape = None if given is None else measured(given).shape
+    return not isinstance(value, (Tensor, Unknown)) or (shape is not None and shapes.ANY not in shape)
 
 
 def _layer_of(module: Module) -> Module | None:

@@ -3,3 +3,4 @@
 from torch_doctor.trace.events.module.behaviour import *
 from torch_doctor.trace.events.module.members import *
 from torch_doctor.trace.events.module.reshaping import *
+from torch_doctor.trace.events.module.summing import *

@@ -223,6 +223,8 @@ def _drawn(value: Value) -> bool:
 
 def softmax_behind(at: At, names: frozenset[str], sizes: SizesOf) -> tuple[Making, At] | None:
     """The softmax that weights come from, and their dimension there; None where something was computed in between."""
+    if not any(made.name in names for made in _firsts(at.value)):
+        return None
     for _ in range(_DEEPEST):
         found = [made for each in options(at.value) if (made := made_of(each)) is not None]
         if not found:

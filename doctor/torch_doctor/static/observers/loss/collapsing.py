@@ -97,8 +97,8 @@ class Collapsed(
     @override
     def operated(self, run: Run, op: str, operands: tuple[Value, ...], result: Value, node: p.Node) -> None:
         """A quotient, a sum, or a product."""
-        made = made_of(result)
-        if not self._places or made is None or len(operands) < 2:
+        made = made_of(result) if self._places else None
+        if made is None or len(operands) < 2:
             return
         if op == "@":
             self._weighted(run, made, node)
@@ -138,7 +138,7 @@ class Collapsed(
     def _weighted(self, run: Run, made: Making, node: p.Node) -> None:
         """Weights are used that were divided by their sum over the complete batch."""
         sizes = partial(run.ask, Sizes)
-        for weights, _ in weights_in(made, sizes):
+        for weights, _ in weights_in(made, sizes) if self._shares else ():
             found = comparing.softmax_behind(weights, _DIVISIONS, sizes)
             total = self._shares.get(found[0]) if found is not None else None
             if found is None or total is None or not _is_exponential(found[0].args[0]):

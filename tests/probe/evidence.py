@@ -243,7 +243,7 @@ CLAIMS: dict[str, list[Claim]] = {
     "TDR214": [
         Claim("{…} and {…}, which match, were compared {} times?", never, some),
         Claim("{…} and {…} were compared {} times?", some, never),
-        Claim("{} differences? of tensors with the same number of dimensions", never, some),
+        Claim("{} operations? on tensors with the same number of dimensions", never, some),
     ],
     "TDR215": [Claim("the statement raises {…}", always, never), Claim("the loss was computed {} times?", never, some)],
     "TDR216": [

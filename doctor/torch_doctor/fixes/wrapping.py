@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torch_doctor.fixes.program import Piece, Program
 
 KEEPERS = frozenset({"append", "add", "appendleft", "extend", "insert"})
+ELEMENTWISE = (cst.Subtract, cst.Add, cst.Multiply, cst.Divide)
 WRITTEN = (cst.Dict, cst.List, cst.Tuple, cst.Set, cst.BaseComp)
 
 
@@ -45,7 +46,7 @@ def _wrapped(program: Program, edit: edits.Wrap) -> cst.BaseExpression:
     """The expression that an edit means."""
     if edit.argument is not None:
         call = program.expression(edit.site)
-        if isinstance(call, cst.BinaryOperation) and isinstance(call.operator, cst.Subtract):
+        if isinstance(call, cst.BinaryOperation) and isinstance(call.operator, ELEMENTWISE):
             return call.right if edit.argument else call.left
         if not isinstance(call, cst.Call):
             raise CannotEditError

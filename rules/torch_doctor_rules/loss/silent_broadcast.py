@@ -29,6 +29,9 @@ class SilentBroadcast(Rule):
     prediction is pulled towards the mean of all targets. The loss falls at first, and the model learns to predict the
     mean. torch only warns, and does not warn at all if the loss is written by hand.
 
+    The same happens with weights, masks, rewards and advantages: the mean of `log_prob * advantage` for all pairs of a row
+    and a column is the product of the two means.
+
     ## Example
     ```python
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64)), batch_size=16, shuffle=True)
@@ -56,13 +59,16 @@ class SilentBroadcast(Rule):
     instead.
 
     ## How the probe confirms it
-    It checks the shapes at the loss call. For a loss written by hand, it checks the shapes of the difference.
+    It checks the shapes at the loss call. For a loss written by hand, it checks the shapes of the difference, product,
+    quotient or sum, and whether the loss sums up all elements of the result.
 
     ## When it is not reported
     - A shape is unknown.
     - The batch has one sample.
     - A loss with `reduction="none"` is reduced by hand.
     - The difference of all pairs is explicit: both sides have an additional dimension.
+    - Products, quotients and sums: the loss does not sum up all elements of the result, the result of a function such as
+      `exp` is summed up and both sides depend on the model or neither does, or only sums are averaged, which changes nothing.
 
     Findings that concern the same model are reported once in a file.
 
@@ -99,9 +105,11 @@ class SilentBroadcast(Rule):
                     edits=_edits(loss.site, alike),
                 )
         for event in trace.of(Broadcast):
-            if _one_learns(event.left, event.right) and crossed(event.left, event.right):
-                text = "the difference of {one} and {other} is broadcast: the loss compares all pairs"
-                words = {"one": shown(event.left), "other": shown(event.right)}
+            wrong = event.linear or _one_learns(event.left, event.right)
+            if wrong and crossed(event.left, event.right):
+                text = "the {what} of {one} and {other} is broadcast: the loss compares all pairs"
+                text = text if event.operation == "difference" else text.replace("compares", "sums over")
+                words = {"what": event.operation, "one": shown(event.left), "other": shown(event.right)}
                 cause = models_behind(trace, event.left, event.right, event=event)
                 alike = [(each.left, each.right) for each in trace.of(Broadcast) if each.site == event.site]
                 yield self.finding(
@@ -109,11 +117,11 @@ class SilentBroadcast(Rule):
                     message(text, **words),
                     help=_help(event.left),
                     cause=cause,
-                    edits=_edits(event.site, alike),
+                    edits=[] if event.by_method else _edits(event.site, alike),
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the loss, or the difference, was computed of tensors that match."""
+        """Whether the loss, or the operation, was computed of tensors that match."""
         return bool(at(trace, finding.site, LossCalled) or counted(trace, finding.site, claims.SHAPES_AGREE))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -129,7 +137,7 @@ class SilentBroadcast(Rule):
         agree = counted(trace, finding.site, claims.SHAPES_AGREE)
         if agree and not pairs:
             yield fact(
-                f"{count(agree, 'difference')} of tensors with the same number of dimensions", agree, "differences"
+                f"{count(agree, 'operation')} on tensors with the same number of dimensions", agree, "operations"
             )
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .channel import Channel
 
 INSTALLED = ("site-packages", "dist-packages", "node_modules")
+AGENT = os.path.dirname(__file__)
 EXACT = sys.version_info >= (3, 11)
 """Whether instructions know their columns (https://peps.python.org/pep-0657)."""
 
@@ -48,7 +49,7 @@ class Sites:
 
     def is_agents(self, path: str) -> bool:
         """Whether code from `path` is the probe's own."""
-        return path.startswith(os.path.dirname(__file__))
+        return path.startswith(AGENT)
 
     def is_users(self, path: str) -> bool:
         """Whether code from `path` is the user's: below the project, and nothing installed."""
@@ -56,9 +57,7 @@ class Sites:
         if known is None:
             whole = self._whole(path)
             below = whole == self._script or whole.startswith(self.project + os.sep)
-            installed = any(part in INSTALLED for part in whole.split(os.sep)) or whole.startswith(
-                os.path.dirname(__file__)
-            )
+            installed = any(part in INSTALLED for part in whole.split(os.sep)) or whole.startswith(AGENT)
             known = below and not installed and not path.startswith("<")
             self._own[path] = known
         return known

@@ -63,6 +63,22 @@ def _where(made: Making) -> Meta:
     return Meta(_promoted([(value, measured(value)) for value in made.args[1:]]), shape)
 
 
+def _distributed(made: Making) -> Meta:
+    """A number for each element of the parameters; the first ones, `of` of them, have one for each class in their last one."""
+    shape: Shape | None = ()
+    for place, value in enumerate(made.args):
+        its = measured(value).shape
+        by_class = isinstance(made.of, int) and place < made.of
+        shape = shapes.broadcast(shape, shapes.reduced(its, -1, keep=False) if by_class else its)
+    return Meta("floating", shape)
+
+
+def _losses(made: Making) -> Meta:
+    """One for each element of input and target, or for each row of scores, which have one for each class in dimension 1."""
+    rows = shapes.reduced(first_of(made).shape, 1, keep=False)
+    return Meta("floating", rows if made.of else _elementwise(made).shape)
+
+
 def _reduction(made: Making) -> Meta:
     meta = first_of(made)
     dtype = "int64" if made.name in ("sum", "nansum", "prod") and shapes.is_integer(meta.dtype) else meta.dtype
@@ -131,5 +147,8 @@ EFFECTS: Final[dict[str, Effect]] = {
     "type": _to,
     "type_as": _like,
     "where": _where,
+    table.DISTRIBUTED: _distributed,
+    table.LOSS: lambda _: Meta("floating", ()),
+    table.LOSSES: _losses,
     "either": lambda made: one_of(list(made.args)),
 }

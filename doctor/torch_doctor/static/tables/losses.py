@@ -63,6 +63,14 @@ FUNCTIONAL = frozenset(name for name in LOSSES if name.rpartition(".")[2].islowe
 CLASSES = frozenset(LOSSES) - FUNCTIONAL
 """The losses that are classes: a call builds a module."""
 
+OF_ELEMENTS = frozenset(
+    each
+    for module, name, _ in _LOSSES
+    if module.removesuffix("Loss") in ("MSE", "L1", "SmoothL1", "Huber", "BCE", "BCEWithLogits", "PoissonNLL")
+    for each in (module, name)
+)
+"""The losses that compare their arguments element by element."""
+
 SCALAR: dict[str, bool] = {"mean": True, "sum": True, "batchmean": True, "none": False}
 """Whether a loss with this reduction is a single number."""
 

@@ -50,6 +50,12 @@ ELEMENTWISE: frozenset[str] = frozenset(
     )
 )
 """Arguments are broadcast and their dtypes promoted."""
+DISTRIBUTED = "of a distribution"
+"""What the numbers are made by that a method of a distribution gives."""
+LOSS = "loss"
+"""What a loss is made by that is a single number."""
+LOSSES = "losses"
+"""What the losses of single elements are made by."""
 DIVISIONS: frozenset[str] = frozenset(words("/ div divide true_divide"))
 """The same, with fractions."""
 TESTS: frozenset[str] = frozenset(

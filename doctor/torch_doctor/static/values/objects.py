@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.static.flow import Flow
     from torch_doctor.static.unit import Unit
+    from torch_doctor.static.values.value import Keywords
     from torch_doctor.trace import Site
 
 
@@ -123,13 +124,14 @@ class Tool(Object):
 
 
 class Distribution(Tool):
-    """A distribution of torch; `flow` is what it was made of."""
+    """A distribution of torch; `flow` is what it was made of, and `given` are its parameters by name."""
 
-    __slots__ = ("flow",)
+    __slots__ = ("flow", "given")
 
-    def __init__(self, born: Site | None, name: str, flow: Flow, holds: frozenset[int]) -> None:
+    def __init__(self, born: Site | None, name: str, flow: Flow, holds: frozenset[int], given: Keywords) -> None:
         super().__init__(born, name, holds)
         self.flow = flow
+        self.given = given
 
 
 class Loader(Object):

@@ -164,7 +164,10 @@ class LogTaken(Event, frozen=True, kw_only=True):
 
 
 class Broadcast(Event, frozen=True, kw_only=True):
-    """The difference of two tensors of different shapes is computed, and a loss derived from it goes backward."""
+    """Two tensors of different shapes are combined element by element, and a loss derived from the result goes backward.
+
+    Other operations than differences, and those within modules, have all elements of their result summed up by the loss.
+    """
 
     name: str
     """The expression."""
@@ -172,9 +175,15 @@ class Broadcast(Event, frozen=True, kw_only=True):
     """The left operand."""
     right: TensorFact
     """The right operand."""
+    operation: str = "difference"
+    """What it is: "difference", "sum", "product" or "quotient"."""
+    by_method: bool = False
+    """Whether a method of the left operand computes it."""
+    linear: bool = False
+    """Whether only sums and products are computed of the result before all its elements are summed up."""
 
     def words(self, _: Names, /) -> str:
-        return f"the difference {quoted(self.name)} broadcasts {self.left.size()} and {self.right.size()}"
+        return f"the {self.operation} {quoted(self.name)} broadcasts {self.left.size()} and {self.right.size()}"
 
 
 class Overwritten(Event, frozen=True, kw_only=True):

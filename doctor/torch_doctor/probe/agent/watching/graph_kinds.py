@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .graphs import FURTHEST, SCALED
+from .graphs import FURTHEST, SCALED, by_a_number
 from .marks import NOTHING, Mark, noted
 
 if TYPE_CHECKING:
@@ -194,19 +194,6 @@ def _is_layer(node: Any) -> bool:
     return any(hasattr(each, "variable") for each in (*first, *inner[1:]))
 
 
-def _by_a_number(node: Any) -> bool:
-    """Whether a product or quotient has one tensor in it, and a number."""
-    if node.name().startswith("Neg"):
-        return True
-    if len(node.next_functions) > 1 and node.next_functions[1][0] is not None:
-        return False
-    try:
-        other = getattr(node, "_saved_other", None)
-    except RuntimeError:  # a backward pass has freed it
-        return False
-    return other is None or getattr(other, "dim", int)() == 0
-
-
 def _made(node: Any) -> Mark | None:
     """The kind that a node gives its result; None when it is that of what it got; `NOTHING` when it is not known."""
     notes = noted(node)
@@ -225,6 +212,6 @@ def _made(node: Any) -> Mark | None:
         or name in PARTIAL | CLIPPED | PRODUCTS
         or name in ADDED
         or node.name() == COMPLEMENT
-        or (name in SCALED and _by_a_number(node))
+        or (name in SCALED and by_a_number(node))
     )
     return None if moved else NOTHING

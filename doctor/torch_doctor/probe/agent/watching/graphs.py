@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .marks import noted, on_node
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 MOST = 20_000  # nodes that one walk looks at
 FURTHEST = 40  # nodes between a tensor and what gave it its kind
@@ -15,6 +15,23 @@ SCALED = frozenset({"MulBackward", "DivBackward", "NegBackward"})
 """Nodes whose result is a score where they got one, when they multiply by a number."""
 TERMS = frozenset({"AddBackward", "SubBackward", "SumBackward", "MeanBackward", "ViewBackward", "SqueezeBackward"})
 """Nodes that put a loss together from its terms."""
+
+
+EACH = frozenset(
+    f"{name}Backward"
+    for name in (
+        *("Pow", "Abs", "Exp", "Log", "Log1P", "Sqrt", "Tanh", "Sigmoid", "LogSigmoid", "Relu", "Softplus", "Minimum"),
+        *("Maximum", "Clamp", "ClampMin", "ClampMax", "Where", "MaskedFill", "NanToNum"),
+    )
+)
+"""Nodes that compute each element for itself."""
+ELEMENTWISE_LOSSES = ("MseLoss", "L1Loss", "SmoothL1Loss", "HuberLoss", "BinaryCrossEntropy")
+TOTALS = frozenset(("MeanBackward0", "SumBackward0"))
+"""Nodes that sum up all elements."""
+SUMS = frozenset(f"{name}Backward" for name in ("Add", "Sub", "Neg", "ToCopy", "Clone"))
+PRODUCTS = frozenset(("MulBackward", "DivBackward"))
+PRODUCTS_TOO, ANYTHING = 1, 2
+"""What is computed of elements before they are summed up, where that is more than sums."""
 
 
 class Behind:
@@ -69,6 +86,54 @@ def behind(node: Any, *, leaves: bool = False, most: int = MOST) -> Behind:  # n
                 seen.add(following)
                 waiting.append(following)
     return found
+
+
+def summed(losses: Iterable[Any]) -> list[dict[str, Any]]:
+    """What was stretched to match where losses sum up all elements of the result, and get another value by that."""
+    found = {}
+    for note, way in [each for loss in losses for each in _summed(loss.grad_fn)]:
+        if way or note["operation"] in ("product", "quotient"):
+            found[note["site"]] = {"linear": way < ANYTHING and note["operation"] != "difference"} | note
+    return [*found.values()]
+
+
+def _summed(node: Any) -> Iterator[tuple[dict[str, Any], int]]:
+    """What was stretched to match behind a node, and what is computed of it before all elements are summed up."""
+    waiting: list[tuple[Any, bool, int]] = [(node, False, 0)]
+    seen: set[tuple[Any, bool, int]] = set()
+    while waiting and len(seen) < MOST:
+        node, whole, way = waiting.pop()
+        if node is None or (node, whole, way) in seen:
+            continue
+        seen.add((node, whole, way))
+        name, notes = node.name(), noted(node)
+        bare = name.rstrip("0123456789")
+        if name in TOTALS:
+            whole = True
+        elif bare.startswith(ELEMENTWISE_LOSSES):
+            whole, way = whole or getattr(node, "_saved_reduction", 0) > 0, ANYTHING
+        elif bare in EACH:
+            way = ANYTHING
+        elif bare not in SUMS and bare not in PRODUCTS:
+            continue
+        if notes is not None and "stretched" in notes and whole:
+            yield notes["stretched"], way
+        if bare in PRODUCTS and whole and way == 0 and not by_a_number(node):
+            way = PRODUCTS_TOO
+        waiting += [(following, whole, way) for following, _ in node.next_functions]
+
+
+def by_a_number(node: Any) -> bool:
+    """Whether a product or quotient has one tensor in it, and a number."""
+    if node.name().startswith("Neg"):
+        return True
+    if len(node.next_functions) > 1 and node.next_functions[1][0] is not None:
+        return False
+    try:
+        other = getattr(node, "_saved_other", None)
+    except RuntimeError:  # a backward pass has freed it
+        return False
+    return other is None or getattr(other, "dim", int)() == 0
 
 
 def gone_through(nodes: Iterable[Any], keeps: int | None) -> tuple[set[int], bool]:

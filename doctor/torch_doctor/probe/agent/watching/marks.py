@@ -25,6 +25,7 @@ class Mark:
     source: str = "unknown"
     forwards: frozenset[int] = NONE
     loader: int = 0
+    stretched: Any = None  # what was stretched to match within it, as the note on a node
 
 
 NOTHING = Mark()

@@ -48,6 +48,17 @@ class Datasets(Protocol):
         """Writes which rows a dataset reads, once; returns its number."""
 
 
+class Differences(Protocol):
+    """Arithmetic with tensors whose shapes were stretched to match."""
+
+    @property
+    def stretched(self) -> bool:
+        """Whether there were any but differences outside of modules."""
+
+    def compared(self, loss: Any, given: Any, target: Any) -> None:
+        """A loss was computed of its input and its target."""
+
+
 class FirstLayers(Protocol):
     """The first layers of models."""
 

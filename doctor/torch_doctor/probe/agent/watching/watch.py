@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         BuiltInForward,
         Containers,
         Datasets,
+        Differences,
         FirstLayers,
         Flags,
         Forwards,
@@ -53,6 +54,7 @@ class Watch:
     built_in_forward: BuiltInForward
     containers: Containers
     datasets: Datasets
+    differences: Differences
     first_layers: FirstLayers
     flags: Flags
     forwards: Forwards

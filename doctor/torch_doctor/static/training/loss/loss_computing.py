@@ -10,8 +10,8 @@ from torch_doctor.static import describing
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import operators
 from torch_doctor.static.library import library_family
-from torch_doctor.static.measuring import with_facts
-from torch_doctor.static.tables import losses, placing
+from torch_doctor.static.measuring import making, with_facts
+from torch_doctor.static.tables import losses, placing, shapes
 from torch_doctor.static.training import (
     cross_device,
     mending,
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Making
+    from torch_doctor.trace import Tri
 
 
 @library_family(losses.FUNCTIONAL)
@@ -68,7 +70,7 @@ def compute_loss(run: Run, name: str, call: Call, module: Module | None = None) 
     if scalar is False and isinstance(given, Tensor) and given.scalar is True:
         scalar = True
     place = places.result(run, (given, target), scalar=scalar is not False)
-    meta = Meta("floating", ()) if scalar else None
+    meta = _made(name, given, target, scalar=scalar)
     output = Tensor(flow, Kind.LOSS, place.by(name, run.site(call.node)), scalar=scalar, meta=meta)
     text = run.text_of_argument(call.node, table.input)
     spelled_target = "" if table.target is None else run.text_of_argument(call.node, table.target)
@@ -92,6 +94,16 @@ def compute_loss(run: Run, name: str, call: Call, module: Module | None = None) 
     result = output.with_flow(sums.mean_loss(run, flow, reduction))
     mending.computed(run, result)
     return result
+
+
+def _made(name: str, given: Value, target: Value, *, scalar: Tri) -> Making | Meta | None:
+    """How a loss is made: a single number, or one for each element."""
+    if scalar:
+        return making(shapes.LOSS, (given, target)) or Meta("floating", ())
+    each = name.rpartition(".")[2] in losses.OF_ELEMENTS
+    if scalar is False and (each or losses.LOSSES[name].classes):
+        return making(shapes.LOSSES, (given, target), of=not each)
+    return None
 
 
 def _weights(module: Module) -> list[Value]:

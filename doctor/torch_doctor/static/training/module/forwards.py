@@ -159,7 +159,7 @@ def marked(run: Run, value: Value, index: int, inputs: Flow, module: Module, tra
     if isinstance(value, Tensor):
         return value.with_flow(flow).with_meta(measuring.output(value))
     if isinstance(value, Distribution):
-        return run.own(Distribution(value.born, value.name, flow, value.holds))
+        return run.own(Distribution(value.born, value.name, flow, value.holds, value.given))
     return language_models.same(run, value, Unknown(flow, value.holds, origin=value.origin))
 
 

@@ -120,6 +120,7 @@ class Watcher:
         made = Mark(kind="loss", operation_at=site, operation=loss)
         if getattr(value, "grad_fn", None) is not None:
             on_node(value.grad_fn)["made"] = made
+            self._watch.differences.compared(value, scores, target)
         elif value is not None:
             forwards = frozenset(first.get("forwards", ())) | frozenset(second.get("forwards", ()))
             self._watch.marks.update(value, kind="loss", operation_at=site, operation=loss, forwards=forwards)

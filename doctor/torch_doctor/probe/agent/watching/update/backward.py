@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import claims
 from ...nodes import span_of
-from ..graphs import Behind, behind, gone_through, treated
+from ..graphs import Behind, behind, gone_through, summed, treated
 from ..instrument_hooks import InstrumentHooks
 from .gradients import PROOFS
 
@@ -113,6 +113,7 @@ class Watcher:
             if old is not None and self._proofs.get(here.site, 0) < PROOFS and gradients.is_stale(leaf):
                 before.old.append((leaf, old.detach().clone()))
         before.losses = losses
+        before.reached.broadcasts += summed(losses) if self._watch.differences.stretched else []
         self._note_kept(before, keywords)
         before.weighted = len(arguments) > 1 or any(keywords.get(name) is not None for name in WEIGHTS)
         self._watch.tell(InstrumentHooks.before_backward, losses, here)

@@ -18,6 +18,7 @@ from torch_doctor.static.tables.libraries import MEANS
 from torch_doctor.static.values import (
     Call,
     Const,
+    Default,
     Number,
     Plain,
     Sequence,
@@ -52,7 +53,7 @@ def started(run: Run, value: Value, node: p.Node) -> Value:
     """What a name gets: a zero remembers where it was assigned."""
     if (
         isinstance(value, Const)
-        and not isinstance(value, Zero)
+        and not isinstance(value, (Zero, Default))
         and type(value.value) in (int, float)
         and not value.value
     ):

@@ -13,7 +13,7 @@ from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.state import per_run
 from torch_doctor.static.training.unresolved import elsewhere
-from torch_doctor.static.values import Call, ClassValue, Const, FunctionValue, Module, Plain, Spread, Value
+from torch_doctor.static.values import Call, ClassValue, Const, Default, FunctionValue, Module, Plain, Spread, Value
 from torch_doctor.trace import FunctionalDropout
 
 if TYPE_CHECKING:
@@ -146,8 +146,9 @@ def attended(run: Run, name: str, call: Call) -> None:
 
 
 def _is_off(rate: Value | None) -> bool:
-    """Whether a rate drops nothing, or is a setting that the user may leave at that."""
-    return (isinstance(rate, Const) and not rate.value) or elsewhere.chosen(rate)
+    """Whether a rate drops nothing, or unresolved code sets it; an option that is 0 by default is there to be set."""
+    nothing = isinstance(rate, Const) and not isinstance(rate, Default) and not rate.value
+    return nothing or elsewhere.chosen(rate)
 
 
 def _is_off_in_another(run: Run, part: object) -> bool:

@@ -44,8 +44,6 @@ _SAME: Final = table.SAME | table.FLOATING | {"nn.Linear"} | {f"nn.{name}" for n
 """What has as many dimensions as the first argument."""
 _LONGER: Final = frozenset(("nn.Embedding",))
 """What has one more."""
-_TOGETHER: Final = table.ELEMENTWISE | table.DIVISIONS | {table.DISTRIBUTED, table.LOSSES}
-"""What puts dimensions of its arguments side by side: they are equally long, but for those of one element."""
 _PARTS: Final = frozenset(("split", "chunk"))
 _SHRINKING: Final = {f"nn.{name}" for name in (*table.LAYERS_CHANNELS, *table.LAYERS_POOLS)} | {*images.EFFECTS} - {
     "embedding"
@@ -143,25 +141,6 @@ class Sizes(Domain[Amounts]):
         """Whether a dimension may have one element: what a convolution leaves of an image, which the script does not ask for."""
         made = (name[0] for name, _ in size.names if isinstance(name, tuple) and name not in self._asked)
         return any(isinstance(each, Making) and each.name in _SHRINKING for each in made)
-
-    def equal(self, size: Amount) -> frozenset[Amount]:
-        """The sizes that equal this one: those of dimensions that an elementwise operation has put side by side, too."""
-        found: set[Amount] = set()
-        waiting = [size]
-        while waiting:
-            size = waiting.pop()
-            if size == ONE or size in found:
-                continue
-            found.add(size)
-            name = next(iter(size.names))[0] if len(size.names) == 1 else None
-            made, at = name if isinstance(name, tuple) and len(name) == 2 else (None, 0)
-            if isinstance(made, Making) and made.name in _TOGETHER and size == amount(name):
-                from_end = at - len(self._answers.get(made) or ())
-                for number, each in enumerate(map(self.of, made.args)):
-                    place = from_end - _further(made, number)
-                    aligned = each[place] if each is not None and -len(each) <= place < 0 else None
-                    waiting += [] if aligned is None else [aligned]
-        return frozenset(found)
 
     def amount_of(self, value: Value) -> Amount | None:
         """A number that is used as a size; None where nothing is known of it."""
@@ -295,11 +274,6 @@ class Sizes(Domain[Amounts]):
         word = self._words.setdefault(size, f"{_WORD}{len(self._words)}")
         self._amounts[word] = size
         return word
-
-
-def _further(made: Making, number: int) -> int:
-    """How many dimensions an argument has behind those of the result: scores of classes have one."""
-    return int(made.name in (table.DISTRIBUTED, table.LOSSES) and number < int(made.of or 0))  # type: ignore[call-overload]
 
 
 def _combined(op: str, left: Amount, right: Amount) -> Amount | None:

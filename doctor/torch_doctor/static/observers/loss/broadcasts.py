@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
 from torch_doctor.static import program as p
 from torch_doctor.static.domains.axes import Sizes
+from torch_doctor.static.domains.axes.lengths import equal
 from torch_doctor.static.measuring import measured, with_facts
 from torch_doctor.static.measuring.arguments import argument
 from torch_doctor.static.observer import Observer, override
@@ -191,8 +193,8 @@ def _length(run: Run, made: Making) -> Amount | None:
     row = next((each for each in sizes if each is not None and len(each) == 1), None)
     if column is None or row is None or column[0] is None or row[0] is None:
         return None
-    domain = run.of(Sizes)
-    return row[0] if domain.equal(column[0]) & domain.equal(row[0]) else None
+    sizes_of = partial(run.ask, Sizes)
+    return row[0] if equal(column[0], sizes_of) & equal(row[0], sizes_of) else None
 
 
 def _named(fact: TensorFact, length: Amount) -> TensorFact:

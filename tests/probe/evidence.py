@@ -414,7 +414,10 @@ CLAIMS: dict[str, list[Claim]] = {
     ],
     "TDR703": [Claim("{} workers?{…}, memory {…}", always, always)],
     "TDR704": [Claim("a random sample is identical in two workers with different seeds", always, never)],
-    "TDR705": [Claim("{} tensors? moved to the GPU for a loader with {} workers?", some, never)],
+    "TDR705": [
+        Claim("{} tensors? moved to the GPU for a loader with {} workers?", some, never),
+        Claim("{} tensors? read from the GPU by a loader with {} workers?", some, never),
+    ],
     "TDR706": [Claim("{} samples? of the first few changed when reread", some, none)],
     "TDR708": [Claim("evaluated {} batch(?:es)? of samples that are also trained on", some, never)],
     "TDR709": [Claim("{} of {} values? of the tensor had changed when it was used", some, never)],

@@ -1,4 +1,4 @@
-"""TDR705: the dataset moves its samples to the GPU in worker processes."""
+"""TDR705: the samples of a dataset are on the GPU in worker processes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+_MOVES = "`{name}` moves samples to the GPU in worker processes, where CUDA fails or is slow"
+_HELD = "`{name}` keeps samples on the GPU for worker processes, where CUDA fails or is slow"
+
+
 class DatasetOnDevice(Rule):
-    """`__getitem__` of a dataset that is used with workers moves its samples to the GPU.
+    """A dataset that is used with workers moves its samples to the GPU, or keeps them there.
 
     ## Why is this bad?
     Each worker is a separate process. A forked worker cannot use CUDA if the parent process already does ("Cannot
     re-initialize CUDA in forked subprocess"). A spawned worker needs its own CUDA context and has to share every tensor
-    between processes. Copying samples one at a time is also slower than copying a batch.
+    between processes. Copying samples one at a time is also slower than copying a batch. The same holds for samples that
+    are on the GPU before the workers start, because `__init__` or the script moves all of them there.
 
     ## Example
     ```python
@@ -54,12 +59,14 @@ class DatasetOnDevice(Rule):
 
     ## How the probe confirms it
     The probe runs the script a second time with a simulated GPU. A tensor is moved to that GPU while a loader with workers
-    reads its samples.
+    reads its samples, or a batch of such a loader comes from samples that are already there.
 
     ## When it is not reported
     - Without workers, or if their number is unknown.
     - For a move to the CPU or to a device that is an option, and if an option decides whether samples are moved.
-    - If `multiprocessing_context` is passed.
+    - If `multiprocessing_context` is passed. For samples that are on the GPU before the workers start, also if the script
+      calls `set_start_method`.
+    - For tensors that no sample is read from, such as statistics of the dataset.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
@@ -78,12 +85,12 @@ class DatasetOnDevice(Rule):
         """Yield a finding for every move of samples to the GPU in worker processes."""
         for moved in trace.of(RowMoved):
             if moved.workers:
-                text = "`{name}` moves samples to the GPU in worker processes, where CUDA fails or is slow"
+                text = _HELD if moved.held else _MOVES
                 note = f"{count(moved.workers, 'worker reads', 'workers read')} the samples"
                 yield self.finding(
                     moved.site,
                     message(text, name=moved.class_name),
-                    help="return samples on the CPU, and move each batch in the training loop",
+                    help="keep samples on the CPU, and move each batch in the training loop",
                     trail=[] if moved.loader_site is None else [Step(moved.loader_site, note)],
                     cause=moved.class_name,
                 )
@@ -98,6 +105,7 @@ class DatasetOnDevice(Rule):
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """Yield the number of moves, and of workers."""
         for moved in at(trace, finding.site, RowMoved):
-            text = f"{count(moved.times, 'tensor')} moved to the GPU for a loader with {count(moved.workers or 0, 'worker')}"
+            what = "read from the GPU by" if moved.held else "moved to the GPU for"
+            text = f"{count(moved.times, 'tensor')} {what} a loader with {count(moved.workers or 0, 'worker')}"
             yield fact(text, moved.times, "tensors", moved)
             return

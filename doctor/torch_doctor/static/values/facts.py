@@ -161,6 +161,8 @@ class Fact(Enum):
     """Whether what nobody moves may be where the model is: by a setting, or as all is on the CPU."""
     SENT_AWAY = "sent away", frozenset[Any](), _union
     """Loaders, and sorts of data sets, of which something was moved to a device."""
+    SPAWNS = "spawns", False, _either
+    """Whether the script chooses how worker processes start."""
     BLAMED = "blamed", frozenset[Any](), _union
     """What was reported to be on the CPU, and to meet something that is not."""
     WENT_BACKWARD = "went backward", False, _either

@@ -11,7 +11,7 @@ from torch_doctor.static.tables import data, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.datasets import PARTS, ROWS, TENSORS
 from torch_doctor.static.training import orders, row_reading, rows, splitting
-from torch_doctor.static.training.data import arrays
+from torch_doctor.static.training.data import arrays, worker_reads
 from torch_doctor.static.training.device import devices
 from torch_doctor.static.training.unresolved import elsewhere, presence
 from torch_doctor.static.values import (
@@ -37,7 +37,7 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
 )
-from torch_doctor.trace import EpochSet, LoaderBuilt, RowMoved, Tri
+from torch_doctor.trace import EpochSet, LoaderBuilt, Tri
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -88,7 +88,7 @@ def loader_built(run: Run, name: str, call: Call) -> Value:
         chosen=isinstance(size, Default),
         orders=orders.behind(run, dataset, sampler),
     )
-    _moves(run, loader, dataset, call.node)
+    worker_reads.write(run, loader, dataset, call.node)
     for observe in run.observers.built:
         observe(run, loader, call)
     return loader
@@ -99,24 +99,6 @@ def called(run: Run, loader: Loader, name: str) -> None:
     for built in run.trace.of(LoaderBuilt):
         if built.loader == loader.id and not built.called:
             run.trace.replace(built, called=name)
-
-
-def _moves(run: Run, loader: Loader, dataset: Value | None, node: p.Node) -> None:
-    """Write the moves to the GPU that the dataset makes for each row, and in how many worker processes."""
-    dataset = None if dataset is None else run.resolve(dataset)
-    while isinstance(dataset, Tool) and dataset.name in PARTS and dataset.args:
-        dataset = run.resolve(dataset.args[0])
-    workers = loader.fields.get("num_workers")
-    if not isinstance(dataset, Instance) or {"**", "multiprocessing_context"} & set(loader.fields):
-        return
-    for site in dataset.fact(Fact.MOVES):
-        run.emit(
-            RowMoved,
-            site,
-            class_name=dataset.cls.name,
-            workers=_number(workers, default=0),
-            loader_site=run.site(node),
-        )
 
 
 def _batches(given: Keywords) -> int | None:

@@ -72,7 +72,7 @@ class LoaderBuilt(Event, frozen=True, kw_only=True):
 
 
 class RowMoved(Event, frozen=True, kw_only=True):
-    """A dataset moves tensors to the GPU while a loader reads a sample."""
+    """A dataset moves tensors to the GPU while a loader reads a sample, or a loader reads samples that are there."""
 
     class_name: str
     """The class of the dataset."""
@@ -82,8 +82,12 @@ class RowMoved(Event, frozen=True, kw_only=True):
     """Where the loader is constructed."""
     times: int = 0
     """How often the probe observed it; 0 if not counted."""
+    held: bool = False
+    """Whether they are moved before a loader reads them."""
 
     def words(self, _: Names, /) -> str:
+        if self.held:
+            return f"read samples of {self.class_name or 'a dataset'} on the GPU in {self.workers} worker processes"
         return f"move samples of {self.class_name or 'a dataset'} to the GPU in {self.workers} worker processes"
 
 

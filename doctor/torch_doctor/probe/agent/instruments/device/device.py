@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from multiprocessing import get_start_method
 from typing import TYPE_CHECKING, Any
 
 from ...stand_ins.cuda.places import Place, places
@@ -28,7 +29,7 @@ class Instrument(Base):
         self._recorder: Recorder = watch.recorder
         self._where = Whereabouts(watch)
         self._agreed: dict[int, list[int]] = {}
-        self._rows: dict[tuple[int, str, int, int], int] = {}
+        self._rows: dict[tuple[int, bool, str, int, int], int] = {}
         places.on_put = self._put
         parallel = watch.torch.nn.parallel
         self._shells = (parallel.DataParallel, parallel.DistributedDataParallel)
@@ -65,18 +66,25 @@ class Instrument(Base):
         else:
             self._agreed[site] = [-MOST, 0]
 
-    def _put(self) -> None:
-        """Counts a move to the GPU that a data set makes while a loader gets its rows."""
+    def _put(self) -> int:
+        """Counts a move to the GPU that a data set makes while a loader gets its rows; where any move is made."""
         fetching, frame = self.watch.fetching, self._recorder.frame()
-        if fetching is not None and frame is not None:
-            key = (self._recorder.sites.of_frame(frame), *fetching)
-            self._rows[key] = self._rows.get(key, 0) + 1
+        site = -1 if frame is None else self._recorder.sites.of_frame(frame)
+        if fetching is not None and site >= 0:
+            self._count(site, fetching, held=False)
+        return site
+
+    def _count(self, site: int, fetching: tuple[str, int, int], *, held: bool) -> None:
+        key = (site, held, *fetching)
+        self._rows[key] = self._rows.get(key, 0) + 1
 
     def at_end(self, error: BaseException | None) -> None:
         """Tells of the calls whose tensors are all on the GPU, and of the rows that are moved there."""
-        for (site, name, workers, loader), times in self._rows.items():
+        moved = {site for site, held, *_ in self._rows if not held}
+        for (site, held, name, workers, loader), times in self._rows.items():
             here, fields = self._recorder.here(), {"class_name": name, "workers": workers, "loader_site": loader}
-            self._recorder.event("RowMoved", here, site=site, times=times, **fields)
+            if not held or site not in moved:
+                self._recorder.event("RowMoved", here, site=site, times=times, held=held, **fields)
         for site, (times, count) in self._agreed.items():
             if times > 0:
                 self._recorder.event("DevicesAgreed", self._recorder.here(), site=site, tensors=count, times=times)
@@ -88,6 +96,10 @@ class Instrument(Base):
             known = self._where.of(tensor)
             if known is None or not known.gpu:
                 places.set(tensor, place)
+            elif known.site >= 0:
+                loader = self.watch.loaders.known.get(self.watch.marks.of(tensor).loader)
+                if loader is not None and get_start_method(allow_none=True) in (None, "fork"):
+                    self._count(known.site, loader, held=True)
 
     def on_dropped(self, key: int, value: Any) -> None:
         """A statement moves a tensor that it names; on the GPU there is a copy now that nobody has."""

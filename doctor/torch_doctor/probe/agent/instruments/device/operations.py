@@ -100,7 +100,7 @@ class Operations:
             first = arguments[0]
             place = self._place(first) if isinstance(first, self._torch.Tensor) else self._born()
         elif on_gpu:
-            place = GPU
+            place = next((each for each in where if each is not None and each.gpu and each.site >= 0), GPU)
         elif not given:
             place = self._born()
         else:

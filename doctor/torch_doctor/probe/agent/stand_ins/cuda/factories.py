@@ -6,7 +6,7 @@ import functools
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .places import GPU, places
+from .places import Place, places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,8 +90,7 @@ class Factories:
                         if getattr(function, "__name__", "") in SHARING and not self._memory.on_gpu(result):
                             result = self._memory.copy(result)
                     if places.active and isinstance(result, self._torch.Tensor):
-                        places.set(result, GPU)
-                        places.on_put()
+                        places.set(result, Place(gpu=True, site=places.on_put()))
                     return self._memory.settle(result)
             if "pin_memory" in keywords:
                 keywords["pin_memory"] = False

@@ -16,7 +16,8 @@ INDEX = 0
 class Place:
     """Where a tensor is: on the GPU, or on the CPU since it was made at `site` (a number; -1: not in the user's code).
 
-    `how` is "made", "batch", "parameter" or "moved" (there by the user's wish). `inside`: made while a module was called.
+    Of one on the GPU, `site` is where it was put there. `how` is "made", "batch", "parameter" or "moved" (there by the
+    user's wish). `inside`: made while a module was called.
     What is computed from a tensor shares its place.
     """
 
@@ -41,7 +42,7 @@ class Places:
         self.active = False
         self.asleep = 0
         self.latest: tuple[Any, Place | None, Any] = (None, None, None)
-        self.on_put: Callable[[], None] = lambda: None  # is told of each move to the GPU
+        self.on_put: Callable[[], int] = lambda: -1  # is told of each move to the GPU, and tells where it is
         self._known: dict[int, tuple[weakref.ref[Any], Place]] = {}
 
     def begin(self) -> None:
@@ -84,14 +85,13 @@ class Places:
         """`tensor` is moved to the GPU, which gave `result`: as on a GPU, that is another tensor, unless it was there."""
         before = self.of(tensor)
         if before is not None and before.gpu:
-            self.set(result, GPU)
+            self.set(result, before)
             return result
         if result is tensor:
             with self.sleeping():
                 result = tensor.clone() if tensor.is_sparse else tensor.to("cpu", copy=True)
-        self.set(result, GPU)
         self.latest = (result, before, tensor)
-        self.on_put()
+        self.set(result, Place(gpu=True, how="moved", site=self.on_put()))
         return result
 
     def put_all(self, module: Any) -> None:

@@ -79,7 +79,8 @@ class Watcher:
             recorder.references.number(loader),
             _asked(given, "num_workers", int(getattr(loader, "num_workers", 0))),
         )
-        self.known[built] = (class_name(type(getattr(loader, "dataset", None)), recorder), workers, here.site)
+        forked = 0 if given.get("multiprocessing_context") is not None else workers
+        self.known[built] = (class_name(type(getattr(loader, "dataset", None)), recorder), forked, here.site)
         event = recorder.event(
             "LoaderBuilt",
             here,

@@ -1,0 +1,116 @@
+"""What the worker processes of a loader do on the GPU: a data set moves rows there, or has them there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.library import Stage, library_family
+from torch_doctor.static.program.walking import walk
+from torch_doctor.static.tables import words
+from torch_doctor.static.tables.datasets import PARTS, TENSORS
+from torch_doctor.static.training.device import devices
+from torch_doctor.static.values import (
+    GPU,
+    Call,
+    Const,
+    Fact,
+    FunctionValue,
+    Instance,
+    Mapping,
+    Sequence,
+    Tensor,
+    Tool,
+    Unknown,
+    Value,
+)
+from torch_doctor.trace import RowMoved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Loader
+    from torch_doctor.trace import Site
+
+_READERS = ("__getitem__", "__getitems__", "__iter__")
+"""Methods by which a loader gets rows."""
+_ASKED = frozenset(words("shape dtype device ndim size dim numel"))
+"""What worker processes may ask of a tensor wherever it is."""
+_PUT = ("made", "moved")
+STARTS = frozenset({"torch.multiprocessing.set_start_method", "multiprocessing.set_start_method"})
+"""Functions that say how worker processes start."""
+
+
+@library_family(STARTS, stage=Stage.NOTE)
+def start_chosen(run: Run, _: str, __: Call) -> None:
+    """Workers may be able to read what is on the GPU from here on."""
+    run.heap.set(run.state.facts, Fact.SPAWNS, value=True)
+
+
+def write(run: Run, loader: Loader, dataset: Value | None, node: p.Node) -> None:
+    """Write the moves to the GPU of what a loader's data set gives, and in how many worker processes it is read."""
+    dataset = None if dataset is None else run.resolve(dataset)
+    while isinstance(dataset, Tool) and dataset.name in PARTS and dataset.args:
+        dataset = run.resolve(dataset.args[0])
+    given = loader.fields
+    if not isinstance(dataset, (Instance, Tool)) or {"**", "multiprocessing_context"} & set(given):
+        return
+    workers = _workers(given.get("num_workers", Const(0)))
+    name = dataset.cls.name if isinstance(dataset, Instance) else dataset.name.rpartition(".")[2]
+    moves = dataset.fact(Fact.MOVES) if isinstance(dataset, Instance) else ()
+    held = (
+        () if not workers or run.state.fact(Fact.SPAWNS) else (site for row in _rows(dataset) for site in _put_at(row))
+    )
+    for site in dict.fromkeys((*moves, *held)):
+        apart = site not in moves
+        run.emit(RowMoved, site, class_name=name, workers=workers, loader_site=run.site(node), held=apart)
+
+
+def _workers(given: object) -> int | None:
+    return given.value if isinstance(given, Const) and isinstance(given.value, int) else None
+
+
+def _rows(dataset: Instance | Tool) -> Iterator[Value]:
+    """What a row is taken from: tensors side by side, or attributes that are read for it."""
+    if isinstance(dataset, Tool):
+        yield from dataset.args if dataset.name == TENSORS else ()
+        return
+    waiting, seen = list(_READERS), set[str]()
+    while waiting:
+        name = waiting.pop()
+        found = dataset.cls.find(name) if name not in seen else None
+        seen.add(name)
+        if found is not None and isinstance(found[0], FunctionValue):
+            waiting += _read_of_self(found[0].node)
+        elif isinstance(field := dataset.fields.get(name), Value):
+            yield field
+
+
+def _read_of_self(function: p.Function) -> Iterator[str]:
+    """The attributes of itself that a method takes, but those that it only asks for a shape or a length."""
+    own = function.parameters[0].name if function.parameters else ""
+    asked: set[int] = set()
+    for each in walk(function.body):
+        if isinstance(each, p.Attribute) and each.name in _ASKED:
+            asked.add(id(each.value))
+        elif isinstance(each, p.Call) and isinstance(each.func, p.Name) and each.func.id == "len":
+            asked.update(map(id, each.args))
+        of = each.value if isinstance(each, p.Attribute) and id(each) not in asked else None
+        if isinstance(each, p.Attribute) and isinstance(of, p.Name) and of.id == own:
+            yield each.name
+
+
+def _put_at(value: Value) -> Iterator[Site]:
+    """Where the script puts on the GPU what a row is taken from, wherever there is one."""
+    if isinstance(value, Sequence):
+        for each in value.content.all():
+            yield from _put_at(each)
+    elif isinstance(value, Mapping):
+        for field in value.fields.values():
+            yield from _put_at(field) if isinstance(field, Value) else ()
+    elif isinstance(value, (Tensor, Unknown)):
+        place = value.origin
+        put = place.device == GPU and place.how in _PUT and all(devices.asks_for_gpu(test) for test, _ in place.needs)
+        if put and place.since is not None:
+            yield place.since

@@ -22,9 +22,10 @@ class SharedNumpyMemory(Rule):
     """An array is modified in place after `torch.from_numpy`, which changes the tensor, too.
 
     ## Why is this bad?
-    `from_numpy` and `as_tensor` do not copy: the tensor and the array share memory. If a buffer is reused for every frame,
-    all tensors created from it end up as the last frame. If noise is added to an input array, a target that shares its
-    memory changes, too. No error is raised, and the loss looks plausible.
+    `from_numpy` and `as_tensor` do not copy: the tensor and the array share memory. So do slices of an array: `rows[10:]`
+    is a view, and `view += noise` changes `rows`. If a buffer is reused for every frame, all tensors created from it end
+    up as the last frame. If noise is added to an input array, a target that shares its memory changes, too, and so does
+    a dataset that was created from it. No error is raised, and the loss looks plausible.
 
     ## Example
     ```python
@@ -55,8 +56,10 @@ class SharedNumpyMemory(Rule):
 
     ## When it is not reported
     - If the tensor is not used after the change, for example if a batch is consumed before its buffer is filled again.
-    - If the tensor is created once, before a loop that fills the array on purpose.
-    - For copies: `torch.tensor`, `clone`, or a conversion to another dtype.
+    - If the tensor is created once, before a loop that fills the array on purpose. The rows of a loader are reported even
+      then, if an arithmetic assignment (`+=`) changes a slice that has a name of its own.
+    - If another part of the array changes, or it is uncertain whether the parts overlap.
+    - For copies: `torch.tensor`, `clone`, a conversion to another dtype, or an array indexed by a mask or by numbers.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.from_numpy.html

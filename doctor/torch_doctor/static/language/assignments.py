@@ -10,7 +10,7 @@ from torch_doctor.static.language import counters, operators, targets, unfinishe
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.training import container_methods, splitting, sums
 from torch_doctor.static.training.checkpoint import loading
-from torch_doctor.static.training.data import loaders
+from torch_doctor.static.training.data import arrays, loaders
 from torch_doctor.static.training.graph import keeping, running_sums
 from torch_doctor.static.training.module import written_forwards
 from torch_doctor.static.training.unresolved import escaping, roles
@@ -32,6 +32,7 @@ from torch_doctor.static.values import (
     compound,
     held,
 )
+from torch_doctor.static.values.symbols import CHANGED
 from torch_doctor.trace.words import Retention
 
 if TYPE_CHECKING:
@@ -150,9 +151,9 @@ def _augment(run: Run, node: p.Augment) -> bool:
 
 def _still(old: Plain, result: Plain) -> Plain:
     """What an array is that changes in place: the array that it was, with other numbers."""
-    if splitting.stem(old.symbol)[0] != "array":
+    if splitting.stem(old.symbol)[0] != "array" and not arrays.is_certain(old):
         return result
-    symbol = compound("[]", old.symbol, result.symbol)
+    symbol = compound("[]", old.symbol, (CHANGED, result.symbol))
     return Number(result.flow, symbol, result.size) if isinstance(result, Number) else Plain(symbol, result.size)
 
 

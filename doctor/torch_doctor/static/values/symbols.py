@@ -46,6 +46,10 @@ ORDINAL = "ordinal"
 """In the symbol of a counter: it is the index of the batch, as `enumerate` counts a pass through a loader."""
 
 
+CHANGED = "changed in place"
+"""Begins what stands for the key in the symbol of an array that has other numbers now: it is all of the array that it was."""
+
+
 LENGTH = "len"
 """Begins the symbol of the length of something."""
 

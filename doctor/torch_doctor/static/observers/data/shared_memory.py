@@ -6,22 +6,25 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import Stage, library_family
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import memory as table
-from torch_doctor.static.training import splitting
 from torch_doctor.static.training.computing.tensors import JOINING
+from torch_doctor.static.training.data import arrays
+from torch_doctor.static.training.data.views import UNKNOWN, key_of, view_of
 from torch_doctor.static.values import (
     Call,
-    Const,
     Content,
     Instance,
+    Loader,
+    Method,
     Plain,
     Sequence,
     Stream,
     Symbol,
     Tensor,
     Tool,
+    Unknown,
     Value,
 )
 from torch_doctor.trace import MemoryChanged
@@ -31,41 +34,49 @@ if TYPE_CHECKING:
 
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
+    from torch_doctor.static.training.data.views import View
     from torch_doctor.static.values import Module
     from torch_doctor.trace import Scope, Site
 
 DEEP = 3
+_COLLECTING = frozenset(("append", "appendleft", "add", "insert"))
+"""Methods that put a value into a list."""
 
 
 class Share:
-    """A tensor that was made over the memory of an array, at `site`; `array` is the array's symbol."""
+    """A tensor that was made over the memory of an array, at `site`; `view` is the part of it."""
 
-    __slots__ = ("array", "number", "scope", "site")
+    __slots__ = ("number", "scope", "site", "view")
 
-    def __init__(self, number: int, array: Symbol, site: Site, scope: Scope) -> None:
+    def __init__(self, number: int, view: View, site: Site, scope: Scope) -> None:
         self.number = number
-        self.array = array
+        self.view = view
         self.site = site
         self.scope = scope
 
 
 class Change:
-    """An array called `name` was changed in place at `site`."""
+    """An array called `name` was changed in place at `site`, in this part. `rows`: it counts for rows of a data set alone."""
 
-    __slots__ = ("name", "site")
+    __slots__ = ("name", "rows", "site", "view")
 
-    def __init__(self, name: str, site: Site) -> None:
+    def __init__(self, name: str, site: Site, view: View, *, rows: bool) -> None:
         self.name = name
         self.site = site
+        self.view = view
+        self.rows = rows
 
 
-class SharedMemory(Lasting, Observer):
+class SharedMemory(Lasting, Observer, called=(Named(Method, _COLLECTING),)):
     """Tensors that share memory with an array, what changes the array, and who computes with the tensor then."""
 
     writes = (MemoryChanged,)
 
-    _of: dict[int, tuple[Value, Share]] = per_run(dict)  # by the id of the tensor, which is kept with it
+    _of: dict[int, tuple[Value, Share, View]] = per_run(
+        dict
+    )  # by the id of the tensor, which is kept with it; its part
     _arrays: dict[Symbol, list[Share]] = per_run(dict)
+    _collected: dict[int, list[Value]] = per_run(dict)  # such tensors in a list, by its number
     _told: set[Site] = per_run(set)
 
     @override
@@ -77,9 +88,10 @@ class SharedMemory(Lasting, Observer):
         if not self._of or not call.args:
             return
         short, known = name.rpartition(".")[2], self._of.get(id(call.args[0]))
-        selects = short == "[]" and isinstance(call.args[1], (Const, Plain))
-        if known is not None and made is not None and (short in table.VIEWS or selects):
-            self._of[id(made)] = (made, known[1])
+        if known is not None and made is not None:
+            key = key_of(run, call.args[1]) if short == "[]" else None
+            if short in table.VIEWS or key is not None or (short == "[]" and isinstance(call.args[1], Plain)):
+                self._of[id(made)] = (made, known[1], known[2] if key is None else known[2].of(key))
         if short in JOINING:
             self._used(run, call.args, call.node, many=True)
 
@@ -88,22 +100,36 @@ class SharedMemory(Lasting, Observer):
         given = call.argument(0)
         if not isinstance(given, Plain) or made is None or run.modules_called:
             return
-        if name != "torch.from_numpy" and (call.keywords or given.symbol[0] != "array"):
+        view = view_of(run, given.symbol)
+        if view is None or (name != "torch.from_numpy" and (call.keywords or view.array[0] != "array")):
             return
-        share = Share(len(self._of), given.symbol, run.site(call.node), run.scope)
-        self._of[id(made)] = (made, share)
-        self._arrays.setdefault(given.symbol, []).append(share)
+        share = Share(len(self._of), view, run.site(call.node), run.scope)
+        self._of[id(made)] = (made, share, view)
+        self._arrays.setdefault(view.array, []).append(share)
+
+    @override
+    def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
+        """Such a tensor is put into a list, of which nobody knows afterwards what it has."""
+        if self._of and isinstance(func, Method) and isinstance(func.of, Sequence):
+            found = [value for value in self._each(call.args) if id(value) in self._of]
+            self._collected.setdefault(func.of.id, []).extend(found)
 
     @override
     def changed(self, run: Run, holder: Value, call: Call) -> None:
         """An array is changed in place."""
-        if not self._arrays or not isinstance(holder, Plain):
+        view = view_of(run, holder.symbol) if self._arrays and isinstance(holder, Plain) else None
+        if view is None or view.array not in self._arrays:
             return
-        for share in self._arrays.get(splitting.stem(holder.symbol), ()):
-            key = ("changed", share.number)
-            if not run.state.fields.get(key) and _another_time(share, run.scope):
-                name = call.name.rpartition(".")[0]
-                run.heap.set(run.state.fields, key, Change(name, run.site(call.node)))
+        name, _, how = call.name.rpartition(".")
+        if how == "__iadd__" and view.keys and not (view.sliced or arrays.is_certain(holder)):
+            return  # a number
+        mistaken = how == "__iadd__" and name.isidentifier() and bool(view.keys)
+        if how == "__setitem__" and call.args:
+            view = view.of(key_of(run, call.args[0]) or UNKNOWN)
+        for share in self._arrays[view.array]:
+            field, again = ("changed", share.number), _another_time(share, run.scope)
+            if not run.state.fields.get(field) and (again or mistaken) and share.view.meets(view):
+                run.heap.set(run.state.fields, field, Change(name, run.site(call.node), view, rows=not again))
 
     @override
     def entered(self, run: Run, _: Module, call: Call) -> None:
@@ -119,15 +145,37 @@ class SharedMemory(Lasting, Observer):
 
     def _used(self, run: Run, values: Iterable[Value], node: p.Node, *, many: bool = False) -> None:
         """Values are computed with: by a model or a loss, or (`many`) many of them are put together."""
-        for value in _each(values):
+        for value, loaded in self._given(run, values):
             known = self._of.get(id(value))
             change = run.state.fields.get(("changed", known[1].number)) if known is not None else None
-            if known is None or not change:
+            if known is None or not change or (change.rows and not loaded) or not known[2].meets(change.view):
                 continue
             same = known[1].scope.iterations() == run.scope.iterations()
             if change.site not in self._told and not (many and same):
                 self._told.add(change.site)
                 run.emit(MemoryChanged, change.site, name=change.name, shared_at=known[1].site, used_at=run.site(node))
+
+    def _given(self, run: Run, values: Iterable[Value]) -> Iterator[tuple[Value, bool]]:
+        """The tensors among these values, and the rows of a loader whose batch one is; and whether they are such rows."""
+        for value in self._each(values):
+            yield value, False
+            loader = run.objects.get(value.flow.loader) if value.flow.loader else None
+            rows = loader.fields.get("dataset") if isinstance(loader, Loader) else None
+            for row in self._each([run.resolve(rows)]) if isinstance(rows, Value) else ():
+                yield row, True
+
+    def _each(self, values: Iterable[Value], depth: int = DEEP) -> Iterator[Value]:
+        for value in values:
+            if isinstance(value, (Tensor, Unknown)):
+                yield value
+            elif depth and isinstance(value, Sequence):
+                content: Content = value.content
+                yield from self._each(content.all(), depth - 1)
+                yield from self._collected.get(value.id, ()) if content.rest is not None else ()
+            elif depth and isinstance(value, Tool):
+                yield from self._each(value.args, depth - 1)
+            elif depth and isinstance(value, Instance):
+                yield from self._each((item for item in value.fields.values() if isinstance(item, Value)), depth - 1)
 
 
 @library_family(lambda name: not name.startswith("builtins."), stage=Stage.ANY)
@@ -152,16 +200,3 @@ def _first(value: Value) -> Tensor | None:
     elif isinstance(value, Sequence) and value.content.items:
         value = value.content.items[0]
     return value if isinstance(value, Tensor) else None
-
-
-def _each(values: Iterable[Value], depth: int = DEEP) -> Iterator[Value]:
-    for value in values:
-        if isinstance(value, Tensor):
-            yield value
-        elif depth and isinstance(value, Sequence):
-            content: Content = value.content
-            yield from _each(content.all(), depth - 1)
-        elif depth and isinstance(value, Tool):
-            yield from _each(value.args, depth - 1)
-        elif depth and isinstance(value, Instance):
-            yield from _each((item for item in value.fields.values() if isinstance(item, Value)), depth - 1)

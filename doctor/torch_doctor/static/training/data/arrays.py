@@ -52,6 +52,12 @@ def tensor_of(value: Value | None) -> Tensor | None:
     return size.args[0] if size is not None and size.name == ARRAY and isinstance(size.args[0], Tensor) else None
 
 
+def is_certain(value: Plain) -> bool:
+    """Whether a value is an array, and no number of NumPy."""
+    array = tensor_of(value)
+    return array is not None and array.meta is not None and measured(array).shape != ()
+
+
 def _array(made: Making | Meta | None, kind: Kind = Kind.UNKNOWN) -> Making | None:
     return None if made is None else Making(ARRAY, (Tensor(EMPTY, kind, meta=made),))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ... import claims
@@ -14,6 +15,32 @@ MOST = 64  # tensors that are remembered at a time
 SAMPLED = 4096  # numbers of each that are compared
 
 
+class Shared:
+    """A tensor over the memory of an array: what keeps the memory, weakly, where it lies, and numbers that it had."""
+
+    __slots__ = ("before", "dtype", "owners", "place", "shape", "site", "strides")
+
+    def __init__(self, tensor: Any, data: Any, before: Any, site: int) -> None:
+        while type(getattr(data, "base", None)) is type(data):
+            data = data.base
+        self.owners = [weakref.ref(tensor)]
+        with suppress(TypeError):  # what cannot be referred to weakly
+            self.owners.append(weakref.ref(data))
+        self.place = tensor.untyped_storage().data_ptr()
+        self.shape, self.strides, self.dtype = tensor.shape, tensor.stride(), tensor.dtype
+        self.before = before
+        self.site = site
+
+    def within(self, tensor: Any) -> Any:
+        """The tensor as it was made, of the storage that another one has; None where the memory is another by now."""
+        if all(owner() is None for owner in self.owners):
+            return None
+        with suppress(RuntimeError):  # the storage is shorter
+            made = tensor.new_empty(0, dtype=self.dtype)
+            return made.set_(tensor.untyped_storage(), 0, self.shape, self.strides)
+        return None
+
+
 class Watcher:
     """Remembers some numbers of what `from_numpy` and `as_tensor` return, and compares them where it is used."""
 
@@ -21,7 +48,7 @@ class Watcher:
         self._watch = watch
         self._torch = watch.torch
         self._recorder = watch.recorder
-        self._known: list[tuple[Any, Any, int]] = []  # the tensor, weakly; numbers of it; where it was made
+        self._known: list[Shared] = []
         self._told: set[tuple[int, bool]] = set()
 
     def install(self) -> None:
@@ -49,7 +76,7 @@ class Watcher:
         if here.frame is None or place is None or place["data"][0] != tensor.data_ptr() or not tensor.numel():
             return
         del self._known[: len(self._known) + 1 - MOST]
-        self._known.append((weakref.ref(tensor), self._numbers(tensor).clone(), here.site))
+        self._known.append(Shared(tensor, data, self._numbers(tensor).clone(), here.site))
 
     def _joins(self, original: Any) -> Any:
         recorder = self._recorder
@@ -65,11 +92,12 @@ class Watcher:
         """Tensors are put together, given to a model, or to a loss."""
         if not self._known:
             return
-        places = {each.untyped_storage().data_ptr() for each in tensors if isinstance(each, self._torch.Tensor)}
-        for reference, before, site in self._known:
-            tensor = reference()
-            if tensor is not None and tensor.untyped_storage().data_ptr() in places:
-                self._compare(self._numbers(tensor), before, site)
+        given = [each for each in tensors if isinstance(each, self._torch.Tensor)]
+        places = {each.untyped_storage().data_ptr(): each for each in given}
+        for shared in self._known:
+            tensor = shared.within(places[shared.place].detach()) if shared.place in places else None
+            if tensor is not None:
+                self._compare(self._numbers(tensor), shared.before, shared.site)
 
     def _compare(self, now: Any, before: Any, site: int) -> None:
         changed = int((now != before).sum())

@@ -9,9 +9,11 @@ from torch_doctor.static import program as p
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import libraries
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.values import ClassValue, FunctionValue, Instance, Lib, Unknown
+from torch_doctor.static.values import ClassValue, Const, FunctionValue, Instance, Lib, Unknown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Namespace
     from torch_doctor.trace import Tri
@@ -74,3 +76,88 @@ def changes(value: Instance) -> bool:
         for each in walk(item.function.body)
         for target in (each.targets if isinstance(each, p.Assign) else (getattr(each, "target", None),))
     )
+
+
+# --- what it reads of itself ---
+
+_READERS = ("__getitem__", "__getitems__", "__iter__")
+"""Methods by which a loader gets rows."""
+
+
+def readers(value: Instance) -> Iterator[p.Function]:
+    """The methods that make a row, and those of its own that they take."""
+    waiting, seen = list(_READERS), set[str]()
+    while waiting:
+        name = waiting.pop()
+        found = value.cls.find(name) if name not in seen else None
+        seen.add(name)
+        if found is not None and isinstance(found[0], FunctionValue):
+            yield found[0].node
+            waiting += (each.name for each in of_itself(found[0].node))
+
+
+def of_itself(method: p.Function) -> Iterator[p.Attribute]:
+    """The attributes of its object that a method takes, each after what it is part of."""
+    own = method.parameters[0].name if method.parameters else ""
+    for each in walk(method.body):
+        if isinstance(each, p.Attribute) and isinstance(each.value, p.Name) and each.value.id == own:
+            yield each
+
+
+def lacks_transforms(value: Instance) -> bool:
+    """Whether it calls attributes only where they are there, has none of them, and does nothing else in their place."""
+    lacking = set[str]()
+    for method in readers(value):
+        taken = {id(each): each.name for each in of_itself(method)}
+        called = {taken.get(id(each.func)) for each in walk(method.body) if isinstance(each, p.Call)}
+        absent = {name for name in called if name is not None and _is_none(value.fields.get(name))}
+        about, others = _tests(method, taken, absent)
+        if absent and not about:
+            return False
+        if not all(_only_applies(each, method) for each in about) or any(map(_computes, others)):
+            return False
+        lacking |= absent
+    found = value.cls.find("__init__")
+    built = found[0].node if found is not None and isinstance(found[0], FunctionValue) else None
+    return bool(lacking) and (built is None or not _asks_for(built, lacking))
+
+
+def _tests(
+    method: p.Function, taken: dict[int, str], absent: set[str]
+) -> tuple[list[p.If | p.Choice], list[p.If | p.Choice]]:
+    """The branches that ask for absent attributes, and those that ask for others of the object."""
+    tests = [each for each in walk(method.body) if isinstance(each, (p.If, p.Choice))]
+    asked = [(each, {taken[id(part)] for part in walk(each.test) if id(part) in taken}) for each in tests]
+    return [each for each, names in asked if names & absent], [
+        each for each, names in asked if names and not names & absent
+    ]
+
+
+def _asks_for(method: p.Function, names: set[str]) -> bool:
+    """Whether a constructor does something else, or takes something else, where such an argument is not given."""
+    for each in walk(method.body):
+        if isinstance(each, (p.If, p.Choice, p.Logic)):
+            tested = each.operands if isinstance(each, p.Logic) else each.test
+            if any(getattr(part, "id", getattr(part, "name", "")) in names for part in walk(tested)):
+                return True
+    return False
+
+
+def _is_none(field: object) -> bool:
+    return isinstance(field, Const) and field.value is None
+
+
+def _only_applies(choice: p.If | p.Choice, method: p.Function) -> bool:
+    """Whether a branch that asks for an attribute does nothing where it is None, and what comes after is for both ways."""
+    test = choice.test
+    negated = isinstance(test, p.Logic) and test.op == "not"
+    absent = negated or (isinstance(test, p.Compare) and test.op in ("is", "=="))
+    if isinstance(choice, p.Choice):
+        return not _computes(choice.then if absent else choice.other)
+    left, there = (choice.body, choice.other) if absent else (choice.other, choice.body)
+    ends = any(isinstance(each, p.Return) for each in walk(there))
+    return not _computes(left) and not (ends and _computes(method.body[-1:]))
+
+
+def _computes(*parts: object) -> bool:
+    return any(isinstance(each, (p.Call, p.Operation)) for each in walk(*parts))

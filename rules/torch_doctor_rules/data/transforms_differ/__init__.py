@@ -31,7 +31,7 @@ class TransformsDiffer(Rule):
     guessing. Random flips and crops are for training only, but the following has to be the same in both:
 
     - **Normalization.** For example, the model is trained on values with mean 0 and standard deviation 1, and evaluated on
-      values between 0 and 1.
+      values between 0 and 1. A dataset whose parameter `transform` is `None` by default is easily created without it.
     - **Channel order.** OpenCV reads blue first; Pillow and most other libraries read red first.
     - **Fitted transforms.** A scaler or a vectorizer is fitted on the training samples and then transforms the others. If it
       is fitted again, the same feature gets another meaning.
@@ -74,6 +74,7 @@ class TransformsDiffer(Rule):
 
     - Random transforms, sizes and crops may differ. A higher resolution in evaluation can be intended.
     - If a transform is unknown (a function, a class of the project, or one that is applied only sometimes).
+    - If a dataset that is created without a transform computes something else in its place, or depends on other settings.
     - If the datasets are of different classes, or convert images to tensors in different ways.
     - If the batch is changed before the model gets it, or if the evaluated model is another one.
     - If the numbers are nearly the same.

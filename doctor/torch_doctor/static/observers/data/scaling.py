@@ -8,6 +8,7 @@ from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.tables import datasets, words
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.functions import ALIKE
+from torch_doctor.static.training import row_reading
 from torch_doctor.static.values import (
     Const,
     Instance,
@@ -94,8 +95,9 @@ class Scaling(
         if not isinstance(data, (Tool, Instance)):
             return
         steps = _chain(run, _transform(run, data))
-        if not steps:
+        if not steps and not (isinstance(data, Instance) and steps is None and _has_none(data)):
             return
+        steps = steps or []
         names = [canonical(step.name) for step in steps]
         scales = [step for step, name in zip(steps, names, strict=True) if name.endswith(f".{_NORMALISES}")]
         if len(scales) > 1:
@@ -111,6 +113,12 @@ class Scaling(
             mean=mean,
             std=std,
         )
+
+
+def _has_none(data: Instance) -> bool:
+    """Whether a data set of the project has no transform where it may have some."""
+    transforms = (value for value in data.fields.values() if isinstance(value, Tool) and _is_transform(value))
+    return next(transforms, None) is None and row_reading.lacks_transforms(data)
 
 
 def _told(run: Run, loader: int) -> bool:

@@ -9,13 +9,13 @@ from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.datasets import PARTS, TENSORS
+from torch_doctor.static.training import row_reading
 from torch_doctor.static.training.device import devices
 from torch_doctor.static.values import (
     GPU,
     Call,
     Const,
     Fact,
-    FunctionValue,
     Instance,
     Mapping,
     Sequence,
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from torch_doctor.static.values import Loader
     from torch_doctor.trace import Site
 
-_READERS = ("__getitem__", "__getitems__", "__iter__")
-"""Methods by which a loader gets rows."""
 _ASKED = frozenset(words("shape dtype device ndim size dim numel"))
 """What worker processes may ask of a tensor wherever it is."""
 _PUT = ("made", "moved")
@@ -76,29 +74,21 @@ def _rows(dataset: Instance | Tool) -> Iterator[Value]:
     if isinstance(dataset, Tool):
         yield from dataset.args if dataset.name == TENSORS else ()
         return
-    waiting, seen = list(_READERS), set[str]()
-    while waiting:
-        name = waiting.pop()
-        found = dataset.cls.find(name) if name not in seen else None
-        seen.add(name)
-        if found is not None and isinstance(found[0], FunctionValue):
-            waiting += _read_of_self(found[0].node)
-        elif isinstance(field := dataset.fields.get(name), Value):
+    taken = [name for method in row_reading.readers(dataset) for name in _read_by(method)]
+    for name in dict.fromkeys(taken):
+        if isinstance(field := dataset.fields.get(name), Value):
             yield field
 
 
-def _read_of_self(function: p.Function) -> Iterator[str]:
-    """The attributes of itself that a method takes, but those that it only asks for a shape or a length."""
-    own = function.parameters[0].name if function.parameters else ""
+def _read_by(method: p.Function) -> Iterator[str]:
+    """The attributes of itself that a method reads, but those that it only asks for a shape or a length."""
     asked: set[int] = set()
-    for each in walk(function.body):
+    for each in walk(method.body):
         if isinstance(each, p.Attribute) and each.name in _ASKED:
             asked.add(id(each.value))
         elif isinstance(each, p.Call) and isinstance(each.func, p.Name) and each.func.id == "len":
             asked.update(map(id, each.args))
-        of = each.value if isinstance(each, p.Attribute) and id(each) not in asked else None
-        if isinstance(each, p.Attribute) and isinstance(of, p.Name) and of.id == own:
-            yield each.name
+    yield from (each.name for each in row_reading.of_itself(method) if id(each) not in asked)
 
 
 def _put_at(value: Value) -> Iterator[Site]:

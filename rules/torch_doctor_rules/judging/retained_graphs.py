@@ -138,7 +138,8 @@ def _runs(trace: Trace, batch: Scope, kept: Retained) -> bool:
 def _needed(trace: Trace, kept: Retained) -> bool:
     """Whether what was kept may go backward, in sight or out of it."""
     chain = frozenset((kept.index, *kept.carries))
-    if any(_goes_back(trace, chain & (event.retained | event.loss.retained), event) for event in trace.of(Backward)):
+    own = chain if trace.observed else chain - _of_summands(trace, kept)
+    if any(_goes_back(trace, own & (event.retained | event.loss.retained), event) for event in trace.of(Backward)):
         return True
     spent = _spent(trace, kept)
     if trace.begins_outside and "." in kept.holder and not spent:
@@ -149,6 +150,17 @@ def _needed(trace: Trace, kept: Retained) -> bool:
         chain & event.retained and not (spent and (event.returned or kept.how is Retention.ACCUMULATED))
         for event in trace.of(Escaped)
     )
+
+
+def _of_summands(trace: Trace, kept: Retained) -> frozenset[int]:
+    """What was added up to make the values that a sum has: it goes backward with each of them, and not with the sum."""
+    others = (event for event in trace.at(*kept.carries) if isinstance(event, Retained) and event.holder != kept.holder)
+    return frozenset(event.index for event in others if not _around(event, kept))
+
+
+def _around(inner: Retained, kept: Retained) -> bool:
+    """Whether something was kept by no loop of its own: it belongs to the loop that keeps the other."""
+    return len(inner.scope.iterations()) <= len(kept.scope.iterations())
 
 
 def _goes_back(trace: Trace, kept: frozenset[int], backward: Backward) -> bool:

@@ -10,6 +10,7 @@ from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import words
 from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.values import (
+    Const,
     Content,
     Either,
     Module,
@@ -45,24 +46,38 @@ _OWN: Final = {
     ),
 }
 """All names that the parameters of a layer itself may have."""
+FEW: Final = 16
+"""So many parameters are told apart by their names."""
 _NUMBERED: Final = frozenset(("torch.nn.Sequential", "torch.nn.ModuleList"))
 
 
 def items(run: Run, over: Value, body: tuple[p.Stmt, ...]) -> tuple[Value, ...] | None:
     """What a loop over the named parameters of a module gets, layer by layer, where it tells which of them require gradients.
 
-    None where it does something else, or where not every name is known: then one item stands for all.
+    One by one where it chooses among few of them by their names. None where it does something else, or where not every name
+    is known: then one item stands for all.
     """
     module = run.objects.get(over.named) if isinstance(over, Params) and over.named else None
-    if not isinstance(module, Module) or not sets_flags(body):
+    flags = sets_flags(body)
+    if not isinstance(module, Module) or not (flags or _asks_for_names(body)):
         return None
     names: dict[int, tuple[str, ...]] = {}
     if not _collect(run, module, "", names) or len(names) > WALKED:
         return None
+    if not flags:
+        each = [(number, name) for number, own in names.items() for name in own]
+        single = [(Const(name), Params(frozenset((number,)), single=True)) for number, name in each]
+        return tuple(Sequence("tuple", Content(item)) for item in single) if len(each) <= FEW else None
     return tuple(
         Sequence("tuple", Content((OneOfTexts(own), Params(frozenset((number,)), single=True))))
         for number, own in names.items()
     )
+
+
+def _asks_for_names(body: tuple[p.Stmt, ...]) -> bool:
+    """Whether a loop with this body tests for a text."""
+    tests = (each.test for each in walk(*body) if isinstance(each, (p.If, p.Choice)))
+    return any(isinstance(part, p.Const) and isinstance(part.value, str) for test in tests for part in walk(test))
 
 
 def sets_flags(body: tuple[p.Stmt, ...]) -> bool:

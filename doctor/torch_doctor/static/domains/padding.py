@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from torch_doctor.static import program as p
 from torch_doctor.static.domains.domain import Domain
+from torch_doctor.static.measuring import measured
 from torch_doctor.static.state import per_path
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.methods import MOVES
@@ -181,7 +182,24 @@ def _keeps_ends(made: Making) -> bool:
     parts = key.items if isinstance(key, p.Display) and key.kind == "tuple" else (key,)
     index = made.args[1]
     values = index.content.items if parts != (key,) and isinstance(index, Sequence) else (index,)
+    if values and _takes_rows(values[0]) and (len(values) > 1 or _has_rows(made.args[0])):
+        parts, values = parts[1:], values[1:]
     return len(values) == len(parts) and all(map(_is_certain, parts, values))
+
+
+def _has_rows(value: Value) -> bool:
+    """Whether a tensor has more dimensions than one: by its shape, or as it was made of a list of rows."""
+    by = value.meta if isinstance(value, Tensor) else None
+    given = by.args[0] if isinstance(by, Making) and by.name in TENSORS and by.args else None
+    listed = isinstance(given, Sequence) and given.fact(Fact.FILLED_UP) is None
+    return listed or len(measured(value).shape or ()) > 1
+
+
+def _takes_rows(value: Value) -> bool:
+    """Whether an index along the first dimension is a tensor or an array of numbers, which takes complete rows; no mask."""
+    if isinstance(value, Plain) and value.size is not None and value.size.name == ARRAY:
+        value = value.size.args[0]
+    return isinstance(value, Tensor) and measured(value).dtype in ("int64", "int32")
 
 
 def _is_certain(part: object, value: Value) -> bool:

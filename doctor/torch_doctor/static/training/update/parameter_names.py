@@ -54,28 +54,34 @@ _NUMBERED: Final = frozenset(("torch.nn.Sequential", "torch.nn.ModuleList"))
 def items(run: Run, over: Value, body: tuple[p.Stmt, ...]) -> tuple[Value, ...] | None:
     """What a loop over the named parameters of a module gets, layer by layer, where it tells which of them require gradients.
 
-    One by one where it chooses among few of them by their names. None where it does something else, or where not every name
+    One by one where it chooses by their names which of few to add up. None where it does something else, or where not every name
     is known: then one item stands for all.
     """
     module = run.objects.get(over.named) if isinstance(over, Params) and over.named else None
     flags = sets_flags(body)
-    if not isinstance(module, Module) or not (flags or _asks_for_names(body)):
+    if not isinstance(module, Module) or not (flags or _adds_up_by_names(body)):
         return None
     names: dict[int, tuple[str, ...]] = {}
     if not _collect(run, module, "", names) or len(names) > WALKED:
         return None
     if not flags:
         each = [(number, name) for number, own in names.items() for name in own]
-        single = [(Const(name), Params(frozenset((number,)), single=True)) for number, name in each]
-        return tuple(Sequence("tuple", Content(item)) for item in single) if len(each) <= FEW else None
+        if len(each) > FEW:
+            return None
+        single = [
+            (name, Params(frozenset((number,)), single=True, bias=name.endswith("bias"))) for number, name in each
+        ]
+        return tuple(Sequence("tuple", Content((Const(name), one))) for name, one in single)
     return tuple(
         Sequence("tuple", Content((OneOfTexts(own), Params(frozenset((number,)), single=True))))
         for number, own in names.items()
     )
 
 
-def _asks_for_names(body: tuple[p.Stmt, ...]) -> bool:
-    """Whether a loop with this body tests for a text."""
+def _adds_up_by_names(body: tuple[p.Stmt, ...]) -> bool:
+    """Whether a loop with this body adds something up, and tests for a text."""
+    if not any(isinstance(each, p.Augment) for each in walk(*body)):
+        return False
     tests = (each.test for each in walk(*body) if isinstance(each, (p.If, p.Choice)))
     return any(isinstance(part, p.Const) and isinstance(part.value, str) for test in tests for part in walk(test))
 

@@ -21,8 +21,9 @@ class Shared:
     __slots__ = ("before", "dtype", "owners", "place", "shape", "site", "strides")
 
     def __init__(self, tensor: Any, data: Any, before: Any, site: int) -> None:
-        while type(getattr(data, "base", None)) is type(data):
-            data = data.base
+        base = getattr(data, "base", None)
+        while type(base) is type(data):
+            data, base = base, getattr(base, "base", None)
         self.owners = [weakref.ref(tensor)]
         with suppress(TypeError):  # what cannot be referred to weakly
             self.owners.append(weakref.ref(data))

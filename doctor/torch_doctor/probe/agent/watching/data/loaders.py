@@ -75,10 +75,8 @@ class Watcher:
         elif isinstance(sampler, data.distributed.DistributedSampler):
             shuffle = bool(sampler.shuffle)
         number = self._watch.datasets.tell(getattr(loader, "dataset", None))
-        built, workers = (
-            recorder.references.number(loader),
-            _asked(given, "num_workers", int(getattr(loader, "num_workers", 0))),
-        )
+        built = recorder.references.number(loader)
+        workers = _asked(given, "num_workers", int(getattr(loader, "num_workers", 0)))
         forked = 0 if given.get("multiprocessing_context") is not None else workers
         self.known[built] = (class_name(type(getattr(loader, "dataset", None)), recorder), forked, here.site)
         event = recorder.event(

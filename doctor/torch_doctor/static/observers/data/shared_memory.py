@@ -117,7 +117,9 @@ class SharedMemory(Lasting, Observer, called=(Named(Method, _COLLECTING),)):
     @override
     def changed(self, run: Run, holder: Value, call: Call) -> None:
         """An array is changed in place."""
-        view = view_of(run, holder.symbol) if self._arrays and isinstance(holder, Plain) else None
+        if not self._arrays or not isinstance(holder, Plain):
+            return
+        view = view_of(run, holder.symbol)
         if view is None or view.array not in self._arrays:
             return
         name, _, how = call.name.rpartition(".")

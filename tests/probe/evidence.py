@@ -361,6 +361,8 @@ CLAIMS: dict[str, list[Claim]] = {
         )
     ],
     "TDR409": [
+        Claim("a tensor of bool was compared with {}", lambda number: number >= 1, never),
+        Claim("a tensor of (?:int|float)\\d+ was compared with {}", never, always),
         Claim(
             "the largest of {} in dimension {} of {…} is picked",
             lambda scores, _: scores == 1,

@@ -9,6 +9,7 @@ from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import UNROLLED
 from torch_doctor.static.language import comprehensions, operators, streams
 from torch_doctor.static.library import library
+from torch_doctor.static.measuring import measured
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.training import splitting, sums
 from torch_doctor.static.values import (
@@ -103,6 +104,8 @@ def reduced(run: Run, name: str, call: Call) -> Value:
         made = plain_from(values, None if name == "sum" else compound(name, *map(symbol_of, values)))
         return sums.summed_up(run, call.args[0], values, made, call.node) if name == "sum" and values else made
     result: Value = values[0]
+    if name == "sum" and measured(result).dtype == "bool":
+        result = operators.operate(run, "+", (Const(0), result), call.node)  # of booleans, 0 makes numbers
     for value in values[1:]:
         result = operators.operate(run, "+", (result, value), call.node)
     if isinstance(result, Params):

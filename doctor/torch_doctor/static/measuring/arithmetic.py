@@ -39,7 +39,7 @@ def _promoted(found: list[tuple[Value, Meta]]) -> str:
     numbers = [number_dtype(value) for value, _ in found if isinstance(value, (Const, Plain))]
     unknown = "" in numbers
     dtype = shapes.promoted(tensors)
-    if shapes.is_floating(dtype) or not dtype:
+    if shapes.is_floating(dtype) or not dtype or not numbers:
         return dtype
     return "" if unknown else "floating" if "floating" in numbers else "int64" if dtype == "bool" else dtype
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from torch_doctor.trace.events.event import NO_EVENTS, Event
 from torch_doctor.trace.events.wording import quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from torch_doctor.trace.events.event import TensorFact
     from torch_doctor.trace.events.names import Names
     from torch_doctor.trace.site import Site
@@ -136,6 +138,36 @@ class ScoreUsed(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         return f"the last batch's {quoted(self.holder)} is {self.how}"
+
+
+OUT_OF_REACH: Final[dict[str, Callable[[float], bool]]] = {
+    "==": lambda number: number not in (0, 1),
+    "!=": lambda number: number not in (0, 1),
+    ">": lambda number: number >= 1,
+    ">=": lambda number: number > 1,
+}
+"""Whether the result of a comparison with a number is the same for True and False, by the sign before the number."""
+
+
+class NumberCompared(Event, frozen=True, kw_only=True):
+    """A tensor or array is compared with a number that no boolean reaches, so that the result is the same for all booleans.
+
+    The static witness reports only booleans, the probe the first comparisons at each place.
+    """
+
+    sign: str
+    """The sign before the number: "==", "!=", ">" or ">="."""
+    number: float
+    """The number."""
+    dtype: str
+    """The dtype of the tensor."""
+    name: str = ""
+    """The expression of the tensor; "" if unknown."""
+    added: bool = False
+    """Whether the tensor is a sum."""
+
+    def words(self, _: Names, /) -> str:
+        return f"compare {quoted(self.name or 'a tensor')} ({self.dtype}) with {self.number:g}"
 
 
 class Reevaluated(Event, frozen=True, kw_only=True):

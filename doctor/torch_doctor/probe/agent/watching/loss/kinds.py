@@ -18,6 +18,8 @@ SOFTMAX, LOG_SOFTMAX = "probabilities", "log-probabilities"
 MOST = 1000  # places and sizes that are told
 RANKED = {"argmax": 1, "max": 1, "topk": 2}
 """Functions that choose the largest along a dimension, with the position of `dim`."""
+SIGNS = {"eq": "==", "ne": "!=", "gt": ">", "ge": ">="}
+NUMBERS = (int, float)
 TIMES = 4  # calls of them at one place that are told
 SIGMOID, LOG_SIGMOID = "bounded by a sigmoid", "log of a sigmoid"
 
@@ -53,7 +55,11 @@ class Watcher:
             prefix = "torch.nn.functional" if owner is functional else "torch"
             self._watch.patches.replace(owner, name, self._making(kind, f"{prefix}.{name}"))
         for owner, name in ((torch, "eq"), (torch.Tensor, "eq"), (torch.Tensor, "__eq__"), (torch.Tensor, "__ne__")):
-            self._watch.patches.replace(owner, name, self._comparing)
+            self._watch.patches.replace(owner, name, self._comparing(SIGNS[name.strip("_")]))
+        for owner, name in ((torch, "gt"), (torch.Tensor, "gt"), (torch.Tensor, "__gt__")):
+            self._watch.patches.replace(owner, name, self._exceeding(SIGNS["gt"]))
+        for owner, name in ((torch, "ge"), (torch.Tensor, "ge"), (torch.Tensor, "__ge__")):
+            self._watch.patches.replace(owner, name, self._exceeding(SIGNS["ge"]))
         for name in RANKED:
             self._watch.patches.replace(torch, name, self._ranking(name))
             self._watch.patches.replace(torch.Tensor, name, self._ranking(name))
@@ -117,19 +123,47 @@ class Watcher:
             shape = list(given.shape)
             self._recorder.event("ReducedToOne", here, name="argmax", function="argmax", shape=shape)
 
-    def _comparing(self, original: Any) -> Any:
+    def _comparing(self, sign: str) -> Any:
         recorder, compared, places, matched = self._recorder, self._compared, self._places, self._matched
-        is_users = recorder.sites.is_users
+        is_users, numbered = recorder.sites.is_users, self._numbered
 
-        def compare(*arguments: Any, **keywords: Any) -> Any:
-            if len(arguments) > 1 and not recorder.quiet:
-                if places:
-                    recorder.safely(compared, *arguments[:2])
-                if is_users(sys._getframe(1).f_code.co_filename):
-                    recorder.safely(matched, *arguments[:2])
-            return original(*arguments, **keywords)
+        def wrap(original: Any) -> Any:
+            def compare(*arguments: Any, **keywords: Any) -> Any:
+                if len(arguments) > 1 and not recorder.quiet:
+                    if places:
+                        recorder.safely(compared, *arguments[:2])
+                    if is_users(sys._getframe(1).f_code.co_filename):
+                        told = numbered if type(arguments[1]) in NUMBERS else matched
+                        recorder.safely(told, *arguments[:2], sign)
+                return original(*arguments, **keywords)
 
-        return compare
+            return compare
+
+        return wrap
+
+    def _exceeding(self, sign: str) -> Any:
+        recorder, is_users, numbered = self._recorder, self._recorder.sites.is_users, self._numbered
+
+        def wrap(original: Any) -> Any:
+            def exceed(*arguments: Any, **keywords: Any) -> Any:
+                about_number = len(arguments) > 1 and type(arguments[1]) in NUMBERS and not recorder.quiet
+                if about_number and is_users(sys._getframe(1).f_code.co_filename):
+                    recorder.safely(numbered, *arguments[:2], sign)
+                return original(*arguments, **keywords)
+
+            return exceed
+
+        return wrap
+
+    def _numbered(self, given: Any, number: float, sign: str) -> None:
+        """Tells of the first comparisons with a number at a place."""
+        here = self._recorder.here()
+        tensor = isinstance(given, self._torch.Tensor)
+        if here.frame is None or not tensor or self._matches.get(here.site, 0) >= TIMES:
+            return
+        self._matches[here.site] = self._matches.get(here.site, 0) + 1
+        fields = {"sign": sign, "number": number, "dtype": str(given.dtype).removeprefix("torch.")}
+        self._recorder.event("NumberCompared", here, **fields)
 
     def _compared(self, left: Any, right: Any) -> None:
         """Tells what places of the largest are compared with, once of each choice."""
@@ -142,7 +176,7 @@ class Watcher:
                     here, facts = self._recorder.here(), self._watch.facts
                     self._recorder.event("Compared", here, chosen=found[1], target=facts.of(other) | facts.meta(other))
 
-    def _matched(self, left: Any, right: Any) -> None:
+    def _matched(self, left: Any, right: Any, _: str) -> None:
         """Tells the shapes of two tensors that are compared, for the first calls at a place."""
         if not (isinstance(left, self._torch.Tensor) and isinstance(right, self._torch.Tensor)):
             return

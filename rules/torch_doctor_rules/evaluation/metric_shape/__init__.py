@@ -1,14 +1,15 @@
-"""TDR409: a metric compares all pairs, or takes the argmax of a single score."""
+"""TDR409: a metric compares all pairs, takes the argmax of a single score, or compares booleans with 2."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Figure, Wrap
+from torch_doctor.edits import Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Compared, Kind, Matched
+from torch_doctor.trace import Compared, Kind, Matched, NumberCompared
+from torch_doctor_rules.evaluation.metric_shape import truths
+from torch_doctor_rules.evaluation.metric_shape.pairs import edits, may_be_one_row
 from torch_doctor_rules.judging.evidence import at, count, fact
-from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.loss_shapes import column_and_row, crossed, shown
 from torch_doctor_rules.judging.sample_dimension import are_labels, choices, scores_among
 from torch_doctor_rules.judging.sites import first_per_site
@@ -18,19 +19,21 @@ from torch_doctor_rules.judging.wording import message, named
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.edits import Edit
     from torch_doctor.trace import Ranked, Trace
 
 _SHARED = frozenset((Kind.PROBABILITIES, Kind.LOG_PROBABILITIES))
 
 
 class MetricShape(Rule):
-    """A metric compares a row of predictions with a column of labels, or takes the argmax of a single score.
+    """A metric compares a row of predictions with a column of labels, takes the argmax of one score, or adds booleans.
 
     ## Why is this bad?
     Tensors of different shapes are broadcast. A row of 32 predictions and a column of 32 labels give 1,024 comparisons,
     most of them between unrelated samples. The accuracy exceeds 1, or is no better than chance. And the argmax of a
     single score is always 0, so every sample is assigned class 0, whatever the model predicts.
+
+    The sum of two boolean tensors is a boolean tensor: `+` is a logical or. A count such as `(predicted + expected == 2)`
+    is therefore 0 for every model.
 
     ## Example
     ```python
@@ -59,7 +62,8 @@ class MetricShape(Rule):
     compare it with a threshold, 0 for a logit or 0.5 after a sigmoid.
 
     ## How the probe confirms it
-    It checks the shapes of the compared tensors, or of the scores. If the shapes match, the finding is refuted.
+    It checks the shapes of the compared tensors, or of the scores. If the shapes match, the finding is refuted. For a
+    number that no boolean reaches, it checks the dtype of the tensor.
 
     ## When it is not reported
     - A shape or the batch size is unknown.
@@ -67,10 +71,13 @@ class MetricShape(Rule):
     - Both sides have an additional dimension.
     - Neither side comes from a model, for example if labels are compared with labels.
     - The argmax is over the batch: TDR216 reports it.
+    - Booleans are added to a number or a tensor of numbers, or the project only allows versions of torch before 1.2,
+      whose comparisons return numbers.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/broadcasting.html
     - https://docs.pytorch.org/docs/stable/generated/torch.argmax.html
+    - https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch-dtype
     """
 
     code = "TDR409"
@@ -84,8 +91,12 @@ class MetricShape(Rule):
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every comparison of all pairs, and every choice among one score that is compared with labels."""
-        yield from first_per_site((*self._singles(trace), *self._pairs(trace)))
+        """Every comparison of all pairs, choice among one score that is compared with labels, and test of booleans for a 2."""
+        yield from first_per_site((*self._singles(trace), *self._pairs(trace), *self._truths(trace)))
+
+    def _truths(self, trace: Trace) -> Iterator[Finding]:
+        for event, text in truths.compared(trace):
+            yield self.finding(event.site, text, help=truths.HELP)
 
     def _singles(self, trace: Trace) -> Iterator[Finding]:
         for compared, choice in choices(trace):
@@ -108,7 +119,7 @@ class MetricShape(Rule):
 
     def _pairs(self, trace: Trace) -> Iterator[Finding]:
         for match in trace.of(Matched):
-            if crossed(match.left, match.right) and not _may_be_one_row(trace, match):
+            if crossed(match.left, match.right) and not may_be_one_row(trace, match):
                 column, row = match.left, match.right
                 if not column_and_row(column, row):
                     column, row = row, column
@@ -118,14 +129,14 @@ class MetricShape(Rule):
                     match.site,
                     message(text, one=shown(row), other=shown(column), **words),
                     help="give both the same shape: apply `.squeeze(1)` to the column",
-                    edits=_edits(trace, match),
+                    edits=edits(trace, match),
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether both were compared there, in shapes that match."""
         if finding.trail:
             return any(compared.site == finding.site for compared, _ in choices(trace))
-        return bool(at(trace, finding.site, Matched))
+        return bool(at(trace, finding.site, Matched) or at(trace, finding.site, NumberCompared))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """The shapes."""
@@ -136,6 +147,7 @@ class MetricShape(Rule):
                 text = f"the largest of {scores_among(choice)} in dimension {choice.dim} of {shown(choice.input)} is picked"
                 yield fact(text, scores_among(choice) or 0, "scores", choice)
             return
+        yield from truths.shown(trace, finding.site)
         matches = at(trace, finding.site, Matched)
         wrong = [match for match in matches if crossed(match.left, match.right)]
         for match in [*wrong, *matches][:1]:
@@ -144,21 +156,6 @@ class MetricShape(Rule):
             yield fact(text, often, "times", match)
 
 
-def _may_be_one_row(trace: Trace, match: Matched) -> bool:
-    """Whether nobody knows how many rows the loader puts into a batch."""
-    number = match.left.loader or match.right.loader
-    loader = trace.view(Loaders).built.get(number)
-    return loader is not None and loader.batch is None and not trace.observed
-
-
 def _is_answer(compared: Compared, choice: Ranked) -> bool:
     """Whether a model's score is chosen of and judged by labels; of a softmax over one score TDR213 tells."""
     return bool(choice.input.forwards) and choice.input.kind not in _SHARED and are_labels(compared.target)
-
-
-def _edits(trace: Trace, match: Matched) -> list[Edit]:
-    """The column as a row, where it is the same one of the two whenever they meet at this place."""
-    alike = [event for event in trace.of(Matched) if event.site == match.site]
-    places = {event.left_at if column_and_row(event.left, event.right) else event.right_at for event in alike}
-    place = places.pop() if len(places) == 1 and all(crossed(event.left, event.right) for event in alike) else None
-    return [] if place is None else [Wrap(place, "{}.squeeze(1)")]

@@ -372,6 +372,8 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("{…} was compared with {…} {} times?", some, never),
     ],
     "TDR410": [
+        Claim("the loader has {} batch(?:es)?, the last one has index {}", lambda many, last: last == many - 1, never),
+        Claim("the loader draws {} of {} samples", lambda drawn, of: drawn < of, lambda drawn, of: drawn == of),
         Claim(
             "the loader has {} batch(?:es)?, the other loader {}",
             lambda one, other: one != other,

@@ -72,9 +72,9 @@ def _ahead(symbol: Symbol) -> int | None:
     return None
 
 
-def counted_turn(symbol: Symbol) -> int:
-    """The number of the loop whose batches so far a value is the number of; 0 where it is another number."""
-    return _turn(symbol) if _ahead(symbol) == 0 else 0
+def counted_turn(symbol: Symbol, behind: int = 0) -> int:
+    """The number of the loop whose batches so far a value is the number of, less `behind`; 0 where it is another number."""
+    return _turn(symbol) if _ahead(symbol) == -behind else 0
 
 
 def whole(symbol: Symbol) -> bool:

@@ -113,14 +113,14 @@ class AccumulatorNotReset(Rule):
         for around in average.scope.iterations():
             now = [event for event in sums if _lies(event, around) and _batch_loop_within(event, around)]
             before = [event for event in sums if _earlier(event, around)]
-            per_pass = all(_lies(event, around) for event in by) if by else self._is_length(trace, average, now)
+            per_pass = all(_lies(event, around) for event in by) if by else self._is_length(trace, average, now, around)
             if now and before and per_pass and not any(_shares_inner(average, event, around) for event in now):
                 return now[-1]
         return None
 
-    def _is_length(self, trace: Trace, average: Averaged, now: Iterable[Summed]) -> bool:
+    def _is_length(self, trace: Trace, average: Averaged, now: Iterable[Summed], around: Scope) -> bool:
         """Whether the divisor is the length of the loader that the sum goes through, or of its dataset."""
-        loops = {scope.loop for event in now for scope in event.scope.iterations()}
+        loops = {scope.loop for event in now for scope in _within(event, around)}
         taken = {
             event.loader for event in trace.of(BatchTaken) if any(s.loop in loops for s in event.scope.iterations())
         }

@@ -45,7 +45,7 @@ from torch_doctor.static.values import (
     symbol_of,
     texts,
 )
-from torch_doctor.static.values.shapes import is_integer, number
+from torch_doctor.static.values.shapes import is_integer, number, scaled
 from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
         size = arrays.operated(op, operands)
         if size is None:
             size = number(map(number_dtype, operands)) if op in ("+", "-", "*", "//", "%") else None
+            size = scaled(op, operands, size)
         plain = plain_from(operands, compound(op, *(symbol_of(value) for value in operands)), size=size)
         plain = sums.number_with(plain, operands) if op in "+-" else plain
         return fitting.combined(run, op, operands, plain)

@@ -27,6 +27,8 @@ DISTRIBUTED_SAMPLERS = frozenset(
 """Samplers that shuffle by a seed and their epoch, which somebody has to tell them."""
 
 SUBSETS = frozenset({"torch.utils.data.Subset"})
+INDEXED = frozenset({"torch.utils.data.SubsetRandomSampler", "torch.utils.data.sampler.SubsetRandomSampler"})
+"""Samplers that draw the samples at the indices that they are given."""
 CONCATENATIONS = frozenset({"torch.utils.data.ConcatDataset", "torch.utils.data.StackDataset"})
 SPLITS = frozenset({"torch.utils.data.random_split"})
 

@@ -6,21 +6,22 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
-from torch_doctor.trace import Averaged, LossCalled, Meaned, Multiplied, Summed
+from torch_doctor.trace import LossCalled
+from torch_doctor_rules.evaluation.mean_divided_by_rows.by_rows import by_rows
 from torch_doctor_rules.evaluation.mean_divided_by_rows.divisors import (
+    HELP,
     MEANS,
     are_alike,
     divisor,
-    is_about_lengths,
     is_no_mean,
     lengths,
     losses_of,
-    pairs,
+    note_of,
     rows_of,
     says_of_both,
+    seen,
 )
 from torch_doctor_rules.evaluation.mean_divided_by_rows.other_lengths import OtherLengths
-from torch_doctor_rules.judging.batch_means import batch_of, divides_by_rows, inside, loader_of
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import at, fact
 from torch_doctor_rules.judging.sites import first_per_site
@@ -41,6 +42,9 @@ class MeanDividedByRows(Rule):
     by the number of samples, it is too small by a factor of the batch size: with batches of 64, a loss of 2.3 is
     reported as 0.036. It changes with the batch size, so runs cannot be compared. Dividing by the length of a different
     loader is also wrong: a sum over `eval_loader` that is divided by `len(train_loader)` depends on the size of both.
+    If a loader draws only a part of the samples, because of a `SubsetRandomSampler` or a `Subset`, the length of the
+    complete dataset makes the result too small. The last index of `enumerate(loader)` is one less than the number of
+    batches, and makes it too large.
 
     ## Example
     ```python
@@ -69,13 +73,16 @@ class MeanDividedByRows(Rule):
 
     ## How the probe confirms it
     The loss is a mean over more than one sample. If it is a sum, or batches have one sample, the finding is refuted.
-    For the length of a different loader, the two loaders have different numbers of batches.
+    For the length of a different loader, the two loaders have different numbers of batches. For the length of the complete
+    dataset, the loader draws fewer samples than that. If it draws all of them, the finding is refuted.
 
     ## When it is not reported
     - The losses are summed (`reduction="sum"`) or weighted by the batch size before they are added.
     - The value is multiplied by a number before or after the division.
     - The loader has one sample per batch, or its dataset creates the batches.
     - It is uncertain whether the divisor is the number of samples of this loader.
+    - The divisor is the length of the complete dataset, and no other part of it is loaded, or the sum covers several parts.
+    - The divisor is the index of the last batch, and not every batch is added, or the loop may end early.
     - The divisor is the length of another loader, but both read the same samples or a part of them, or are iterated in
       parallel, or the loop may end early.
 
@@ -97,7 +104,7 @@ class MeanDividedByRows(Rule):
         """Every division of such a sum by the rows."""
         if trace.observed:
             yield from first_per_site(self._means_seen(trace))
-            yield from (self.finding(site, "another one is not as long", trail=trail) for site, trail in pairs(trace))
+            yield from (self.finding(site, "another number", trail=trail) for site, trail in seen(trace))
         else:
             yield from first_per_site((*self._found(trace), *self._mistaken(trace)))
 
@@ -111,28 +118,15 @@ class MeanDividedByRows(Rule):
         for found in trace.view(OtherLengths).found():
             yield self.finding(
                 found.average.site,
-                found.message(),
-                help="divide by the length of the loader that is summed over",
+                found.text,
+                help=HELP[found.note],
                 trail=found.trail(),
                 cause=place(found.added.site),
-                edits=divisor(trace, found.average, found.batch, rows=not (found.by_batches or found.added.means)),
+                edits=divisor(trace, found.average, found.batch, found.by),
             )
 
     def _found(self, trace: Trace) -> Iterator[Finding]:
-        multiplied = frozenset[int]().union(*(event.sums for event in trace.of(Multiplied)))
-        for average in trace.of(Averaged):
-            sums = [event for event in trace.at(*sorted(average.sums)) if isinstance(event, Summed)]
-            if not sums or average.sums & multiplied or not all(event.means for event in sums):
-                continue
-            added = sums[-1]
-            mean = next((e for e in trace.at(*sorted(added.means)) if isinstance(e, (LossCalled, Meaned))), None)
-            batch = None if mean is None else batch_of(mean)
-            if mean is None or batch is None or batch_of(added) is not batch or inside(average, batch):
-                continue
-            loader = loader_of(trace, batch)
-            if loader is None or loader.batch in (0, 1) or not divides_by_rows(trace, average, batch, loader):
-                continue
-            trail = [Step(mean.site, "this is the mean over one batch"), Step(added.site, "every mean is added here")]
+        for average, added, mean, batch in by_rows(trace):
             yield self.finding(
                 average.site,
                 message(
@@ -140,14 +134,17 @@ class MeanDividedByRows(Rule):
                     sum=named(added.holder, "the sum"),
                 ),
                 help="divide by the number of batches, or weight each batch by its size",
-                trail=trail,
+                trail=[
+                    Step(mean.site, "this is the mean over one batch"),
+                    Step(added.site, "every mean is added here"),
+                ],
                 cause=place(added.site),
                 edits=divisor(trace, average, batch),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loss was computed, of one row or as a sum."""
-        if is_about_lengths(finding):
+        if note_of(finding):
             return are_alike(trace, finding) or "it is unknown how many batches the loaders have"
         if is_no_mean(trace, finding):
             return True
@@ -163,6 +160,6 @@ class MeanDividedByRows(Rule):
 
     def same(self, finding: Finding, seen: Finding) -> bool:
         """Whether the mean that was seen is the one that is added up, or the loaders are those that were seen."""
-        if is_about_lengths(finding) or is_about_lengths(seen):
+        if note_of(finding) or note_of(seen):
             return says_of_both(finding, seen)
         return any(same_place(step.site, seen.site) for step in finding.trail[:1])

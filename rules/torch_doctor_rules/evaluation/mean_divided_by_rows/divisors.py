@@ -18,11 +18,18 @@ if TYPE_CHECKING:
 
 MEANS = ("mean", "batchmean")
 COUNTED = "the divisor is the length of this loader"
-"""The note of the last step of a trail, which begins with the loader whose batches are summed."""
+DRAWN = "this loader draws only a part of the samples"
+INDEXED = "`enumerate` counts the batches of this loader from 0"
+"""The notes of the last step of a trail, which begins with the loader whose batches are summed."""
+HELP = {
+    COUNTED: "divide by the length of the loader that is summed over",
+    DRAWN: "divide by the number of samples that the loader draws",
+    INDEXED: "divide by the number of batches",
+}
 
 
-def divisor(trace: Trace, average: Averaged, batch: Scope, *, rows: bool = False) -> list[Edit]:
-    """The divisor replaced by the number of batches, or of rows, where the loader has a name in the function that divides."""
+def divisor(trace: Trace, average: Averaged, batch: Scope, by: str = "len({})") -> list[Edit]:
+    """The divisor replaced by a length that the loader knows, where it has a name in the function that divides."""
     name = next((event.name for event in trace.of(BatchTaken) if event.scope is batch), "")
     here = batch.parent is not None and [scope.called_at for scope in batch.parent.chain()] == [
         scope.called_at for scope in average.scope.chain()
@@ -30,45 +37,68 @@ def divisor(trace: Trace, average: Averaged, batch: Scope, *, rows: bool = False
     apart = average.by_site != average.site  # within a text, older Pythons know the place of all of it alone
     if not (here and apart and average.by_site and is_path(name)):
         return []
-    return [Wrap(average.by_site, f"len({name}.dataset)" if rows else f"len({name})")]
+    return [Wrap(average.by_site, by.format(name))]
 
 
-def is_about_lengths(finding: Finding) -> bool:
-    """Whether a finding is about the length of another loader."""
-    return bool(finding.trail) and finding.trail[-1].note == COUNTED
+def note_of(finding: Finding) -> str:
+    """Return what a finding is about, if that is the length of a loader; "" if it is about means."""
+    note = finding.trail[-1].note if finding.trail else ""
+    return note if note in HELP else ""
 
 
-def pairs(trace: Trace) -> Iterator[tuple[Site, list[Step]]]:
-    """The places of loaders of a run that have other numbers of batches, of each one with every other."""
+def seen(trace: Trace) -> Iterator[tuple[Site, list[Step]]]:
+    """The places of loaders of a run, each with what a finding may say of it.
+
+    These are the loaders with other numbers of batches, those that draw a part of the samples, and all with a known length.
+    """
     built = list({event.site: event for event in trace.of(LoaderBuilt) if event.batches}.values())
     for first in built:
         for second in built:
             if first.batches != second.batches:
                 yield first.site, [Step(second.site, COUNTED)]
+        yield first.site, [Step(first.site, INDEXED)]
+        if _draws_part(first):
+            yield first.site, [Step(first.site, DRAWN)]
+
+
+def _draws_part(loader: LoaderBuilt) -> bool:
+    return None not in (loader.rows, loader.of) and (loader.rows or 0) < (loader.of or 0)
 
 
 def says_of_both(finding: Finding, seen: Finding) -> bool:
     """Whether the loaders that a finding is about are those that were seen."""
-    if not (is_about_lengths(finding) and is_about_lengths(seen)):
+    if note_of(finding) != note_of(seen):
         return False
     return same_place(finding.trail[0].site, seen.site) and same_place(finding.trail[-1].site, seen.trail[-1].site)
 
 
 def are_alike(trace: Trace, finding: Finding) -> bool:
-    """Whether both loaders of a finding surely have as many batches in a run."""
+    """Whether both loaders of a finding surely have as many batches in a run, or its loader draws all samples."""
     built = [at(trace, finding.trail[place].site, LoaderBuilt) for place in (0, -1)]
-    return all(built) and len({event.batches or -event.index for events in built for event in events}) == 1
+    if note_of(finding) == DRAWN:
+        return bool(built[0]) and all(event.rows is not None and event.rows == event.of for event in built[0])
+    counts = {event.batches or -event.index for events in built for event in events}
+    return note_of(finding) == COUNTED and all(built) and len(counts) == 1
 
 
 def lengths(trace: Trace, finding: Finding) -> Iterator[Evidence]:
     """How many batches both loaders have of a finding that is about lengths, or of what was seen of them."""
-    if not is_about_lengths(finding):
+    note = note_of(finding)
+    if not note:
         return
     first = finding.site if len(finding.trail) == 1 else finding.trail[0].site
     built = (at(trace, site, LoaderBuilt) for site in (first, finding.trail[-1].site))
     for over, other in list(zip(*built, strict=False))[:1]:
-        text = f"the loader has {count(over.batches or 0, 'batch', 'batches')}, the other loader {other.batches}"
-        yield fact(text, over.batches or 0, "batches", over)
+        batches = count(over.batches or 0, "batch", "batches")
+        if note == COUNTED:
+            text = f"the loader has {batches}, the other loader {other.batches}"
+            yield fact(text, over.batches or 0, "batches", over)
+        elif note == INDEXED and over.batches:
+            yield fact(
+                f"the loader has {batches}, the last one has index {over.batches - 1}", over.batches, "batches", over
+            )
+        elif note == DRAWN and over.rows is not None:
+            yield fact(f"the loader draws {over.rows:,} of {over.of:,} samples", over.rows, "samples", over)
 
 
 def losses_of(trace: Trace, finding: Finding) -> list[LossCalled]:

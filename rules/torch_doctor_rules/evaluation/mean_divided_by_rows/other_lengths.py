@@ -1,4 +1,4 @@
-"""Sums over the batches of one loader that are divided by the length of another one, or of what that reads."""
+"""Sums over the batches of one loader that are divided by the length of something else, or by the index of the last batch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from torch_doctor.rule import Step
 from torch_doctor.trace import Averaged, LoopEntered, LoopKind, Multiplied, Summed
-from torch_doctor_rules.evaluation.mean_divided_by_rows.divisors import COUNTED
+from torch_doctor_rules.evaluation.mean_divided_by_rows.divisors import COUNTED, DRAWN, INDEXED
 from torch_doctor_rules.judging.batch_means import batch_of
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.wording import message, named
@@ -16,39 +16,30 @@ from torch_doctor_rules.judging.wording import message, named
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from torch_doctor.trace import LoaderBuilt, Scope, Site, Trace
+    from torch_doctor.trace import Event, LoaderBuilt, Scope, Site, Trace
 
 
 class Mistaken(Struct, frozen=True):
-    """A division of what was added up over the batches of one loader, and the loader whose length the divisor is.
+    """A division of what was added up over the batches of one loader by a number that counts something else.
 
-    `by_batches`: that is how many batches it has; else how many rows.
+    `note` says what is at `place`; `by` is what to write instead, `{}` is the loader.
     """
 
     average: Averaged
     added: Summed
     batch: Scope
     over: LoaderBuilt
-    other: LoaderBuilt
-    by_batches: bool
-    names: tuple[str, str]
-
-    def message(self) -> str:
-        """What is wrong, in the user's words."""
-        over, other = self.names
-        return message(
-            "`{sum}` is summed over `{over}`, but divided by the length of `{other}`",
-            sum=named(self.added.holder, "the sum"),
-            over=over,
-            other=other if self.by_batches else f"{other}.dataset",
-        )
+    text: str
+    note: str
+    place: Site
+    by: str
 
     def trail(self) -> list[Step]:
         """The places that explain it."""
         return [
             Step(self.over.site, "the batches come from this loader"),
             Step(self.added.site, "they are added up here"),
-            Step(self.other.site, COUNTED),
+            Step(self.place, self.note),
         ]
 
 
@@ -72,9 +63,32 @@ class OtherLengths:
                 yield first
 
     def _of(self, average: Averaged) -> Mistaken | None:
+        found = self._summed(average)
+        if found is None:
+            return None
+        sums, batch, over = found
+        if average.index_of:
+            return self._by_index(average, sums, batch, over)
+        other, by_batches = self._other(average.length, over)
+        if not (by_batches or all(event.forwards or event.means for event in sums)):
+            return None
+        if other is None:
+            return self._by_all(average, sums, batch, over)
+        text = message(
+            "`{sum}` is summed over `{over}`, but divided by the length of `{other}`",
+            sum=named(sums[-1].holder, "the sum"),
+            over=self.loaders.name(over),
+            other=self.loaders.name(other) if by_batches else f"{self.loaders.name(other)}.dataset",
+        )
+        by = "len({})" if by_batches or sums[-1].means else "len({}.dataset)"
+        return Mistaken(average, sums[-1], batch, over, text, COUNTED, other.site, by)
+
+    def _summed(self, average: Averaged) -> tuple[list[Summed], Scope, LoaderBuilt] | None:
+        """What is divided where that was added up in one pass over a loader, the last batch, and the loader."""
         events = list(self.trace.at(*sorted(average.sums)))
         sums = [event for event in events if isinstance(event, Summed)]
-        if not average.length or not sums or len(sums) < len(events) or average.sums & self._multiplied:
+        divided = average.length or average.index_of
+        if not divided or not sums or len(sums) < len(events) or average.sums & self._multiplied:
             return None
         batches = [self._batch(event) for event in sums]
         batch = batches[-1]
@@ -83,11 +97,52 @@ class OtherLengths:
         over = self.loaders.built.get(self._whole.get(batch.loop, 0))
         if over is None or _turns(batch.iterations()[:-1]) != _turns(average.scope.iterations()):
             return None
-        other, by_batches = self._other(average.length, over)
-        if other is None or not (by_batches or all(event.forwards or event.means for event in sums)):
+        return sums, batch, over
+
+    def _by_index(self, average: Averaged, sums: list[Summed], batch: Scope, over: LoaderBuilt) -> Mistaken | None:
+        """The mistake where the divisor is the index of the last batch, and the mean of every batch is added."""
+        passes = {event.scope for event in self.loaders.taken.get(over.loader, ()) if event.scope.loop == batch.loop}
+        every = passes <= {self._batch(event) for event in sums} and all(e.guards <= average.guards for e in sums)
+        if average.index_of != over.loader or not every or not all(event.means for event in sums):
             return None
-        names = self.loaders.name(over), self.loaders.name(other)
-        return Mistaken(average, sums[-1], batch, over, other, by_batches, names)
+        text = message(
+            "`{sum}` is divided by the index of the last batch, which is one less than their number",
+            sum=named(sums[-1].holder, "the sum"),
+        )
+        return Mistaken(average, sums[-1], batch, over, text, INDEXED, over.site, "len({})")
+
+    def _by_all(self, average: Averaged, sums: list[Summed], batch: Scope, over: LoaderBuilt) -> Mistaken | None:
+        """The mistake where the divisor counts all samples of which the loader draws a part."""
+        sampled = bool(over.indexed) and average.length == over.dataset
+        if not (self._shares_by_sampler(over) if sampled else self._shares_as_subset(over, average.length)):
+            return None
+        text = message(
+            "`{sum}` is summed over a part of the samples, but divided by the number of all of them",
+            sum=named(sums[-1].holder, "the sum"),
+        )
+        means = all(event.means for event in sums)
+        by = "len({})" if means else "len({}.sampler)" if sampled else "len({}.dataset)"
+        return Mistaken(average, sums[-1], batch, over, text, DRAWN, over.site, by)
+
+    def _shares_by_sampler(self, over: LoaderBuilt) -> bool:
+        """Whether another sampler draws samples at other indices of the same dataset."""
+        return any(
+            other.dataset == over.dataset and other.indexed not in (0, over.indexed) and _together(other, over)
+            for other in self.loaders.built.values()
+        )
+
+    def _shares_as_subset(self, over: LoaderBuilt, whole: int) -> bool:
+        """Whether the loader reads a subset of a dataset, and another subset of it has other samples."""
+        first = self.loaders.dataset(over)
+        if first is None or first.parts != (whole,) or first.several:
+            return False
+        return any(
+            other.parts == (whole,)
+            and other.dataset != first.dataset
+            and not (other.several or (first.rows and first.rows == other.rows))
+            and _together(first, other)
+            for other in self.loaders.datasets.values()
+        )
 
     def _batch(self, event: Summed) -> Scope | None:
         """The pass over data whose results are added, each batch once; None where something else is."""
@@ -127,6 +182,11 @@ class OtherLengths:
                 found.add(number)
                 waiting += self.loaders.parts(number)
         return found
+
+
+def _together(first: Event, second: Event) -> bool:
+    """Whether both belong to the same passes of all loops: of one fold, not of the next."""
+    return first.scope.iterations() == second.scope.iterations()
 
 
 def _turns(scopes: Iterable[Scope]) -> list[tuple[LoopKind, int, int]]:

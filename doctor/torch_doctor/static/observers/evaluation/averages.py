@@ -36,8 +36,10 @@ class Averages(Observer, computed=("*", "/")):
         by = operands[1]
         symbol = by.symbol if isinstance(by, Plain) else ("", None)
         length = symbol[1] if symbol[0] == "len" and isinstance(symbol[1], int) else 0
+        index_of = 0
         if not length and run.of(Turns).loaders:
             length = run.of(Turns).loaders.get(periodic.counted_turn(symbol), 0)
+            index_of = run.of(Turns).loaders.get(periodic.counted_turn(symbol, behind=1), 0)
         added, means = operands[0].flow.sums, operands[0].flow.means
         if added or length:
             run.emit(
@@ -46,6 +48,7 @@ class Averages(Observer, computed=("*", "/")):
                 name=run.text(node),
                 sums=added,
                 length=length,
+                index_of=index_of,
                 by=by.flow.sums,
                 means=means,
                 by_site=_divisor(run, node),

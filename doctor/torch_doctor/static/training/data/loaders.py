@@ -72,6 +72,7 @@ def loader_built(run: Run, name: str, call: Call) -> Value:
         shuffle=_said(given.get("shuffle"), default=None if parameters is None or open_ else False),
         explicit="shuffle" in given,
         sampled=_sampled(given, open_=parameters is None or open_),
+        indexed=sampler.id if isinstance(sampler, Tool) and canonical(sampler.name) in data.INDEXED else 0,
         drop_last=_said(given.get("drop_last"), default=None if open_ else False),
         full=isinstance(size, Plain) and isinstance(dataset, Object) and size.symbol == ("len", dataset.id),
         workers=_number(given.get("num_workers"), default=None if parameters is None or open_ else 0),

@@ -30,6 +30,10 @@ class LoaderBuilt(Event, frozen=True, kw_only=True):
     """Whether the call passes `shuffle`."""
     sampled: Tri = None
     """Whether a sampler or batch sampler determines the order."""
+    indexed: int = 0
+    """The sampler that draws samples at the indices it is given; 0 if there is none."""
+    of: int | None = None
+    """The number of samples in its dataset, or in the dataset of which that is a subset. Only the probe knows it."""
     drop_last: Tri = None
     """Whether it drops an incomplete last batch."""
     full: Tri = None

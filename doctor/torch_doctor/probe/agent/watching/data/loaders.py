@@ -92,6 +92,7 @@ class Watcher:
             full=_full(loader),
             batch=_batch(loader),
             rows=_rows(loader, data),
+            of=_of(loader, data),
             workers=workers,
             batches=_length(loader, data),
             sampler=self._distributed(loader),
@@ -265,6 +266,18 @@ def _rows(loader: Any, data: Any) -> int | None:
     with suppress(Exception):  # whose `__len__` is the user's
         if not isinstance(loader.dataset, data.IterableDataset):
             return len(loader.sampler)
+    return None
+
+
+def _of(loader: Any, data: Any) -> int | None:
+    """How many rows the dataset has, or that of which it is a subset."""
+    with suppress(Exception):  # whose `__len__` is the user's
+        dataset = loader.dataset
+        return (
+            None
+            if isinstance(dataset, data.IterableDataset)
+            else len(dataset.dataset if isinstance(dataset, data.Subset) else dataset)
+        )
     return None
 
 

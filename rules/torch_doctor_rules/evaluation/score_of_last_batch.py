@@ -25,7 +25,8 @@ class ScoreOfLastBatch(Rule):
     ## Why is this bad?
     The loop computes a score for every batch, and all but the last are discarded. The score that is printed, selects
     the best checkpoint or drives a scheduler is measured on a few samples, always the same ones if the loader does not
-    shuffle. It is noisy, and ignores the rest of the data.
+    shuffle. It is noisy, and ignores the rest of the data. Often the loop does sum the scores, and then the variable of
+    the last batch is returned instead of the sum.
 
     ## Example
     ```python
@@ -59,7 +60,8 @@ class ScoreOfLastBatch(Rule):
 
     ## When it is not reported
     - For training, where the loss of the last batch is often printed as a sign of progress.
-    - The scores are also summed or collected in the loop.
+    - The scores are also summed or collected in the loop, and the last one is only shown or stored beside the sum. It is
+      reported if nothing reads the sum, or if the last score is compared or passed to a scheduler.
     - The loader yields one batch, or the loop ends in its first iteration.
     - The value is computed from several batches, such as a maximum or a running average.
     - It is unknown which loader yields the batches.

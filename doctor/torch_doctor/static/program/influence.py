@@ -18,7 +18,18 @@ from torch_doctor.static.program.expressions import (
     Yield,
 )
 from torch_doctor.static.program.functions import Function
-from torch_doctor.static.program.statements import Annotate, Assign, Augment, Evaluate, For, If, Raise, While, With
+from torch_doctor.static.program.statements import (
+    Annotate,
+    Assign,
+    Augment,
+    Evaluate,
+    For,
+    If,
+    Outer,
+    Raise,
+    While,
+    With,
+)
 from torch_doctor.static.program.using import path_of
 from torch_doctor.static.program.walking import walk
 
@@ -77,6 +88,19 @@ def influential(function: Function, pure: Callable[[Call], bool], ignored: Ignor
     reader = _Reader(pure, ignored)
     reader.read(function.body)
     return reader.reached()
+
+
+def never_read(body: tuple[Stmt, ...], name: str) -> bool:
+    """Whether a body only assigns to a name and adds to it, and does nothing with its value."""
+    nodes = list(walk(*body))
+    if any(isinstance(node, Outer) and name in node.names for node in nodes):
+        return False
+    targets = [node.target for node in nodes if isinstance(node, Augment)]
+    targets += [
+        part for node in nodes if isinstance(node, Assign) for target in node.targets for part in _parts(target)
+    ]
+    stored = sum(isinstance(each, Name) and each.id == name for each in targets)
+    return stored == sum(isinstance(node, Name) and node.id == name for node in nodes)
 
 
 def overwritten(function: Function) -> Iterator[str]:

@@ -10,16 +10,16 @@ from torch_doctor.static import libraries
 from torch_doctor.static import program as p
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Named, Observer, override
+from torch_doctor.static.observers.evaluation.batch_scores import in_the_loop, loop_left, named_call, parts_of
+from torch_doctor.static.program.influence import never_read
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.state import per_path, per_run
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.canonical import among, canonical
 from torch_doctor.static.tables.sinks import SINKS
-from torch_doctor.static.training.module import written_forwards
 from torch_doctor.static.values import (
     Const,
     Lib,
-    Mapping,
     Method,
     Plain,
     Sequence,
@@ -29,14 +29,14 @@ from torch_doctor.static.values import (
     UnknownAttribute,
     Zero,
 )
-from torch_doctor.trace import Kind, LoopKind, ScopeKind, ScoreUsed
+from torch_doctor.trace import Kind, ScoreUsed
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, MutableSet
+    from collections.abc import Hashable, Iterable, MutableSet
 
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Symbol, Value
-    from torch_doctor.trace import Scope, Site
+    from torch_doctor.trace import Site
 
 _DATA, _HITS, _SCORE = 0, 1, 2
 """What is known to come of forwards: their results, whether each row's is right, and a figure for the batch."""
@@ -50,6 +50,8 @@ _SAME: Final = frozenset(
 _ORDERING: Final = frozenset(("<", ">", "<=", ">="))
 _SHOWING: Final = frozenset(("builtins.print",))
 _LOGGING: Final = frozenset(libraries.every(lambda library: library.loggers))
+_DECIDING: Final = frozenset(("compared", "given to a scheduler"))
+"""Uses that decide something, for which the sum is meant, if there is one."""
 _COLLECTING: Final = frozenset(("append", "add"))
 
 
@@ -79,14 +81,17 @@ class LastScores(
 ):
     """Follows losses and metrics of single batches, to where they are shown, compared, kept or handed to a schedule.
 
-    A score that is added up or collected within the loop, too, is looked at beside the sum: it is left alone.
+    A score that is also added up or collected within the loop is shown beside the sum and left alone, unless nothing reads the
+    sum, or the score decides something.
     """
 
     writes = (ScoreUsed,)
 
     _known: dict[Hashable, _Known] = per_run(dict)  # by the symbol of a number, or the id of a tensor
     _assigned: MutableSet[_Assigned] = per_path(set)
-    _collected: set[Hashable] = per_run(set)  # roots
+    _collected: set[Hashable] = per_run(set)  # roots that are added up
+    _mixed: set[Hashable] = per_run(set)  # roots that scores of other batches are added to
+    _vain: dict[p.Node, bool] = per_run(dict)  # by the additions to names
     _told: set[tuple[p.Node, frozenset[int]]] = per_run(set)
 
     # --- what is followed ---
@@ -98,7 +103,7 @@ class LastScores(
             self._collect(run, call.values)
         if not isinstance(result, (Plain, Tensor)) or self._score(result) is not None:
             return
-        name, given = _called(func, call)
+        name, given = named_call(func, call)
         known = [found for value in given if (found := self._of(value)) is not None]
         if not known:
             return
@@ -164,7 +169,7 @@ class LastScores(
     @override
     def assigned(self, run: Run, node: p.Assign, value: Value) -> None:
         """Remember which names scores get in the loop itself."""
-        if run.loop_depth and _in_the_loop(run.scope):
+        if run.loop_depth and in_the_loop(run.scope):
             for target in node.targets:
                 self._named(run, target, value, run.site(node))
 
@@ -184,7 +189,10 @@ class LastScores(
             sums = (Plain, Unknown, Zero, Sequence)
             scores = [self._score(value) for value in operands]
             others = [value for value, score in zip(operands, scores, strict=True) if score is None]
-            if any(isinstance(value, sums) or value.flow.sums for value in others) or _far(scores):
+            if _far(scores):
+                now = [score for score in scores if score is not None and not loop_left(run, score.forwards)]
+                self._mixed.update(*(score.roots for score in now))
+            elif any(isinstance(each, sums) or each.flow.sums for each in others) and not self._in_vain(run, node):
                 self._collect(run, operands)
         elif op in _ORDERING:
             self._use(run, operands, "compared", node)
@@ -224,14 +232,15 @@ class LastScores(
     def _use(self, run: Run, values: Iterable[Value], how: str, node: p.Node) -> bool:
         """Write that scores are used behind their loop; whether there are any."""
         used = False
-        for value in _within(values):
+        for value in parts_of(values):
             known = self._score(value)
-            loop = 0 if known is None else _over(run, known.forwards)
+            loop = 0 if known is None else loop_left(run, known.forwards)
             if known is None or not loop:
                 continue
             used = True
             assigned = [each for each in self._assigned if each.forwards == known.forwards and each.roots & known.roots]
-            if not assigned or known.roots & self._collected or (node, known.forwards) in self._told:
+            beside = known.roots & self._collected and how not in _DECIDING
+            if not assigned or beside or known.roots & self._mixed or (node, known.forwards) in self._told:
                 continue
             self._told.add((node, known.forwards))
             names = {run.text(part) for part in walk(node) if isinstance(part, (p.Name, p.Attribute, p.Index))}
@@ -241,58 +250,23 @@ class LastScores(
         return used
 
     def _collect(self, run: Run, values: Iterable[Value]) -> None:
-        for value in _within(values):
+        for value in parts_of(values):
             known = self._score(value)
-            if known is not None and not _over(run, known.forwards):
+            if known is not None and not loop_left(run, known.forwards):
                 self._collected |= known.roots
+
+    def _in_vain(self, run: Run, node: p.Node) -> bool:
+        """Whether this adds to a name that nobody reads."""
+        if not isinstance(node, p.Augment) or not isinstance(node.target, p.Name):
+            return False
+        if node not in self._vain:
+            body = run.stack[-1].node.body if run.stack else run.frame.unit.program.body
+            self._vain[node] = never_read(body, node.target.id)
+        return self._vain[node]
 
     def _score(self, value: Value) -> _Known | None:
         found = self._of(value) if isinstance(value, (Tensor, Plain)) else None
         return found if found is not None and found.level == _SCORE else None
-
-
-def _called(func: Value, call: Call) -> tuple[str, tuple[Value, ...]]:
-    """The name of a function that is known, or of a method, and all that it is given; nothing for others."""
-    if isinstance(func, Method) and isinstance(func.of, Tensor):
-        return f"torch.{func.name}", (func.of, *call.values)
-    if isinstance(func, Lib):
-        return canonical(func.name), call.values
-    if isinstance(func, Plain) and func.symbol[0] == "." and isinstance(func.symbol[1], tuple):
-        return f"numpy.{func.symbol[2]}", (Plain(func.symbol[1]), *call.values)
-    return "", ()
-
-
-def _within(values: Iterable[Value]) -> Iterator[Value]:
-    """Values, and those in a tuple, list or dict that was made for them."""
-    for value in values:
-        if isinstance(value, Sequence) and value.kind == "tuple":
-            yield from value.content.items
-        elif isinstance(value, Mapping):
-            yield from (item for item in value.fields.values() if isinstance(item, (Tensor, Plain)))
-        else:
-            yield value
-
-
-def _over(run: Run, forwards: frozenset[int]) -> int:
-    """The loop over batches that a score of one of its batches is left of, not the first; 0 where it is not over."""
-    scopes = {_batch(event.scope) for event in written_forwards.numbered(run, forwards)}
-    scope = scopes.pop() if len(scopes) == 1 else None
-    if scope is None or scope.number < 2 or any(each.loop == scope.loop for each in run.scope.iterations()):
-        return 0
-    return scope.loop
-
-
-def _batch(scope: Scope) -> Scope | None:
-    return next((each for each in reversed([*scope.iterations()]) if each.loop_kind is LoopKind.BATCHES), None)
-
-
-def _in_the_loop(scope: Scope | None) -> bool:
-    """Whether this lies in a loop over batches, and in no function that is called there."""
-    while scope is not None and scope.kind is ScopeKind.ITERATION:
-        if scope.loop_kind is LoopKind.BATCHES:
-            return True
-        scope = scope.parent
-    return False
 
 
 def _far(scores: list[_Known | None]) -> bool:

@@ -142,6 +142,34 @@ class ScoreUsed(Event, frozen=True, kw_only=True):
         return f"the last batch's {quoted(self.holder)} is {self.how}"
 
 
+ADDED, BEGUN, READ = "added", "begun", "read"
+"""What happens to an object that adds up results, in `TallyUsed`."""
+
+
+class TallyUsed(Event, frozen=True, kw_only=True):
+    """Something happens to an object of the project that adds up results of models, and that a method can reset.
+
+    Only the static witness writes it.
+    """
+
+    tally: int
+    """The object."""
+    class_name: str
+    """The class of the object."""
+    built: Site
+    """Where the object is constructed."""
+    how: str
+    """What happens: "added", "begun" if it is or may be set back, "read" outside of loops over batches."""
+    name: str = ""
+    """The expression that a result is added to."""
+    forwards: frozenset[int] = NO_EVENTS
+    """The `Forward` events whose results are added."""
+
+    def words(self, _: Names, /) -> str:
+        what = {ADDED: f"add a result to {quoted(self.name)} of", BEGUN: "set back", READ: "read"}[self.how]
+        return f"{what} an object of {quoted(self.class_name)}"
+
+
 OUT_OF_REACH: Final[dict[str, Callable[[float], bool]]] = {
     "==": lambda number: number not in (0, 1),
     "!=": lambda number: number not in (0, 1),

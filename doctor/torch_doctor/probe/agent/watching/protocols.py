@@ -255,8 +255,8 @@ class Sharing(Protocol):
 class Sums(Protocol):
     """Sums over batches."""
 
-    def adding(self, key: int, value: float) -> None:
-        """A number is about to be added at a place, perhaps."""
+    def adding(self, key: int, value: Any) -> None:
+        """A number, or a tensor without a graph, is about to be added at a place, perhaps."""
 
     def added(self, key: int, holder: Any, now: Any) -> None:
         """It was added: `now` is the sum, or it is an attribute of the holder, or an item of it that nobody knows."""

@@ -82,6 +82,7 @@ class Watcher:
                 self._recorder.safely(self._watch.plain_tensors.moved, key, value)
                 self._noted(key, [value])
             else:
+                self._watch.sums.adding(key, value)
                 self._recorder.safely(self._watch.plain_tensors.assigned, key, value)
                 self._plain[key] = self._plain.get(key, 0) + 1
         elif kind is list or kind is tuple or kind is dict or kind is set:

@@ -1,27 +1,29 @@
-"""TDR407: a running sum is not reset between epochs."""
+"""TDR407: a running sum or a metric object is not reset between epochs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import Averaged, BatchTaken, LoaderBuilt, LoopKind, Summed, claims
+from torch_doctor.trace import Averaged, Summed, claims
+from torch_doctor_rules.evaluation.accumulator_not_reset import tallies
+from torch_doctor_rules.evaluation.accumulator_not_reset.sums import outlived
 from torch_doctor_rules.judging.evidence import at, count, fact, numbers
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from torch_doctor.trace import Scope, Site, Trace
+    from torch_doctor.trace import Site, Trace
 
 
 class AccumulatorNotReset(Rule):
-    """A running loss or count is averaged in every epoch, but never reset between epochs.
+    """A running loss, count or metric object is read in every epoch, but never reset between epochs.
 
     ## Why is this bad?
     The average of the second epoch includes two epochs, that of the tenth includes ten. The loss seems to grow although
     the model learns, an accuracy exceeds 100 %, and decisions that are based on them, such as the best checkpoint, are
-    wrong.
+    wrong. The same holds for a meter or metric object with a `reset` method that is never called.
 
     ## Example
     ```python
@@ -49,7 +51,9 @@ class AccumulatorNotReset(Rule):
 
     ## When it is not reported
     - For averages over the whole training.
-    - The divisor grows along with the sum.
+    - The divisor grows along with the sum, unless both are attributes of a metric object that evaluates.
+    - A metric object has no method that resets it, unresolved code gets it, or its results are of training passes or of
+      several models, or nothing reads it between the epochs.
     - Any path through the code may reset the sum.
     - Nothing shows that the average is meant for one epoch.
 
@@ -71,12 +75,22 @@ class AccumulatorNotReset(Rule):
             return
         seen = set()
         for average in trace.of(Averaged):
-            summed = self._outlived(trace, average)
+            summed = outlived(trace, average)
             if summed is None or summed.started is None or summed.started in seen:
                 continue
             seen.add(summed.started)
             yield self._kept(
                 summed, summed.started, Step(average.site, "the sum is divided by the length of one epoch here")
+            )
+        for added, read in tallies.kept(trace):
+            yield self.finding(
+                added.built,
+                message(
+                    "this `{name}` is never reset: its result for an epoch includes all earlier epochs",
+                    name=added.class_name,
+                ),
+                help="reset it, or create a new one, before every evaluation",
+                trail=[Step(added.site, "every batch is added here"), Step(read.site, "it is read after every pass")],
             )
 
     def same(self, finding: Finding, seen: Finding) -> bool:
@@ -85,7 +99,10 @@ class AccumulatorNotReset(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loop over batches began a second time."""
-        return len(at(trace, finding.trail[0].site, Summed)) > 1
+        begun = at(trace, finding.trail[0].site, Summed)
+        if not begun and trace.run is not None and trace.run.came_to(finding.trail[0].site) is True:
+            return "the probe run does not show what is added up"
+        return len(begun) > 1
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What the sum had when the batches began again."""
@@ -105,48 +122,3 @@ class AccumulatorNotReset(Rule):
             help="reset it to zero at the start of every epoch",
             trail=[Step(summed.site, "every batch is added here"), *steps],
         )
-
-    def _outlived(self, trace: Trace, average: Averaged) -> Summed | None:
-        """The last addition of a sum with earlier passes of a loop around the average, where that is meant for one pass."""
-        sums = [event for event in trace.at(*average.sums) if isinstance(event, Summed)]
-        by = [event for event in trace.at(*average.by) if isinstance(event, Summed)]
-        for around in average.scope.iterations():
-            now = [event for event in sums if _lies(event, around) and _batch_loop_within(event, around)]
-            before = [event for event in sums if _earlier(event, around)]
-            per_pass = all(_lies(event, around) for event in by) if by else self._is_length(trace, average, now, around)
-            if now and before and per_pass and not any(_shares_inner(average, event, around) for event in now):
-                return now[-1]
-        return None
-
-    def _is_length(self, trace: Trace, average: Averaged, now: Iterable[Summed], around: Scope) -> bool:
-        """Whether the divisor is the length of the loader that the sum goes through, or of its dataset."""
-        loops = {scope.loop for event in now for scope in _within(event, around)}
-        taken = {
-            event.loader for event in trace.of(BatchTaken) if any(s.loop in loops for s in event.scope.iterations())
-        }
-        datasets = {event.dataset for event in trace.of(LoaderBuilt) if event.loader in taken}
-        return average.length != 0 and average.length in taken | datasets
-
-
-def _lies(event: Summed, around: Scope) -> bool:
-    return any(scope is around for scope in event.scope.iterations())
-
-
-def _earlier(event: Summed, around: Scope) -> bool:
-    return any(scope.loop == around.loop and scope.number < around.number for scope in event.scope.iterations())
-
-
-def _batch_loop_within(event: Summed, around: Scope) -> bool:
-    """Whether it was added batch by batch within the pass."""
-    return any(scope.loop_kind is LoopKind.BATCHES for scope in _within(event, around))
-
-
-def _shares_inner(average: Averaged, event: Summed, around: Scope) -> bool:
-    """Whether the division lies in the loop over batches itself."""
-    loops = {scope.loop for scope in _within(event, around)}
-    return any(scope.loop in loops for scope in _within(average, around))
-
-
-def _within(event: Averaged | Summed, around: Scope) -> tuple[Scope, ...]:
-    scopes = event.scope.iterations()
-    return scopes[next(i for i, scope in enumerate(scopes) if scope is around) + 1 :]

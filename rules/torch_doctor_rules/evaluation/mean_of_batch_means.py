@@ -26,9 +26,9 @@ class MeanOfBatchMeans(Rule):
     """A reported or decisive score is the average of batch means, in which a smaller last batch counts too much.
 
     ## Why is this bad?
-    A loss is the mean over its batch. With 50 samples in batches of 16, the last two samples form their own batch, and
-    each of them counts eight times as much as any other. The score depends on the batch size and on the order of the
-    samples.
+    A loss is the mean over its batch, and so is the share of correct predictions `hits / len(labels)`. With 50 samples
+    in batches of 16, the last two samples form their own batch, and each of them counts eight times as much as any other.
+    The score depends on the batch size and on the order of the samples.
 
     ## Example
     ```python

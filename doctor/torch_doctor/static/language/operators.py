@@ -45,7 +45,7 @@ from torch_doctor.static.values import (
     symbol_of,
     texts,
 )
-from torch_doctor.static.values.shapes import is_integer, number, scaled
+from torch_doctor.static.values.shapes import Making, is_integer, number, read, read_from
 from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
@@ -110,9 +110,9 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
         size = arrays.operated(op, operands)
         if size is None:
             size = number(map(number_dtype, operands)) if op in ("+", "-", "*", "//", "%") else None
-            size = scaled(op, operands, size)
+            size = _scaled(op, operands, size)
         plain = plain_from(operands, compound(op, *(symbol_of(value) for value in operands)), size=size)
-        plain = sums.number_with(plain, operands) if op in "+-" else plain
+        plain = sums.number_with(plain, operands) if op in "+-" else sums.ratio_with(run, op, plain, operands, node)
         return fitting.combined(run, op, operands, plain)
     lists = [value for value in operands if isinstance(value, Params) and not value.single]
     if op == "+" and len(lists) == len(operands):
@@ -121,6 +121,8 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
     flow = recorded(run, blend(value.flow for value in operands))
     if flow.means and op not in "+-":
         flow = replace(flow, means=NONE)
+    if op in "*/" and (means := sums.ratio(run, op, operands, node)):
+        flow = replace(flow, means=means)
     if op in "*/" and flow.graph is not False:
         flow = divided(flow)
     holds = held(operands)
@@ -156,6 +158,14 @@ def _divides(run: Run, number: Value, by: Value) -> bool:
     if not (isinstance(by, Const) and type(by.value) is int and by.value == 1 and isinstance(number, Plain)):
         return False
     return is_integer(number_dtype(number)) or periodic.whole(number.symbol) or sums.counts(run, number)
+
+
+def _scaled(op: str, operands: tuple[Value, ...], size: Making | None) -> Making | None:
+    """How a product or quotient of numbers was made: where one was read from a value, it is still a number of that."""
+    found = [of for value in operands if (of := read_from(getattr(value, "size", None))) is not None]
+    if op not in ("*", "/") or len(found) != 1:
+        return size
+    return read(found[0], "" if size is None else str(size.of))
 
 
 def divided(flow: Flow) -> Flow:

@@ -15,10 +15,12 @@ from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import arrays
 from torch_doctor.static.tables.functions import ALIKE
 from torch_doctor.static.tables.libraries import MEANS
+from torch_doctor.static.training.data import arrays as data_arrays
 from torch_doctor.static.values import (
     Call,
     Const,
     Default,
+    Making,
     Number,
     Plain,
     Sequence,
@@ -46,6 +48,7 @@ class Turns(Knowledge):
     loaders: dict[int, int] = per_run(dict)  # by the number in the symbol of a turn
 
 
+_PERCENT = (1, 100)
 _NAMED = (p.Name, p.Attribute)
 
 
@@ -104,11 +107,47 @@ def summed_up(run: Run, of: Value, items: Iterable[Value], result: Value, node: 
 def mean(run: Run, name: str, call: Call) -> Value | None:
     """A function that averages numbers, which all count as much; None where these are no means over batches."""
     by_name = isinstance(call.node, p.Call) and bool(call.node.args) and isinstance(call.node.args[0], _NAMED)
-    if not call.args or not by_name or "weights" in call.keywords:
+    array = data_arrays.tensor_of(call.args[0]) if call.args else None
+    if not call.args or not (by_name or array) or "weights" in call.keywords:
         return None
-    average = averaged(run, call.args[0], call.node)
+    average = averaged(run, array or call.args[0], call.node)
     symbol = (SCALAR, fresh_symbol()) if arrays.ALIKE.get(name) in arrays.SCALARS else None
     return None if average is None else plain_from(call.values, symbol, Flow(sums=frozenset((average,))))
+
+
+@library_family(lambda name: arrays.ALIKE.get(name) == "as_tensor", stage=Stage.ADAPTER)
+def array_of(_: Run, name: str, call: Call) -> Value | None:
+    """An array of means over batches, which are known as that still; None of anything else."""
+    means = _means_in(call.args[0]) if call.args and isinstance(call.args[0], Sequence) else NONE
+    made = data_arrays.computed(name, call) if means else None
+    if made is None or not isinstance(made.args[0], Tensor):
+        return None
+    array = Making(made.name, (made.args[0].with_flow(Flow(means=means)),))
+    return plain_from(call.values, ("array", fresh_symbol()), size=array)
+
+
+def array_mean(run: Run, func: Value, call: Call) -> Value | None:
+    """`array.mean()` of means over batches; None of anything else."""
+    made = func.size if isinstance(func, Plain) else None
+    if made is None or made.name != data_arrays.METHOD or made.of != "mean" or not made.args:
+        return None
+    average = averaged(run, made.args[0], call.node)
+    return None if average is None else plain_from((), (SCALAR, fresh_symbol()), Flow(sums=frozenset((average,))))
+
+
+def ratio(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> frozenset[int]:
+    """The means over batches that a product or quotient is, in percent or not; a sum over a batch by its size is one."""
+    percent = [isinstance(each, Const) and each.value in _PERCENT for each in operands]
+    if op in "*/" and len(operands) == 2 and percent[op == "/" :].count(True) == 1:
+        return operands[percent.index(True) - 1].flow.means if not all(percent) else NONE
+    if op != "/" or not run.loop_depth or run.modules_called or not _is_batch_size(operands[1]):
+        return NONE
+    read = shapes.read_from(operands[0].size) if isinstance(operands[0], Plain) else operands[0]
+    made = read.meta if isinstance(read, Tensor) and read.flow.forwards and not read.flow.sums else None
+    if not isinstance(made, Making) or made.name != "sum" or len(made.args) != 1 or made.keywords:
+        return NONE
+    event: Meaned = run.emit(Meaned, node, value=run.fact(made.args[0]))
+    return frozenset((event.index,))
 
 
 def averaged(run: Run, values: Value, node: p.Node) -> int | None:
@@ -163,6 +202,12 @@ def counts(run: Run, number: Plain) -> bool:
 def number_with(number: Plain, terms: tuple[Value, ...]) -> Plain:
     """The sum of such terms: with the mean of a batch in it, it grows by one with every batch."""
     means = frozenset[int]().union(*(term.flow.means for term in terms))
+    return Number(replace(number.flow, means=means), number.symbol, number.size) if means else number
+
+
+def ratio_with(run: Run, op: str, number: Plain, operands: tuple[Value, ...], node: p.Node) -> Plain:
+    """A product or quotient of numbers, which may be the mean of a batch."""
+    means = ratio(run, op, operands, node)
     return Number(replace(number.flow, means=means), number.symbol, number.size) if means else number
 
 

@@ -89,14 +89,6 @@ def read_from(size: Making | None) -> Value | None:
     return size.args[0] if size is not None and size.name in ("number", READ) and size.args else None
 
 
-def scaled(op: str, operands: Iterable[Value], size: Making | None) -> Making | None:
-    """How a product or quotient of numbers was made: where one was read from a value, it is still a number of that."""
-    found = [of for value in operands if (of := read_from(getattr(value, "size", None))) is not None]
-    if op not in ("*", "/") or len(found) != 1:
-        return size
-    return read(found[0], "" if size is None else str(size.of))
-
-
 READ: Final = "read"
 """Of a number of which nothing is known but what it was read from."""
 WHOLE: Final = Making("number", (), of="int64")

@@ -166,7 +166,11 @@ class TallyUsed(Event, frozen=True, kw_only=True):
     """The `Forward` events whose results are added."""
 
     def words(self, _: Names, /) -> str:
-        what = {ADDED: f"add a result to {quoted(self.name)} of", BEGUN: "set back", READ: "read"}[self.how]
+        what = (
+            f"add a result to {quoted(self.name)} of"
+            if self.how == ADDED
+            else {BEGUN: "set back"}.get(self.how, self.how)
+        )
         return f"{what} an object of {quoted(self.class_name)}"
 
 

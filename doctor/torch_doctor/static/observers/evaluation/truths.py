@@ -59,7 +59,7 @@ class Truths(
             self._compared(run, _MIRRORED[op], right, left, node)
 
     def _compared(self, run: Run, sign: str, value: Value, number: Value, node: p.Node) -> None:
-        if not isinstance(number, Const) or type(number.value) not in (int, float):
+        if not isinstance(number, Const) or not isinstance(number.value, (int, float)):
             return
         tensor = value if isinstance(value, Tensor) else tensor_of(value)
         if tensor is None or not OUT_OF_REACH[sign](number.value) or measured(tensor).dtype != "bool":

@@ -91,10 +91,10 @@ class Watcher:
             drop_last=bool(getattr(loader, "drop_last", False)),
             full=_full(loader),
             batch=_batch(loader),
-            rows=_rows(loader, data),
+            rows=_length("sampler", loader, data),
             of=_of(loader, data),
             workers=workers,
-            batches=_length(loader, data),
+            batches=_length("", loader, data),
             sampler=self._distributed(loader),
             pinned=self._pinned(loader, given),
             persistent=bool(given.get("persistent_workers", getattr(loader, "persistent_workers", False))),
@@ -261,32 +261,18 @@ def _batch(loader: Any) -> int | None:
     return size if isinstance(size, int) else None
 
 
-def _rows(loader: Any, data: Any) -> int | None:
-    """How many rows there are for one pass; not asked where data only comes as a stream."""
+def _length(of: str, loader: Any, data: Any) -> int | None:
+    """How long a part of a loader is, or it itself; not asked where data only comes as a stream, whose length is a promise."""
     with suppress(Exception):  # whose `__len__` is the user's
         if not isinstance(loader.dataset, data.IterableDataset):
-            return len(loader.sampler)
+            return len(getattr(loader, of) if of else loader)
     return None
 
 
 def _of(loader: Any, data: Any) -> int | None:
     """How many rows the dataset has, or that of which it is a subset."""
-    with suppress(Exception):  # whose `__len__` is the user's
-        dataset = loader.dataset
-        return (
-            None
-            if isinstance(dataset, data.IterableDataset)
-            else len(dataset.dataset if isinstance(dataset, data.Subset) else dataset)
-        )
-    return None
-
-
-def _length(loader: Any, data: Any) -> int | None:
-    """How many batches one pass gives; not asked where data only comes as a stream, whose length is a promise."""
-    with suppress(Exception):  # whose `__len__` is the user's
-        if not isinstance(loader.dataset, data.IterableDataset):
-            return len(loader)
-    return None
+    inner = getattr(loader, "dataset", None)
+    return _length("dataset", inner if isinstance(inner, data.Subset) else loader, data)
 
 
 def _asked(given: dict[str, Any], name: str, real: int) -> int:

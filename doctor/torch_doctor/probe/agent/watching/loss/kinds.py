@@ -162,8 +162,8 @@ class Watcher:
         if here.frame is None or not tensor or self._matches.get(here.site, 0) >= TIMES:
             return
         self._matches[here.site] = self._matches.get(here.site, 0) + 1
-        fields = {"sign": sign, "number": number, "dtype": str(given.dtype).removeprefix("torch.")}
-        self._recorder.event("NumberCompared", here, **fields)
+        dtype = str(given.dtype).removeprefix("torch.")
+        self._recorder.event("NumberCompared", here, sign=sign, number=number, dtype=dtype)
 
     def _compared(self, left: Any, right: Any) -> None:
         """Tells what places of the largest are compared with, once of each choice."""

@@ -25,6 +25,13 @@ def _floating(made: Making) -> Meta:
     return Meta(meta.dtype if shapes.is_floating(meta.dtype) else "floating", meta.shape)
 
 
+def _cumulative(made: Making) -> Meta:
+    """What is added up or multiplied along a dimension: integers and booleans become `int64`, as in `sum`."""
+    meta = _same(made)
+    exact = not meta.dtype or shapes.is_floating(meta.dtype) or "dtype" in made.keywords
+    return meta if exact else Meta("int64", meta.shape)
+
+
 def _elementwise(made: Making) -> Meta:
     found = [(value, measured(value)) for value in made.args]
     shape: Shape | None = ()
@@ -135,6 +142,7 @@ def _like(made: Making) -> Meta:
 
 EFFECTS: Final[dict[str, Effect]] = {
     **dict.fromkeys(table.SAME, _same),
+    **dict.fromkeys(table.CUMULATIVE, _cumulative),
     **dict.fromkeys(table.FLOATING, _floating),
     **dict.fromkeys(table.ELEMENTWISE, _elementwise),
     **dict.fromkeys(table.DIVISIONS, _division),

@@ -28,6 +28,8 @@ SAME: frozenset[str] = frozenset(
 )
 """The result has the dtype and shape of the first argument; a `dtype` that is given decides."""
 
+CUMULATIVE: frozenset[str] = frozenset(("cumsum", "cumprod"))
+"""The result has the shape of the first argument, and the dtype of a sum of it."""
 FLOATING: frozenset[str] = frozenset(
     words(
         """

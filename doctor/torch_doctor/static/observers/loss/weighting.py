@@ -28,7 +28,7 @@ _SOFTMAXES: Final = frozenset(("softmax", "nn.Softmax"))
 _NAMES: Final = comparing.PRODUCTS.keys() | {"softmax", "sum"}
 
 
-class Weights(Observer, made=lambda name: name.rpartition(".")[2] in _NAMES, operated=("@", "/")):
+class SoftmaxWeights(Observer, made=lambda name: name.rpartition(".")[2] in _NAMES, operated=("@", "/")):
     """Follows weights from a softmax to the next product."""
 
     writes = (WeightsSummed,)

@@ -76,8 +76,9 @@ class ReducedToOneNumber(Rule):
     ## When it is not reported
     - The shape of the input is unknown, or it has one element for each sample.
     - It is only used as a number for the batch: a loss, a norm, a scale, a statistic for standardization.
-    - The term of a loss does not depend on the batch, such as a penalty on weights, or it is divided by the batch size.
-    - The quotients are summed over the samples: then the mean over all elements is meant.
+    - The term of a loss does not depend on the batch, such as a penalty on weights, or a factor may be the batch size
+      or its inverse.
+    - The quotient has one number for each sample, or is summed over the samples: the mean over all elements may be meant.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.sum.html

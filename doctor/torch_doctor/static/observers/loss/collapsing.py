@@ -50,6 +50,8 @@ _BENT: Final = frozenset(
 _CONTRACTING: Final = comparing.PRODUCTS.keys() | {"sum"}
 _NAMES: Final = _REDUCTIONS | _CONTRACTING | {"mean", "eq"} | _DIVISIONS | _SUMS
 _MOST: Final = 60
+_FEW: Final = 8
+"""The smallest size of a batch that is told from a weight."""
 
 
 class Collapsed(
@@ -107,12 +109,13 @@ class Collapsed(
             if found is None:
                 return
             self._shares[made] = found
-            if _is_of_mask(operands[0], found.args[0]):
+            if _rows(operands[0]) is not None and _is_of_mask(operands[0], found.args[0]):
                 self._tell(run, found, "divided", node)
         else:
             for one, other in (operands[:2], operands[1::-1]):
-                found = _behind(one, "sum")
-                if found is not None and measured(other).shape == (shapes.BATCH,):
+                found = _behind(one, "sum") if "alpha" not in made.keywords else None
+                evened = _is_evened(one) or _is_evened(other)
+                if found is not None and not evened and measured(other).shape == (shapes.BATCH,):
                     self._tell(run, found, "added", node)
 
     def _averaged(self, run: Run, made: Making, node: p.Node) -> None:
@@ -200,6 +203,33 @@ def _behind(value: Value, name: str) -> Making | None:
             return None
         value = tensors[0]
     return None
+
+
+def _is_evened(value: Value) -> bool:
+    """Whether a number or a loss was multiplied or divided by what may be the number of samples."""
+    for _ in range(_MOST):
+        made = made_of(options(value)[0])
+        if made is None or not made.args or made.name not in _SCALAR | _SCALING | _DIVISIONS:
+            return False
+        if made.name in _DIVISIONS:
+            return True
+        tensors = [each for each in made.args if isinstance(each, Tensor)]
+        if made.name in _SCALING and not all(_is_weight(each) for each in made.args if each not in tensors):
+            return True
+        if len(tensors) != 1:
+            return False
+        value = tensors[0]
+    return True
+
+
+def _is_weight(value: Value) -> bool:
+    """Whether a factor is the weight of a term: not one over the number of samples, nor that number."""
+    number = value.value if isinstance(value, Const) else None
+    if not isinstance(number, (int, float)) or number == 0:
+        return False
+    size = round(abs(1 / number), 6)
+    counts = size >= _FEW and size.is_integer() and f"{number:e}".lstrip("-").rstrip("0123456789+-") != "1.000000e"
+    return not counts and float(f"{number:.1e}") == number
 
 
 def _is_of_mask(numerator: Value, mask: Value) -> bool:

@@ -42,6 +42,31 @@ class Decisions(Knowledge):
         asked[symbol] = None
         return [other for other in asked if other[2] != symbol[2]]
 
+    def implied(
+        self,
+        assumed: dict[Symbol, bool],
+        facts: dict[Symbol, bool],
+        last: Callable[[Symbol, dict[Symbol, bool]], Symbol | None],
+    ) -> dict[Symbol, bool]:
+        """What holds on a path that has `assumed` something, and now these facts.
+
+        `last` is the test that holds where a test of an option, and those of all its other choices, fail.
+        """
+        found = assumed | facts
+        for whole in [each for each, arm in assumed.items() if not arm and each[0] == "and"]:
+            unknown = [part for part in whole[1:] if _holds(part, found) is not True]
+            if len(unknown) == 1 and _holds(unknown[0], found) is None:  # both at once was ruled out before
+                negated = unknown[0][0] == "not"
+                found.setdefault(unknown[0][1] if negated else unknown[0], negated)
+        for symbol, arm in [*found.items()]:
+            if symbol in assumed:
+                continue
+            if not arm and symbol[0] == "==" and (only := last(symbol, found)) is not None:
+                found[only], symbol, arm = True, only, True  # noqa: PLW2901 - what follows of it follows, too
+            if arm and (others := self.equals(symbol)):
+                found |= dict.fromkeys(others, False)
+        return found
+
     def branch(
         self, symbol: Symbol, node: p.Node, site: Site, trace: Trace, needs: Callable[[Symbol], Needs | None]
     ) -> int:
@@ -110,3 +135,11 @@ def _mentioned(symbol: tuple[Any, ...]) -> set[str]:
             elif part in _TELLING:
                 found.add(part)
     return found
+
+
+def _holds(part: Symbol, assumed: dict[Symbol, bool]) -> bool | None:
+    """How a part of a test goes on a path that has assumed something."""
+    if part[0] != "not":
+        return assumed.get(part)
+    found = assumed.get(part[1])
+    return None if found is None else not found

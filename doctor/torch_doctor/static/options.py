@@ -98,6 +98,16 @@ class Options(Lasting):
 
     # --- branches ---
 
+    def last(self, test: Symbol, assumed: Mapping[Symbol, bool]) -> Symbol | None:
+        """Return the test that holds where this one and those of all other choices of an option fail; None for none."""
+        option = self.known.get(choosing.option_of(test[1])) if self.known else None
+        if option is None or not option.choices or test[2][0] != "const":
+            return None
+        values = dict.fromkeys((*option.choices, option.default.value))
+        tests = [("==", test[1], ("const", each)) for each in values]
+        left = [each for each in tests if assumed.get(each) is not False]
+        return left[0] if len(left) == 1 else None
+
     def needs(self, symbol: Symbol) -> Needs | None:
         """Return what an arm of a branch needs; None if the defaults do not decide it, or the parts of the test say it."""
         default = None if self.setting is not None else self.by_default(symbol)

@@ -196,11 +196,7 @@ class Run(Positioned, Knowing):
     def assume(self, facts: dict[Symbol, bool], node: p.Node) -> None:
         """Let the current path hold these facts from here on."""
         decisions, position = self.of(Decisions), self.position
-        assumed = position.assumed | facts
-        for symbol, arm in facts.items():
-            if arm and (others := decisions.equals(symbol)):
-                assumed |= dict.fromkeys(others, False)
-        position.assumed = assumed
+        position.assumed = decisions.implied(position.assumed, facts, self.of(Options).last)
         at = self.site(node), self.trace, self.of(Options).needs
         position.guards |= {(decisions.branch(symbol, node, *at), arm) for symbol, arm in facts.items()}
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from torch_doctor.pattern import pattern
 from torch_doctor.static import choosing, lowering
 from torch_doctor.static import program as p
+from torch_doctor.static.decisions import Decisions
 from torch_doctor.static.language import files, imported_files
 from torch_doctor.static.library import library
 from torch_doctor.static.options import Options
-from torch_doctor.static.values import Lib, Unknown, Value, join, texts
+from torch_doctor.static.values import Either, Lib, Unknown, Value, join, texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +54,13 @@ def one_of(run: Run, name: Value, read: Callable[[str], Value]) -> Value | None:
     result: Value = found.pop() if option.choices else Unknown()
     for value, test in zip(reversed(found), reversed(tests[: len(found)]), strict=True):
         result = join(value, result, test)
+    for test in tests:
+        run.of(Decisions).equals(test)
+    if option.choices and isinstance(result, Either):  # the last one is not just what none of the others is
+        none = frozenset((test, False) for test in tests[:-1])
+        result = Either(
+            tuple((facts | {(tests[-1], True)} if facts == none else facts, value) for facts, value in result.options)
+        )
     return run.resolve(result)
 
 

@@ -15,6 +15,7 @@ from torch_doctor.probe.agent.watching.data import datasets, first_layers, loade
 from torch_doctor.probe.agent.watching.device import autocasting, moves
 from torch_doctor.probe.agent.watching.evaluation import sums
 from torch_doctor.probe.agent.watching.instrument_hooks import InstrumentHooks
+from torch_doctor.probe.agent.watching.loss import differences
 from torch_doctor.probe.agent.watching.module import (
     built_in_forward,
     containers,
@@ -45,6 +46,7 @@ def test_each_watcher_is_what_others_take_it_for(watch: Watch) -> None:
     watch.built_in_forward = built_in_forward.Watcher(watch)
     watch.containers = containers.Watcher(watch)
     watch.datasets = datasets.Watcher(watch)
+    watch.differences = differences.Watcher(watch)
     watch.first_layers = first_layers.Watcher(watch)
     watch.flags = flags.Watcher(watch)
     watch.forwards = forwards.Watcher(watch)

@@ -7,8 +7,6 @@ import re
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from ...watching.marks import KEY
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -23,6 +21,7 @@ REFUSED = re.compile(r"\bincorrect number of gradients \(expected (\d+), got (\d
 NO_NUMBERS = "it gives no floating numbers"
 RANDOM = "it draws random numbers"
 OTHER_NUMBERS = "it does not compute in float64"
+ALIVE = "torch-doctor: alive"  # where a node keeps a mark that goes with it
 INDEPENDENT = "its result does not depend on one of its inputs"
 
 
@@ -68,7 +67,7 @@ class Copied:
             outputs = self._outputs(self._given)
             context = outputs[0].grad_fn
             name = next((name for name, value in vars(context).items() if any(value is each for each in outputs)), "")
-            mark = context.metadata[KEY] = _Mark()
+            mark = context.metadata[ALIVE] = _Mark()
             alive = weakref.ref(mark)
             del outputs, context, mark
             return f"ctx.{name}" if name and alive() is not None else ""

@@ -58,8 +58,13 @@ class Watcher:
         of = (key, id(holder) if named else 0)
         if type(now) in NUMBERS and type(value) in NUMBERS:
             self._note(of, now - value, now)
-        elif isinstance(now, self._watch.torch.Tensor) and now.grad_fn is None and now.numel() <= LARGE:
+        elif isinstance(now, self._watch.torch.Tensor) and self._is_result(now):
             self._note(of, value, now)
+
+    def _is_result(self, now: Any) -> bool:
+        """Whether a tensor may hold results: parameters are updated by sums as well, their averages by others."""
+        trained = now.requires_grad or isinstance(now, self._watch.torch.nn.Parameter)
+        return not trained and now.numel() <= LARGE
 
     def _note(self, of: Sum, before: Any, now: Any) -> None:
         """A sum is `now`. It was `before`; for a tensor, that is what was added to it."""

@@ -12,6 +12,8 @@ from torch_doctor.scan import Options, traces
 from torch_doctor.scan.flags import Flags, flags_for
 from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.project import Project
+from torch_doctor.static.choosing import ANOTHER, Option
+from torch_doctor.static.values import Const
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -120,6 +122,22 @@ def test_an_option_whose_value_nobody_knows_is_not_guessed(needed: Callable[...,
     source = f"{HEAD}    if args.rate > 0.5:\n        scores = F.softmax(scores, dim=1)\n{CLEARED}"
     row = source[: source.index("if args.rate")].count("\n") + 2
     assert needed(source, {row: "with `--rate` other than `0.1`"}) is None
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "arguments"),
+    [
+        (Option("--soft", Const(value=False), bool, switch=True), Const(value=True), ("--soft",)),
+        (Option("--kind", Const("plain"), str), Const("squashed"), ("--kind", "squashed")),
+        (Option("--shift", Const(0), int), Const(-1), ("--shift=-1",)),
+        (Option("kind", Const("plain"), str), Const("squashed"), None),
+        (Option("--kind", Const("plain"), str), ANOTHER, None),
+    ],
+)
+def test_a_value_is_given_as_the_parser_reads_it(
+    option: Option, value: Const, arguments: tuple[str, ...] | None
+) -> None:
+    assert option.arguments(value) == arguments
 
 
 def test_the_arguments_come_behind_those_of_the_user(tmp_path: Path) -> None:

@@ -66,7 +66,8 @@ class Option(Struct, frozen=True):
         """The arguments of the command line that give it a value; None if they are not known."""
         if value is ANOTHER or not self.name.startswith("-"):
             return None
-        return (self.name,) if self.switch else (self.name, str(value.value))
+        text = str(value.value)
+        return (self.name,) if self.switch else (f"{self.name}={text}",) if text.startswith("-") else (self.name, text)
 
     def is_switched(self, constants: Sequence[Any]) -> bool:
         """Whether it is 0 or 1, where the script compares it with these constants."""

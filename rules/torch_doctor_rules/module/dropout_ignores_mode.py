@@ -61,7 +61,7 @@ class DropoutIgnoresMode(Rule):
     - A branch checks the mode or an argument of the function, or returns before the call.
     - The rate is 0 in at least one call. A command line option that is 0 by default is no reason: it is there to be set.
     - The rate depends on the mode, on the caller of `forward`, on unresolved code, or on an attribute that another
-      method sets. For attention, also if any caller passes the rate.
+      method sets. A caller that passes the rate to another function may also have checked the mode.
     - The call is outside of a module, or runs while one is created.
 
     ## References

@@ -82,16 +82,14 @@ def get_attribute(run: Run, name: str, call: Call) -> Value | None:
     thing, key = call.args[0], texts.known(call.args[1])
     asks = name == "builtins.hasattr"
     if key is None:
-        builder = models.member(thing.name, None) if isinstance(thing, Lib) else None
-        if asks or builder is not None:
-            return Plain() if asks or builder is None else Lib(builder)
-        of_project = isinstance(thing, (ClassValue, Instance, Namespace))
-        found = (
-            named_things.one_of(run, call.args[1], lambda each: run.attribute(thing, each, call.node))
-            if of_project
-            else None
-        )
-        return found or Unknown()
+        if asks:
+            return Plain()
+        if isinstance(thing, Lib):
+            builder = models.member(thing.name, None)
+            return Unknown() if builder is None else Lib(builder)
+        if not isinstance(thing, (ClassValue, Instance, Namespace)):
+            return Unknown()
+        return named_things.one_of(run, call.args[1], lambda each: run.attribute(thing, each, call.node)) or Unknown()
     if asks:
         answer = _has_attribute(run, thing, key)
         if key in functions.METHODS:

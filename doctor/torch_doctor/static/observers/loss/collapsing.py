@@ -51,7 +51,7 @@ _CONTRACTING: Final = comparing.PRODUCTS.keys() | {"sum"}
 _NAMES: Final = _REDUCTIONS | _CONTRACTING | {"mean", "eq"} | _DIVISIONS | _SUMS
 _MOST: Final = 60
 _FEW: Final = 8
-"""The smallest size of a batch that is told from a weight."""
+"""Samples that a batch has at least: a factor below one over it may be one over the size of the batch."""
 
 
 class Collapsed(
@@ -223,13 +223,9 @@ def _is_evened(value: Value) -> bool:
 
 
 def _is_weight(value: Value) -> bool:
-    """Whether a factor is the weight of a term: not one over the number of samples, nor that number."""
+    """Whether a factor is the weight of a term, and not one over the number of samples, or a number that nobody knows."""
     number = value.value if isinstance(value, Const) else None
-    if not isinstance(number, (int, float)) or number == 0:
-        return False
-    size = round(abs(1 / number), 6)
-    counts = size >= _FEW and size.is_integer() and f"{number:e}".lstrip("-").rstrip("0123456789+-") != "1.000000e"
-    return not counts and float(f"{number:.1e}") == number
+    return isinstance(number, (int, float)) and abs(number) > 1 / _FEW
 
 
 def _is_of_mask(numerator: Value, mask: Value) -> bool:

@@ -113,7 +113,7 @@ def called(run: Run, name: str, call: Call) -> None:
         or explicit
         or run.of(FunctionalDropouts).decided(run)
         or any(map(_mode, _parts(given)))
-        or any(_switches(run, part) for part in _parts(computed))
+        or any(_switches(run, part) or _is_told(run, part) for part in _parts(computed))
     ):
         return
     unused = any(_is_off_in_another(run, part) for part in _parts(computed))

@@ -55,7 +55,7 @@ class Probing(Struct, frozen=True, kw_only=True):
     command's `own`. `flags`: scripts are run once more with arguments that findings need.
     `sinks` are methods that want numbers, by the package that has them, and how each uses what it is given. Of `places` each
     run tells whether it came there. `climb` is a checkup that is wanted besides. `figuring`: the runs are to be compared with
-    others.
+    others. `shapes`: the runs tell which shapes variables get, and little else.
     """
 
     args: tuple[str, ...] = ()
@@ -75,6 +75,7 @@ class Probing(Struct, frozen=True, kw_only=True):
     places: frozenset[Site] = frozenset()
     climb: Climb | None = None
     figuring: Figuring | None = None
+    shapes: bool = False
 
     def args_for(self, script: Path) -> tuple[str, ...]:
         """Return the command-line arguments of a script: those of the last pattern that matches it, else `args`."""
@@ -148,6 +149,7 @@ def probed(script: Path, part: Runnable, rules: Sequence[Rule], how: Probing, at
         sinks=how.sinks,
         places=how.places,
         climb=how.climb,
+        shapes=how.shapes,
         figures=None if how.figuring is None else how.figuring.asked(project.shown(script)),
     )
     try:

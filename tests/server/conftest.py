@@ -48,9 +48,24 @@ def abilities(*, pulls: bool) -> types.ClientCapabilities:
 @pytest_lsp.fixture(config=ClientServerConfig(SERVER, client_factory=_client))  # type: ignore[untyped-decorator]
 async def pulling(client: LanguageClient, folder: Path) -> Any:
     """A client that asks for diagnostics, in a workspace that is the working directory."""
-    await client.initialize_session(
+    result = await client.initialize_session(
         types.InitializeParams(capabilities=abilities(pulls=True), root_uri=folder.as_uri())
     )
+    assert result.capabilities.inlay_hint_provider is None, "hints are off unless the editor asks for them"
+    yield
+    await client.shutdown_session()
+
+
+@pytest_lsp.fixture(config=ClientServerConfig(SERVER, client_factory=_client))  # type: ignore[untyped-decorator]
+async def hinting(client: LanguageClient, folder: Path) -> Any:
+    """A client that asks for inlay hints."""
+    options = {"inlayHints": True}
+    result = await client.initialize_session(
+        types.InitializeParams(
+            capabilities=abilities(pulls=True), root_uri=folder.as_uri(), initialization_options=options
+        )
+    )
+    assert result.capabilities.inlay_hint_provider is not None
     yield
     await client.shutdown_session()
 

@@ -46,6 +46,7 @@ class TraceArguments(ProbeArguments, frozen=True, kw_only=True):
     file: str
     output_format: str
     color: str
+    shapes: bool
 
 
 class ScanArguments(ProbeArguments, frozen=True, kw_only=True):

@@ -42,6 +42,7 @@ GROUPS = {
     ),
     "Fixes": ("--fix", "--unsafe-fixes", "--diff", "--fix-only", "--show-fixes", "--exit-non-zero-on-fix"),
     "Output": (
+        "--shapes",
         "--output-format",
         "--output-file",
         "--statistics",

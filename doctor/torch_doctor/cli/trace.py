@@ -17,8 +17,10 @@ from torch_doctor.cli.probe_options import ProbeCommand, check_probing, probe_op
 from torch_doctor.cli.progress import Progress
 from torch_doctor.cli.settings import Flags, settings
 from torch_doctor.cli.streams import COLOURS, look_of, wants_colours, write
+from torch_doctor.report import shapes_text, trace_text
 from torch_doctor.report.paint import Paint
-from torch_doctor.report.trace_text import render, render_json
+
+NOTHING = {False: "code that trains or evaluates a model", True: "variable whose axes are known"}
 
 
 @click.command("trace", cls=ProbeCommand)
@@ -27,6 +29,11 @@ from torch_doctor.report.trace_text import render, render_json
     "--output-format", type=click.Choice(("text", "json")), default="text", show_default=True, help="Output format."
 )
 @click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True, help="When to use colors.")
+@click.option(
+    "--shapes",
+    is_flag=True,
+    help="Show what the axes of each variable are, beside the source. With --probe, show the shapes of the run, too.",
+)
 @probe_options
 def command(**arguments: Any) -> int:  # noqa: ANN401 - as click hands them over
     """Print the events of a script that the rules check, as the static analysis derives them from the source.
@@ -42,17 +49,19 @@ def command(**arguments: Any) -> int:  # noqa: ANN401 - as click hands them over
     check_probing(given, (file,))
     options, loaded = settings(Flags(paths=(file,)))
     run = probing(given, (file,), loaded)
+    run = None if run is None else replace(run, shapes=given.shapes)
     options = replace(options, probe=run, environment=environment(given.python, loaded))
     with Progress(wanted=True) as progress:
-        found, report = scanning.traces(options, progress)
+        found, report = scanning.traces(options, progress, shapes_text.READS if given.shapes else None)
+    shown = shapes_text if given.shapes else trace_text
     if given.output_format == "json":
-        write(render_json(found))
+        write(shown.render_json(found))
     else:
         look = look_of(given.color, sys.stdout)
-        text = render(found, report.sources, look)
+        text = shown.render(found, report.sources, look)
         write(text, colours=look.paint.colours)
         if not text and not report.errors:
-            report.warnings.append(f"{file}: no code that trains or evaluates a model found")
+            report.warnings.append(f"{file}: no {NOTHING[given.shapes]} found")
     paint = Paint(wants_colours(given.color, sys.stderr))
     if given.probe_output:
         click.echo("".join(report.outputs.values()), err=True)

@@ -43,7 +43,7 @@ class Request:
     one of our `own` may. `threads` compute in each (0: as many as it likes). `sinks` are methods that want numbers, by the
     package that has them, and how each uses what it is given. `places` are the lines of which the run is to tell whether it
     came there, by the paths of static sites. `climb` is a checkup that is wanted besides; `figures` says what the agent records of
-    a run that is compared with another.
+    a run that is compared with another. `shapes`: the run tells which shapes variables get, and nothing that takes instruments.
     """
 
     script: Path
@@ -63,6 +63,7 @@ class Request:
     places: frozenset[Site] = frozenset()
     climb: Climb | None = None
     figures: Mapping[str, Any] | None = None
+    shapes: bool = False
 
 
 def plan(  # noqa: PLR0913 - two ways of naming places, and what is told
@@ -106,8 +107,11 @@ def plan(  # noqa: PLR0913 - two ways of naming places, and what is told
         },
         "places": {path: sorted(rows) for path, rows in places.items()},
         "sinks": {package: dict(methods) for package, methods in request.sinks.items()},
-        "needs": [] if request.figures else sorted(besides.union(*(rule.needs for rule in rules)) - left_out),
+        "needs": []
+        if request.figures or request.shapes
+        else sorted(besides.union(*(rule.needs for rule in rules)) - left_out),
         "figures": request.figures,
+        "shapes": request.shapes,
         "instrument": True,
     }
 

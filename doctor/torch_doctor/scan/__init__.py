@@ -14,7 +14,7 @@ from torch_doctor.scan.sharding import Shard
 from torch_doctor.static import Environment, usual_folder
 
 if TYPE_CHECKING:
-    from torch_doctor.trace import Trace
+    from torch_doctor.trace import Event, Trace
 
 __all__ = [
     "Environment",
@@ -85,11 +85,13 @@ def files(options: Options) -> tuple[list[str], Report]:
     return sorted(options.names.get(path) or display(path) for path in paths), found.report
 
 
-def traces(options: Options, follower: Follower | None = None) -> tuple[list[Trace], Report]:
+def traces(
+    options: Options, follower: Follower | None = None, wanted: frozenset[type[Event]] | None = None
+) -> tuple[list[Trace], Report]:
     """What the static witness sees in the files under the paths, and the probe where it is asked for.
 
-    The report says what they could not see.
+    `wanted` are the events that somebody reads, None for all. The report says what they could not see.
     """
-    from torch_doctor.scan.pipeline import traced  # noqa: PLC0415 - not for a scan of which nothing is new
+    from torch_doctor.scan.tracing import traced  # noqa: PLC0415 - not for a scan of which nothing is new
 
-    return traced(options, follower)
+    return traced(options, follower, wanted)

@@ -16,7 +16,7 @@ from torch_doctor.scan.examining import Context, Examiner, alone
 from torch_doctor.scan.following import Follower
 from torch_doctor.scan.gathering import Gathering
 from torch_doctor.scan.options import Options, Report
-from torch_doctor.scan.running import give_verdicts, observed
+from torch_doctor.scan.running import give_verdicts
 from torch_doctor.scan.sharding import Sharing
 from torch_doctor.scan.silencing import Silencing
 from torch_doctor.scan.starting import TRAINING, of_a_folder
@@ -35,27 +35,11 @@ if TYPE_CHECKING:
     from torch_doctor.scan.gathering import Turn
     from torch_doctor.scan.remembering import Memory
     from torch_doctor.sources.ignores import Ignores
-    from torch_doctor.trace import Site, Trace
+    from torch_doctor.trace import Event, Site, Trace
 
 
 PROBE = "probe"
 """The witness of what only a run shows."""
-
-
-def traced(options: Options, follower: Follower | None = None) -> tuple[list[Trace], Report]:
-    """What the static witness sees in the files under the paths, and the probe where it is asked for.
-
-    The report says what they could not see.
-    """
-    scan = Scan(options, follower, everything=True)
-    found: list[Trace] = []
-    for project, files in scan.projects():
-        scan.look(project, files, found.append)
-        if options.probe is not None:
-            found += [trace for trace, _ in observed(scan, [Runnable(project, scan.scripts[project], found)])]
-        for site in {branch.site for trace in found for branch in trace.branches}:
-            scan.show(site, project)
-    return found, scan.report
 
 
 class Scan:
@@ -67,6 +51,7 @@ class Scan:
         follower: Follower | None = None,
         *,
         everything: bool = False,
+        wanted: frozenset[type[Event]] = frozenset(),
         memory: Memory | None = None,
     ) -> None:
         self.options = options
@@ -74,7 +59,7 @@ class Scan:
         asked = (*options.rules, *options.hiding)
         needed = TRAINING if of_a_folder(options) else ()
         self._wanted = (
-            None if everything else frozenset(event for rule in asked for event in rule.reads()).union(needed)
+            None if everything else wanted or frozenset(event for rule in asked for event in rule.reads()).union(needed)
         )
         self.report = Report(seconds=dict.fromkeys(("discover", "read", "parse", "execute", "judge", "probe"), 0.0))
         self.report.warnings += shipped()[1]

@@ -35,6 +35,12 @@ NOTEBOOKS = types.NotebookDocumentSyncOptions(
 )
 
 
+def wants_hints(options: object) -> bool:
+    """Whether the editor's options for the server ask for inlay hints: `{"inlayHints": true}`."""
+    found = options.get("inlayHints") if isinstance(options, dict) else getattr(options, "inlayHints", None)
+    return found is True
+
+
 class Protocol(LanguageServerProtocol):
     """Files are sent whole with every change, cells of notebooks in stretches.
 
@@ -48,6 +54,8 @@ class Protocol(LanguageServerProtocol):
         sync = result.capabilities.text_document_sync
         if isinstance(sync, types.TextDocumentSyncOptions):
             sync.change = types.TextDocumentSyncKind.Full
+        if not wants_hints(params.initialization_options):
+            result.capabilities.inlay_hint_provider = None
         return result
 
 
@@ -130,6 +138,14 @@ class Editor(LanguageServer):
                 return None
             known = before or known
         return Places(known.document, known.looked, self.workspace.position_codec, document)
+
+    async def shapes(self, uri: str) -> Places | None:
+        """The shapes of the variables of the document that holds a text; None where it is no open Python."""
+        while (document := document_of(uri, self.workspace)) is not None:
+            looked = await self._scans.shapes(document, folder_of(document.path, self.workspace))
+            if looked is not None:
+                return Places(document, looked, self.workspace.position_codec)
+        return None
 
     def _say(self, known: Known) -> None:
         """Tell what is no finding, once for as long as it holds."""

@@ -9,6 +9,7 @@ from lsprotocol import types
 
 from torch_doctor.server.actions import FIX_ALL, actions, fix_all
 from torch_doctor.server.diagnostics import SOURCE, diagnostics
+from torch_doctor.server.hinting import hints, is_name, shape
 from torch_doctor.server.hovering import hover
 
 if TYPE_CHECKING:
@@ -126,7 +127,17 @@ async def _hover(ls: Editor, params: types.HoverParams) -> types.Hover | None:
     uri = params.text_document.uri
     places = ls.latest(uri) or await ls.places(uri)
     part = None if places is None else next((part for part in places.document.parts if part.uri == uri), None)
-    return None if places is None or part is None else hover(part, params.position, places, ls.rules)
+    if places is None or part is None:
+        return None
+    found = hover(part, params.position, places, ls.rules)
+    if found is None and is_name(part, params.position):
+        found = shape(uri, params.position, await ls.shapes(uri))
+    return found
+
+
+async def _inlay_hint(ls: Editor, params: types.InlayHintParams) -> list[types.InlayHint]:
+    uri = params.text_document.uri
+    return list(hints(uri, params.range, await ls.shapes(uri)))
 
 
 FEATURES: dict[str, Callable[..., object]] = {
@@ -145,6 +156,7 @@ FEATURES: dict[str, Callable[..., object]] = {
     types.TEXT_DOCUMENT_DIAGNOSTIC: _diagnostic,
     types.TEXT_DOCUMENT_CODE_ACTION: _code_action,
     types.TEXT_DOCUMENT_HOVER: _hover,
+    types.TEXT_DOCUMENT_INLAY_HINT: _inlay_hint,
 }
 OPTIONS = {
     types.TEXT_DOCUMENT_DIAGNOSTIC: types.DiagnosticOptions(

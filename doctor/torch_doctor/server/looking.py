@@ -11,10 +11,11 @@ from msgspec.structs import replace
 
 from torch_doctor.edits import Change
 from torch_doctor.rule import Finding  # noqa: TC001 - as above
-from torch_doctor.scan import Options, scan
+from torch_doctor.scan import Options, scan, traces
 from torch_doctor.sources.discovery import display
 from torch_doctor.sources.source import SourceFile  # noqa: TC001 - as above
 from torch_doctor.sources.suppressing import on_file, on_line
+from torch_doctor.trace import Site  # noqa: TC001 - as above
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,13 +38,15 @@ Settings: TypeAlias = "Callable[[Path, bytes], Options]"
 class Asked(Struct, frozen=True):
     """A file to look at: its absolute path, what the editor shows of it, and the working directory of the scan.
 
-    `mends`: the findings are to say what would mend or silence them, which takes longer.
+    `mends`: the findings are to say what would mend or silence them, which takes longer. `shapes`: the answer has no findings,
+    but the shapes of variables.
     """
 
     path: Path
     raw: bytes
     folder: Path
     mends: bool = False
+    shapes: bool = False
 
 
 class Ignore(Struct, frozen=True):
@@ -53,12 +56,21 @@ class Ignore(Struct, frozen=True):
     change: Change
 
 
+class Shape(Struct, frozen=True):
+    """A variable, attribute or parameter where it gets a tensor, and the shape of that in words."""
+
+    site: Site
+    name: str
+    text: str
+
+
 class Looked(Struct, frozen=True):
     """What there is to say about a file.
 
     `name` is what sites in it carry, and `sources` are the files of all sites, by what these carry. `ignores` are the
     comments that silence each finding. `settings` says why the configuration cannot be used, `errors` what went wrong in
-    torch-doctor itself. `settled`: no other answer follows, which says what would mend or silence the findings.
+    torch-doctor itself. `settled`: no other answer follows, which says what would mend or silence the findings. `shapes` are those
+    of variables, where they were asked for.
     """
 
     name: str
@@ -69,6 +81,7 @@ class Looked(Struct, frozen=True):
     errors: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     settled: bool = True
+    shapes: tuple[Shape, ...] = ()
 
 
 def look(asked: Asked, settings: Settings) -> Looked:
@@ -85,6 +98,9 @@ def answers(asked: Asked, settings: Settings) -> Iterator[Looked]:
         name = display(asked.path)
         found = Looked(name)
         options = settings(asked.path, asked.raw)
+        if asked.shapes:
+            yield replace(found, shapes=tuple(_shapes(name, options)))
+            return
         report = scan(options)
         mends = asked.mends and any(finding.site.path == name for finding in report.findings)
         found = _looked(name, report, settled=not mends)
@@ -100,6 +116,16 @@ def answers(asked: Asked, settings: Settings) -> Iterator[Looked]:
     except Exception as error:  # noqa: BLE001 - the next file is looked at nevertheless
         line = f"internal error while scanning {found.name}: {type(error).__name__}: {error}"
         yield replace(found, errors=(*found.errors, line), settled=True)
+
+
+def _shapes(name: str, options: Options) -> Iterator[Shape]:
+    """The shapes of the variables of a file."""
+    from torch_doctor.report.shapes_text import READS, by_site  # noqa: PLC0415 - only where somebody asks for them
+
+    found, _ = traces(options, wanted=READS)
+    for site, shapes in sorted(by_site(found).items(), key=lambda item: item[0][:3]):
+        if site.path == name:
+            yield Shape(site, shapes.name, str(shapes))
 
 
 def _looked(name: str, report: Report, *, settled: bool, ignores: bool = False) -> Looked:

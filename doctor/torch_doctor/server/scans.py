@@ -74,6 +74,8 @@ class Scans:
         self._turn = asyncio.Lock()
         self._scans: dict[str, Scan] = {}
         self._current: Scan | None = None
+        self._shapes: dict[str, tuple[Document, Looked]] = {}
+        self._shaping: Asked | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     def of(self, uri: str) -> Scan | None:
@@ -86,6 +88,8 @@ class Scans:
         Another document whose findings are known already waits with what would mend them.
         """
         self.abandon(document.uri)
+        if self._shaping is not None:
+            self._worker.abandon(self._shaping)
         if self._current is not None and self._current.first.done():
             self._worker.abandon(self._current.asked)
         scan = self._scans[document.uri] = Scan(document, folder)
@@ -107,12 +111,29 @@ class Scans:
         self.abandon(uri)
         self.known.pop(uri, None)
         self.settled.pop(uri, None)
+        self._shapes.pop(uri, None)
 
     def end(self) -> None:
         """End what was started."""
         self._worker.stop()
         self._thread.shutdown(cancel_futures=True)
         self._worker.close()
+
+    async def shapes(self, document: Document, folder: Path) -> Looked | None:
+        """The shapes of the variables of a document; None where a scan had to be done first."""
+        async with self._turn:
+            known = self._shapes.get(document.uri)
+            if known is not None and known[0] == document:
+                return known[1]
+            self._shaping = Asked(document.path, document.raw, folder, shapes=True)
+            loop = asyncio.get_running_loop()
+            try:
+                looked = await loop.run_in_executor(self._thread, self._worker.look, self._shaping)
+            finally:
+                self._shaping = None
+        if looked is not None:
+            self._shapes[document.uri] = document, looked
+        return looked
 
     async def _look(self, scan: Scan) -> None:
         looked, error = None, None

@@ -11,7 +11,7 @@ from torch_doctor.static.observer import HOOKS, OF_A_VALUE, OF_AN_OPERATION, Nam
 from torch_doctor.static.values import Bound, Lib, Method, Module, Tool, UnknownAttribute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from torch_doctor.static import program as p
     from torch_doctor.static.observer import AnyRun, Names, Observer
@@ -125,6 +125,8 @@ class Hooks:
     handed_back: tuple[Callable[[AnyRun, Value, p.Node], None], ...]
     shown: tuple[Callable[[AnyRun, tuple[Value, ...], p.Node], None], ...]
     assigned: tuple[Callable[[AnyRun, p.Assign, Value], None], ...]
+    bound: tuple[Callable[[AnyRun, p.Name, Value], None], ...]
+    given: tuple[Callable[[AnyRun, FunctionValue, Mapping[object, Value]], None], ...]
     attribute_set: tuple[Callable[[AnyRun, Value, p.Attribute, Value, p.Node], None], ...]
     item_set: tuple[Callable[[AnyRun, Value, Value, Value, p.Node], None], ...]
     stated: tuple[Callable[[AnyRun, p.Expr, Value], None], ...]

@@ -77,4 +77,6 @@ class Knowing:
 
     def watches(self, observer: type[Observer]) -> bool:
         """Whether an observer is there: somebody reads an event that it writes."""
-        return self.wanted is None or not self.wanted.isdisjoint(observer.writes)
+        if self.wanted is None:
+            return not observer.asked_for
+        return not self.wanted.isdisjoint(observer.writes)

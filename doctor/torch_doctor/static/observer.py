@@ -57,6 +57,8 @@ class Observer(Knowledge):
 
     writes: ClassVar[tuple[type[Event], ...]]
     about: ClassVar[Mapping[str, tuple[type[Value] | Named, ...] | Names]]
+    asked_for: ClassVar[bool] = False
+    """Whether it is there only for who names its events, and not for who reads all."""
     listens: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **about: tuple[type[Value] | Named, ...] | Names) -> None:
@@ -113,6 +115,12 @@ class Observer(Knowledge):
 
     def assigned(self, run: AnyRun, node: p.Assign, value: Value) -> None:
         """An assignment has its value, and its targets get it next."""
+
+    def bound(self, run: AnyRun, target: p.Name, value: Value) -> None:
+        """A variable gets a value, by an assignment or as the target of a loop."""
+
+    def given(self, run: AnyRun, function: FunctionValue, parameters: Mapping[object, Value]) -> None:
+        """A function of the project is entered, and its parameters have their values, by name."""
 
     def attribute_set(self, run: AnyRun, holder: Value, target: p.Attribute, value: Value, node: p.Node) -> None:
         """An attribute is assigned."""

@@ -39,7 +39,8 @@ class Position:
     the modules and `building` the objects under construction that the execution is within, outermost first. `importing`
     counts the imports around. `passing`: calls of the project's functions are not entered. `again` are the iterations around
     what is done several times in the same way, as a comprehension does that has no use for its items; None elsewhere.
-    `share` is the part of the steps that a call keeps for what comes after it; 0 within such a call.
+    `share` is the part of the steps that a call keeps for what comes after it; 0 within such a call. Objects with smaller numbers
+    than `loop_began` were there before the innermost loop of which nobody knows how many passes it has.
     """
 
     def __init__(self, frame: Frame, site: Site) -> None:
@@ -59,6 +60,7 @@ class Position:
         self.passing = False
         self.again: tuple[Scope, ...] | None = None
         self.share = 0.0
+        self.loop_began = 0
 
     def moved(self, **changes: Any) -> Self:
         """A position that differs in these."""

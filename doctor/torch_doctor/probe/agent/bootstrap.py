@@ -85,6 +85,7 @@ class Run:
         self._sites = Sites(plan["project"], plan["script"], channel)
         self._index = Index(self._sites, plan.get("sinks"))
         self._index.figures = bool(plan.get("figures"))
+        self._index.shapes = bool(plan.get("shapes"))
         self._caps = Caps(plan)
         self.recorder = Recorder(channel, self._sites, self._index, self._caps, plan)
         self.recorder.scopes.loops = self.loops = Loops(self._index, self._caps)

@@ -56,6 +56,7 @@ def install(loops: Loops) -> None:
     put("adds", lambda _, value, __: value)
     put("after", lambda *_: None)
     put("touched", lambda _: None)
+    put("shaped", lambda *_: None)
     put("first", lambda value: value[0])
     put("failure", Exception)
     put("goes_on", lambda: False)
@@ -73,6 +74,7 @@ def silent() -> Iterator[None]:
         **dict.fromkeys(PASSING, lambda _, value: value),
         "after": lambda *_: None,
         "touched": lambda _: None,
+        "shaped": lambda *_: None,
         "for": lambda _, iterable: iterable,
         "begin": lambda _: None,
         "more": lambda _: True,

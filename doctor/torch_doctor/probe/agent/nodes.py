@@ -108,6 +108,7 @@ class Index:
         mark: marks the statements of a file of which somebody wants to know whether the script comes there.
         trainers: the files of libraries whose loops report their passes, too.
         figures: the values that the script reads are reported.
+        shapes: the shapes of what variables get are reported.
     """
 
     def __init__(self, sites: Sites, sinks: Mapping[str, Mapping[str, str]] | None = None) -> None:
@@ -117,6 +118,7 @@ class Index:
         self.files: dict[str, File] = {}
         self.trainers: set[str] = set()
         self.figures = False
+        self.shapes = False
         self.mark: Callable[[ast.Module, str], None] = lambda *_: None
         self._trees: dict[str, ast.Module] = {}
 

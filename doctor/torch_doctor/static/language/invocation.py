@@ -95,6 +95,8 @@ def _entered(run: Run, function: FunctionValue, call: Call, on_yield: Callable[[
         position.scope = Scope(ScopeKind.CALL, where, outer.scope, name=function.node.name, called_at=called_at)
     opaque = any(isinstance(context, Unknown) for context in function.contexts)
     run.position = position
+    for tell in run.observers.given:
+        tell(run, function, frame.fields)
     falls_through = _inside(run, function, call, frame, opaque=opaque)
     run.position = outer  # not where a run is given up within: its position tells in which functions that was
     for observe in run.observers.returned:

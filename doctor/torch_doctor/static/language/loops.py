@@ -12,6 +12,7 @@ from torch_doctor.static.landing import Landing
 from torch_doctor.static.language import conditions, courses, generators, targets, while_loops
 from torch_doctor.static.state import per_path
 from torch_doctor.static.training import filling
+from torch_doctor.static.values.symbols import latest
 from torch_doctor.trace import LoopExited, LoopIterated, LoopKind, Scope, ScopeKind
 
 if TYPE_CHECKING:
@@ -90,6 +91,9 @@ def iterate(
     if not quiet:
         courses.entered(run, site, number_of_loop, course, before)
     run.position.loop = end = Landing(run.heap.mark(), run.fork_depth)
+    since = run.position.loop_began
+    if course.length != course.passes:
+        run.position.loop_began = latest()
     run.position.loop_depth += 1
     alive = True
     for number in range(1, (1 if before else course.passes) + 1):
@@ -111,6 +115,7 @@ def iterate(
         if not alive:
             break
     run.position.loop_depth -= 1
+    run.position.loop_began = since
     run.position.scope = outer_scope
     alive = run.land(end, alive=alive and ended())
     run.position.iteration, run.position.loop = outer_landings

@@ -77,6 +77,8 @@ _JOINS = {"+": "", "/": "/"}
 _CONSTANTS = frozenset((Const, Zero, Default))
 _NUMBERS = _CONSTANTS | {Plain, Number}
 """The classes of values that hold no tensor."""
+_SIZES = _NUMBERS | {Unknown}
+"""The classes of values that may be sizes."""
 _LARGE = 1_000_000
 _LONG = 10_000
 _HIGH = 64
@@ -143,7 +145,8 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
         return fitting.combined(run, op, operands, tensor)
     if any(isinstance(value, Either) for value in operands):
         plain_tensors.combined(run, op, operands, node)
-    symbol = compound(op, *map(symbol_of, operands)) if op in _OF_SIZES and Plain in classes else None
+    sizes = op in _OF_SIZES and (Plain in classes or classes <= _SIZES)
+    symbol = compound(op, *map(symbol_of, operands)) if sizes else None
     return fitting.combined(run, op, operands, Unknown(flow, holds, symbol))
 
 

@@ -96,6 +96,8 @@ def bind(run: Run, target: p.Expr, value: Value, node: p.Node) -> None:
 
 
 def _bind_name(run: Run, target: p.Name, value: Value, _: p.Node) -> None:
+    for observe in run.observers.bound:
+        observe(run, target, value)
     bind_name(run, target.id, value)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.measuring.core import measured, size_at
 from torch_doctor.static.tables import shapes as table
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.values import Const, Lib, Plain, Sequence, Spread, Value
+from torch_doctor.static.values import Const, Fact, Lib, Plain, Sequence, Spread, Value
 
 if TYPE_CHECKING:
     from torch_doctor.static.values import Making
@@ -52,12 +52,17 @@ def may_be_dtype(value: Value) -> bool:
     return not isinstance(value, Const)
 
 
+def is_counted(items: Sequence) -> bool:
+    """Whether a list has as many items as are in sight."""
+    return items.content.rest is None and not items.fact(Fact.GROWN)
+
+
 def sizes_in(*values: Value) -> Shape | None:
     """Sizes given one by one, or as one list, tuple or shape; None where it is not known how many there are."""
     if len(values) == 1:
         only = values[0]
         if isinstance(only, Sequence):
-            return None if only.content.rest is not None else tuple(map(_size, only.content.items))
+            return None if not is_counted(only) else tuple(map(_size, only.content.items))
         if isinstance(only, Plain) and only.size is not None and only.size.name == "shape":
             return measured(only.size.args[0]).shape
         if not isinstance(only, (Const, Plain)):

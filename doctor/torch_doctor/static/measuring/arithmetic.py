@@ -80,6 +80,11 @@ def _distributed(made: Making) -> Meta:
     return Meta("floating", shape)
 
 
+def _drawn(made: Making) -> Meta:
+    """What is drawn of a distribution: of classes, their numbers."""
+    return Meta("int64" if made.of else "floating", _distributed(made).shape)
+
+
 def _losses(made: Making) -> Meta:
     """One for each element of input and target, or for each row of scores, which have one for each class in dimension 1."""
     rows = shapes.reduced(first_of(made).shape, 1, keep=False)
@@ -156,6 +161,7 @@ EFFECTS: Final[dict[str, Effect]] = {
     "type_as": _like,
     "where": _where,
     table.DISTRIBUTED: _distributed,
+    table.DRAWN: _drawn,
     table.LOSS: lambda _: Meta("floating", ()),
     table.LOSSES: _losses,
     "either": lambda made: one_of(list(made.args)),

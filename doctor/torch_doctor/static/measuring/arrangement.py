@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.measuring.arguments import argument, dtype_of, sizes_in
+from torch_doctor.static.measuring.arguments import argument, dtype_of, is_counted, sizes_in
 from torch_doctor.static.measuring.core import first_of, measured, size_at
 from torch_doctor.static.values import Making, Sequence, shapes
 from torch_doctor.static.values.shapes import UNKNOWN_META, Meta
@@ -135,7 +135,7 @@ def _stacked(made: Making) -> Meta:
     dim = 0 if given is None else size_at(given)
     shape = metas[0].shape
     dtype = shapes.promoted(meta.dtype for meta in metas)
-    counted = items.content.rest is None
+    counted = is_counted(items)
     if made.name == "stack":
         for meta in metas[1:]:
             shape = shapes.joined(shape, meta.shape)

@@ -53,6 +53,8 @@ def _now(value: Sequence) -> Sequence:
         items = len(content.items)
         content = Content(tuple(rows[:items]), rows[items] if len(rows) > items else None)
     copy = Sequence(value.kind, content)
+    if Fact.GROWN in value.facts:
+        copy.facts[Fact.GROWN] = value.facts[Fact.GROWN]
     if Fact.FILLED_UP in value.facts:
         copy.facts[Fact.FILLED_UP] = value.facts[Fact.FILLED_UP]
     return copy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.measuring.arguments import argument, dtype_in, sizes_in
+from torch_doctor.static.measuring.arguments import argument, dtype_in, is_counted, sizes_in
 from torch_doctor.static.measuring.core import first_of, measured, size_at
 from torch_doctor.static.tables import arrays
 from torch_doctor.static.tables import shapes as table
@@ -111,7 +111,7 @@ def _written(value: Value) -> tuple[Shape | None, set[str]]:
     sizes = {shape for shape, _ in inner}
     kinds = set[str]().union(*(kinds for _, kinds in inner))
     first = next(iter(sizes)) if len(sizes) == 1 else None
-    return None if first is None else (len(content.items) if content.rest is None else None, *first), kinds
+    return None if first is None else (len(content.items) if is_counted(value) else None, *first), kinds
 
 
 def _draw(made: Making) -> Meta:

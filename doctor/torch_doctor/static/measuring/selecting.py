@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.measuring.arguments import argument, flag, sizes_in
+from torch_doctor.static.measuring.arguments import argument, flag, is_counted, sizes_in
 from torch_doctor.static.measuring.core import first_of, measured, size_at
 from torch_doctor.static.values import Const, Making, Sequence, shapes
 from torch_doctor.static.values.shapes import ANY, UNKNOWN_META, Meta, Shape, Size
@@ -160,7 +160,7 @@ def _piled(made: Making) -> Meta:
     shape = metas[0].shape or ()
     for meta in metas[1:]:
         shape = shapes.joined(shape, meta.shape) or ()
-    many = len(metas) if parts.content.rest is None else None
+    many = len(metas) if is_counted(parts) else None
     if rank == 1 and made.name in _ABOVE:
         return Meta(dtype, (many, *shape))
     if rank == 1 and made.name == "column_stack":

@@ -53,7 +53,9 @@ ELEMENTWISE: frozenset[str] = frozenset(
 )
 """Arguments are broadcast and their dtypes promoted."""
 DISTRIBUTED = "of a distribution"
-"""What the numbers are made by that a method of a distribution gives."""
+"""What the numbers are made by that a method of a distribution computes."""
+DRAWN = "drawn of a distribution"
+"""What those are made by that it draws."""
 LOSS = "loss"
 """What a loss is made by that is a single number."""
 LOSSES = "losses"

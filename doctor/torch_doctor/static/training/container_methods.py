@@ -96,6 +96,8 @@ def append_item(
     bounded = of.bounded or emptying.is_emptied(run, of.fields, "items", carries)
     retained = keeping.keep_item(run, value, carries, node, receiver, name, bounded=bounded)
     site = run.site(node)
+    if of.id < run.position.loop_began and not of.fact(Fact.GROWN):
+        run.heap.set(of.facts, Fact.GROWN, True)
     if site not in of.fact(Fact.FILLED):
         run.heap.set(of.facts, Fact.FILLED, (*of.fact(Fact.FILLED), site))
     if content.rest is None and len(content.items) < 64:

@@ -215,6 +215,8 @@ class Fact(Enum):
 
     FILLED = "filled", (), _in_order
     """Where something was put into a container after it was made."""
+    GROWN = "grown", False, _either
+    """Whether a loop puts items in a list that was there before it, so that nobody knows how many it has."""
     FILLING = "filling", None, _agreed
     """What a list repeats, as a value, and the symbol of how often."""
     TOO_LONG = "too long", None, _agreed

@@ -6,6 +6,7 @@ An event refers to another one by its `index` in the trace. A field of type `Tri
 There is no list of events: a class in the module of its family is enough.
 """
 
+from torch_doctor.trace.events.axes import *
 from torch_doctor.trace.events.checkpoint import *
 from torch_doctor.trace.events.control import *
 from torch_doctor.trace.events.data import *

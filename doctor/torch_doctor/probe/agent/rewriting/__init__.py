@@ -15,6 +15,7 @@ from .expressions import ExpressionRewriter
 from .figures import FigureRewriter
 from .guarding import guard
 from .loops import LoopRewriter
+from .shapes import ShapeRewriter
 from .statements import StatementRewriter
 from .syntax import compiles
 
@@ -48,6 +49,8 @@ def compiled(source: bytes | str, path: str, index: Index, flags: int = 0) -> An
     try:
         if index.figures:
             tree = FigureRewriter(index, file).visit(tree)
+        if index.shapes:
+            tree = ShapeRewriter(index, file).visit(tree)
         changed = FileRewriter(index, file).visit(tree)
         guard(changed)
         ast.fix_missing_locations(changed)

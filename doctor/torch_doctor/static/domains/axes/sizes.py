@@ -15,6 +15,7 @@ from torch_doctor.static.tables import words
 from torch_doctor.static.values import (
     Const,
     Content,
+    Fact,
     Making,
     ParameterValue,
     Plain,
@@ -22,6 +23,7 @@ from torch_doctor.static.values import (
     Tensor,
     Unknown,
     Value,
+    number_dtype,
     shapes,
 )
 from torch_doctor.static.values.identity import symbol_of
@@ -119,22 +121,20 @@ class Sizes(Domain[Amounts]):
         effect = EFFECTS.get(made.name)
         if effect is None:
             return self.of(made.args[0]) if made.args else None
-        args = tuple(map(self._in_words, made.args))
+        args = tuple(map(self._in_words, made.args if made.name not in table.MAKERS else map(_size, made.args)))
         keywords = {name: self._in_words(value) for name, value in made.keywords.items()}
         shape = effect(Making(made.name, args, keywords, made.of)).shape
         if shape is None or shapes.ANY in shape:
             return self._ranked(made, () if shape is None else shape[1:])
         if made.name == "[]" and shapes.BATCH not in (measured(made.args[0]).shape or ()):
             shape = tuple(None if size == shapes.BATCH else size for size in shape)  # of a stretch, that is a guess
-        told = self._told(made, len(shape))
+        place, told = self._told(made, len(shape)) or (None, None)
         unsure = made.name.endswith(STATE)  # there may be one layer
         return tuple(
             self._amount(size)
-            if size is not None or (unsure and place == 0)
-            else told[1]
-            if told is not None and place == told[0]
-            else amount((made, place))
-            for place, size in enumerate(shape)
+            if size is not None or (unsure and at == 0)
+            else (told if at == place else amount((made, at)))
+            for at, size in enumerate(shape)
         )
 
     def may_be_one(self, size: Amount) -> bool:
@@ -147,9 +147,8 @@ class Sizes(Domain[Amounts]):
         if isinstance(value, Const):
             size = value.value
             return amount(size) if isinstance(size, int) and not isinstance(size, bool) and size >= 0 else None
-        size = value.size if isinstance(value, Plain) else None
-        if size is not None and size.name == "size":
-            return self._size_of(size)
+        if isinstance(value, Plain) and value.size is not None and value.size.name == "size":
+            return self._size_of(value.size)
         return self._named(symbol_of(value)) if isinstance(value, (Plain, Unknown)) else None
 
     def written(self, made: Making) -> tuple[Value, ...] | None:
@@ -159,6 +158,8 @@ class Sizes(Domain[Amounts]):
         if len(values) == 1 and isinstance(values[0], Sequence):
             content = values[0].content
             return None if content.rest is not None else content.items
+        if len(values) == 1 and not _is_number(values[0]):
+            return None
         return values
 
     def _told(self, made: Making, rank: int) -> tuple[int, Amount] | None:
@@ -254,7 +255,9 @@ class Sizes(Domain[Amounts]):
         """A tensor whose unknown sizes are words; a number that is a size of one."""
         if isinstance(value, Sequence):
             items = tuple(map(self._in_words, value.content.items))
-            return Sequence(value.kind, Content(items, value.content.rest))
+            copy = Sequence(value.kind, Content(items, value.content.rest))
+            copy.facts[Fact.GROWN] = value.fact(Fact.GROWN)
+            return copy
         if isinstance(value, Plain) and value.size is not None and value.size.name in ("size", "number"):
             size = self.amount_of(value)
             return value if size is None else Plain(value.symbol, Making("size", (self._tensor("", (size,)),), of=0))
@@ -274,6 +277,20 @@ class Sizes(Domain[Amounts]):
         word = self._words.setdefault(size, f"{_WORD}{len(self._words)}")
         self._amounts[word] = size
         return word
+
+
+def _size(value: Value) -> Value:
+    """A size, or a list of some: what nothing else is known of is a number then."""
+    if isinstance(value, Sequence):
+        return Sequence(value.kind, Content(tuple(map(_size, value.content.items)), value.content.rest))
+    return Plain(value.symbol, shapes.WHOLE) if isinstance(value, Plain) and value.size is None else value
+
+
+def _is_number(value: Value) -> bool:
+    """Whether it is one size for certain, and no shape."""
+    return isinstance(value, Const) or (
+        isinstance(value, Plain) and value.size is not None and (value.size.name == "size" or bool(number_dtype(value)))
+    )
 
 
 def _combined(op: str, left: Amount, right: Amount) -> Amount | None:

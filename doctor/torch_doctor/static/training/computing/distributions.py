@@ -8,7 +8,7 @@ from torch_doctor.static.flow import Flow, blend
 from torch_doctor.static.language import operators
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.measuring import making
-from torch_doctor.static.tables.shapes import DISTRIBUTED
+from torch_doctor.static.tables.shapes import DISTRIBUTED, DRAWN
 from torch_doctor.static.values import Call, Distribution, Plain, Tensor, held
 from torch_doctor.trace import Source
 
@@ -85,7 +85,11 @@ def _made(of: Distribution, name: str, args: Args) -> Making | None:
     if not of.given or not set(of.given) <= {*names, CHECKED} or (args and name not in COMPARES_WITH):
         return None
     parameters = tuple(of.given[each] for each in names if each in of.given)
-    return making(DISTRIBUTED, (*parameters, *args), of=len(parameters) if of.name.endswith(ROWS) else 0)
+    return making(
+        DRAWN if name in DRAWS else DISTRIBUTED,
+        (*parameters, *args),
+        of=len(parameters) if of.name.endswith(ROWS) else 0,
+    )
 
 
 def attribute(run: Run, of: Distribution, name: str) -> Value | None:

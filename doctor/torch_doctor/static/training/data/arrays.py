@@ -123,6 +123,8 @@ def _like(alike: str, args: Args, named: Keywords) -> Making | None:
     """What torch would make of the arguments under this name, with the dtypes of numpy."""
     keywords = {_SETTINGS.get(name, name): value for name, value in named.items()}
     given = tuple(_as_tensor(value) for value in args)
+    if alike in _ELEMENTWISE and all(isinstance(each, Plain) and each.size is None for each in given):
+        return None  # numbers, or arrays that come from out of sight
     if _differs(alike, given, keywords):
         return None
     if alike == "permute" and len(given) == 1:
@@ -157,6 +159,7 @@ def _differs(alike: str, given: Args, keywords: Keywords) -> bool:
     return len(given) > _MATRIX and alike in REDUCTIONS  # what is third is no `keepdim`
 
 
+_ELEMENTWISE: Final = torch_table.ELEMENTWISE | torch_table.TESTS | torch_table.SAME | torch_table.FLOATING
 _MATRIX: Final = 2
 """The dimensions of a matrix."""
 _SETTINGS: Final = {"axis": "dim", "keepdims": "keepdim", "num": "steps"}

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from torch_doctor.static.libraries import hugging_face
 from torch_doctor.static.tables import data
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import augmenting, hub_rows, row_reading, told_rows
+from torch_doctor.static.training import augmenting, hub_rows, row_reading, splitting, told_rows
 from torch_doctor.static.training.data import datasets, stretches
 from torch_doctor.static.training.unresolved import elsewhere
 from torch_doctor.static.values import (
@@ -148,6 +148,7 @@ def _built(
         changes=changes,
         several=thing.fact(Fact.SEVERAL),
         stretches=stretches,
+        splits=splitting.splits_of(run, value),
         drawn=drawn,
     )
     return event

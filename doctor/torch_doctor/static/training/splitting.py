@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from torch_doctor.static import program as p
+from torch_doctor.static.domains.copying import are_copied
 from torch_doctor.static.flow import NONE, PART
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import Stage, library_family
@@ -134,9 +135,15 @@ def stem(symbol: Symbol) -> Symbol:
 def made(run: Run, by: str, values: Args, node: p.Node) -> RowsSplit:
     """Say that rows are split, and what was fitted on them."""
     found = frozenset[int]().union(*(rows_in(value) for value in values))
-    event: RowsSplit = run.emit(RowsSplit, node, by=by, fits=_fits(run, found))
+    event: RowsSplit = run.emit(RowsSplit, node, by=by, fits=_fits(run, found), copied=are_copied(run, values))
     run.of(Rows).splits[event.index] = frozenset(root_of(run, value) for value in values)
     return event
+
+
+def splits_of(run: Run, value: Value) -> frozenset[int]:
+    """The splits that the rows in a value are a part of."""
+    events = run.trace.at(*sorted(rows_in(value) - {PART}))
+    return frozenset(event.index for event in events if isinstance(event, RowsSplit))
 
 
 def _fits(run: Run, rows: frozenset[int]) -> frozenset[int]:
@@ -177,7 +184,7 @@ def indexed(run: Run, of: Value, indices: Value) -> None:
         fits = _fits(run, rows_in(of))
         for event in run.trace.at(*numbers - {PART}):
             if isinstance(event, RowsSplit):
-                run.trace.replace(event, fits=event.fits | fits)
+                run.trace.replace(event, fits=event.fits | fits, copied=event.copied or are_copied(run, (of,)))
 
 
 def _chosen_from(run: Run, of: Iterable[Value], numbers: frozenset[int]) -> None:

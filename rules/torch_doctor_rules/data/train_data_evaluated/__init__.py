@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import BatchTaken, DatasetBuilt, LoaderBuilt
+from torch_doctor_rules.data.train_data_evaluated.copied import Copied, Copy
 from torch_doctor_rules.data.train_data_evaluated.overlaps import Overlaps
 from torch_doctor_rules.data.train_data_evaluated.redrawn import Redraw, Redrawn
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Backward, Forward, Site, Trace
 
 REDRAWN = "split the data once, before the loop"
+COPIED = "split the samples first, then copy only those for training"
 KEPT_OUT = "evaluate on samples that are held out from training"
 _DRAWN = "`{name}` is split anew in each epoch: it evaluates samples that earlier epochs trained on"
+_COPIES = "samples were copied before this split, so `{name}` evaluates copies of training samples"
 _SHARED = "`{name}` is used for training and for evaluation: the score does not measure generalization"
 _SAME = "`{name}` evaluates training samples: the score does not measure generalization"
 _EVALUATES = "this pass is an evaluation: no `backward()` follows"
@@ -33,6 +36,10 @@ class TrainDataEvaluated(Rule):
     The validation score estimates how the model performs on unseen data. On the training samples it only measures how well
     the model has memorized them. Overfitting stays invisible, and early stopping and checkpoint selection rely on the wrong
     number.
+
+    The same happens if samples are copied before the split, for instance to balance the classes with `torch.cat`,
+    `repeat`, `np.repeat`, `resample` or `ConcatDataset`: copies of one sample then end up in both parts. Split first, and
+    copy the training samples only.
 
     ## Example
     ```python
@@ -58,11 +65,14 @@ class TrainDataEvaluated(Rule):
     ## How the probe confirms it
     Training batches and evaluation batches come from the same dataset object, from a dataset and a subset of it, or from two
     library datasets that were created with the same arguments. If the data is split again in every epoch, samples that were
-    trained on in one epoch are evaluated in a later one.
+    trained on in one epoch are evaluated in a later one. If samples were copied before the split, some evaluated samples
+    equal samples that are trained on.
 
     ## When it is not reported
     - If other samples are evaluated as well: the score on training data is then shown for comparison.
     - With samplers.
+    - For copies to which something is added or that are changed otherwise, and if only the inputs or only the targets are
+      repeated.
     - For slices and subsets whose bounds are unknown, or that overlap each other by the length of a window.
     - For datasets that a comprehension or `map` creates from an unknown number of parts.
     - For datasets that draw random samples regardless of the index.
@@ -94,6 +104,8 @@ class TrainDataEvaluated(Rule):
             yield self._shared(overlaps.loaders, loader, backward, forward, idle)
         for found in trace.view(Redrawn).found():
             yield self._redrawn(overlaps.loaders, found)
+        for copy in trace.view(Copied).found():
+            yield self._copied(overlaps.loaders, copy)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether the loader was used for evaluation."""
@@ -107,12 +119,17 @@ class TrainDataEvaluated(Rule):
 
         Of a split that is drawn anew, the source has to say that nobody begins with other weights each time.
         """
-        if finding.help == REDRAWN:
+        if finding.help in (REDRAWN, COPIED):
             return False
         trained = {loader.dataset for step in finding.trail[:1] for loader in at(trace, step.site, LoaderBuilt)}
         return not any(
             trained & set(built.shares) - set(built.mostly) for built in at(trace, finding.site, DatasetBuilt)
         )
+
+    def same(self, finding: Finding, seen: Finding) -> bool:
+        """Return whether both are at one place; of copies, whether both evaluate the same loader."""
+        copied = finding.help == COPIED and any(same_place(step.site, seen.trail[1].site) for step in finding.trail)
+        return copied or super().same(finding, seen)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """Yield how many batches of training samples were evaluated."""
@@ -134,6 +151,18 @@ class TrainDataEvaluated(Rule):
                 Step(found.trained.site, "the samples are used for training here"),
                 Step(found.drawn, "the data is split again in every iteration of the loop"),
                 Step(found.evaluated.site, "samples of earlier epochs are used for evaluation here"),
+                Step(found.forward.site, _EVALUATES),
+            ],
+        )
+
+    def _copied(self, loaders: Loaders, found: Copy) -> Finding:
+        return self.finding(
+            found.site,
+            message(_COPIES, name=loaders.name_where_built(found.evaluated)),
+            help=COPIED,
+            trail=[
+                Step(found.trained.site, "one part is used for training here"),
+                Step(found.evaluated.site, "the other part is used for evaluation here"),
                 Step(found.forward.site, _EVALUATES),
             ],
         )

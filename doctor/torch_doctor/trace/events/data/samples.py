@@ -58,10 +58,14 @@ class DatasetBuilt(Event, frozen=True, kw_only=True):
     """Whether it represents an unknown number of datasets, such as those of a comprehension."""
     stretches: tuple[Stretch, ...] = ()
     """The slices of samples, or of indices, that it is created from."""
+    splits: frozenset[int] = NO_EVENTS
+    """The `RowsSplit` events that its samples are a part of. Only the static witness knows them."""
     drawn: bool = False
     """Whether its `__getitem__` ignores the index and draws samples."""
     shares: tuple[int, ...] = ()
     """Earlier datasets with some of the same samples, by index, memory or value. Only the probe knows them."""
+    copies: tuple[int, ...] = ()
+    """Earlier datasets with samples that equal some of its own. Only the probe knows them."""
     mostly: tuple[int, ...] = ()
     """Those of `shares` that contain at least half of the samples of the smaller dataset, which also has others."""
 
@@ -103,9 +107,14 @@ class RowsSplit(Event, frozen=True, kw_only=True):
     """The function that splits them; "slices" for slices on both sides of the same bound."""
     fits: frozenset[int] = NO_EVENTS
     """The `Fitted` events that used the samples of all parts, and whose result is in at least one part."""
+    copied: bool = False
+    """Whether some of the samples were copied before, so that equal samples may be in several parts."""
 
     def words(self, _: Names, /) -> str:
-        return f"split samples with {self.by.rpartition('.')[2]}{in_brackets(['after a fit on all of them'] * bool(self.fits))}"
+        return f"split samples with {self.by.rpartition('.')[2]}{in_brackets(self._before())}"
+
+    def _before(self) -> list[str]:
+        return ["after a fit on all of them"] * bool(self.fits) + ["with copies among them"] * self.copied
 
 
 class MemoryChanged(Event, frozen=True, kw_only=True):

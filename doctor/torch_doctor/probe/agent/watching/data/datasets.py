@@ -126,6 +126,7 @@ class Watcher:
             changes=self._changes(dataset),
             drawn=is_drawn(dataset),
             shares=list(shares),
+            copies=recorder.safely(self._shared.copied, number, dataset) or [],
             mostly=[other for other, share in shares.items() if MOSTLY <= share < 1],
         )
         self._watch.tell(InstrumentHooks.on_dataset, dataset, event)

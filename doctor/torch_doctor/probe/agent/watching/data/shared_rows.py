@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import weakref
 from typing import Any
 
@@ -10,6 +11,7 @@ MOST_ROWS = 1 << 18  # of a dataset whose rows are compared
 MOST_NUMBERS = 4_000_000
 FEWEST_NUMBERS = 4  # in a row: shorter rows may well be equal by chance
 ENOUGH = 0.5  # of the rows of the smaller one: some rows are equal by chance
+SOME = 0.01  # of the rows of the smaller one, where the source says that rows were copied
 
 
 class SharedRows:
@@ -21,6 +23,7 @@ class SharedRows:
     def __init__(self, torch: Any) -> None:
         self._torch = torch
         self._told: list[tuple[int, weakref.ref[Any], set[int] | None]] = []
+        self._rows: dict[int, set[Any]] = {}
 
     def of(self, number: int, dataset: Any) -> dict[int, float]:
         """The numbers of the datasets before this one that read some of its rows, with the part of the smaller one."""
@@ -34,6 +37,42 @@ class SharedRows:
         keeps = own_rows is not None and getattr(type(own), "__weakrefoffset__", 0) != 0
         self._told.append((number, weakref.ref(own if keeps else dataset), own_rows if keeps else None))
         return found
+
+    def copied(self, number: int, dataset: Any) -> list[int]:
+        """The numbers of the datasets before this one of which some rows equal its own, at whatever index."""
+        rows = self._contents(dataset)
+        found = [other for other, known in self._rows.items() if _common(known, rows) >= SOME]
+        self._rows[number] = rows
+        return found
+
+    def _contents(self, dataset: Any) -> set[Any]:
+        """Its rows: their numbers, or where in which dataset they are; none where that costs too much."""
+        base, places = self._places(dataset)
+        if not places:
+            return set()
+        if type(base) is self._torch.utils.data.TensorDataset:
+            tensor = base.tensors[0]
+            if tensor.is_floating_point() and FEWEST_NUMBERS <= tensor[0].numel() <= MOST_NUMBERS // len(tensor):
+                return set(map(hash, _rows(tensor[places])))
+        return {(id(base), place) for place in places}
+
+    def _places(self, dataset: Any) -> tuple[Any, list[int]]:
+        """The dataset from which subsets and concatenations take their rows in the end, and the index of each there.
+
+        There are none where nobody knows how many rows it has, or they are too many.
+        """
+        data = self._torch.utils.data
+        if isinstance(dataset, data.Subset):
+            base, inner = self._places(dataset.dataset)
+            return base, [inner[int(each)] for each in dataset.indices[:MOST_ROWS]] if inner else []
+        if isinstance(dataset, data.ConcatDataset):
+            parts = [self._places(each) for each in dataset.datasets]
+            if len({id(base) for base, _ in parts}) == 1 and all(places for _, places in parts):
+                return parts[0][0], list(itertools.chain.from_iterable(places for _, places in parts))
+            return dataset, []
+        known = hasattr(dataset, "__len__") and not isinstance(dataset, data.IterableDataset)
+        count = len(dataset) if known else 0
+        return dataset, list(range(count)) if count <= MOST_ROWS else []
 
     def _share(self, base: Any, rows: set[int] | None, other_base: Any, other_rows: set[int] | None) -> float:
         if base is other_base:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import BatchTaken, DatasetBuilt, LoaderBuilt
-from torch_doctor_rules.data.train_data_evaluated.copied import Copied, Copy
-from torch_doctor_rules.data.train_data_evaluated.overlaps import Overlaps
-from torch_doctor_rules.data.train_data_evaluated.redrawn import Redraw, Redrawn
+from torch_doctor_rules.data.train_data_evaluated.copied import Copied
+from torch_doctor_rules.data.train_data_evaluated.overlaps import EVALUATES, Overlaps
+from torch_doctor_rules.data.train_data_evaluated.redrawn import Redrawn
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.subjects import EVALUATION
@@ -26,7 +26,6 @@ _DRAWN = "`{name}` is split anew in each epoch: it evaluates samples that earlie
 _COPIES = "samples were copied before this split, so `{name}` evaluates copies of training samples"
 _SHARED = "`{name}` is used for training and for evaluation: the score does not measure generalization"
 _SAME = "`{name}` evaluates training samples: the score does not measure generalization"
-_EVALUATES = "this pass is an evaluation: no `backward()` follows"
 
 
 class TrainDataEvaluated(Rule):
@@ -103,9 +102,11 @@ class TrainDataEvaluated(Rule):
         for loader, backward, forward, idle in overlaps.shared():
             yield self._shared(overlaps.loaders, loader, backward, forward, idle)
         for found in trace.view(Redrawn).found():
-            yield self._redrawn(overlaps.loaders, found)
+            name = overlaps.loaders.name(found.evaluated)
+            yield self.finding(found.site, message(_DRAWN, name=name), help=REDRAWN, trail=found.trail())
         for copy in trace.view(Copied).found():
-            yield self._copied(overlaps.loaders, copy)
+            name = overlaps.loaders.name_where_built(copy.evaluated)
+            yield self.finding(copy.site, message(_COPIES, name=name), help=COPIED, trail=copy.trail())
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether the loader was used for evaluation."""
@@ -142,31 +143,6 @@ class TrainDataEvaluated(Rule):
                 yield fact(text, taken, "batches", forward)
                 return
 
-    def _redrawn(self, loaders: Loaders, found: Redraw) -> Finding:
-        return self.finding(
-            found.site,
-            message(_DRAWN, name=loaders.name(found.evaluated)),
-            help=REDRAWN,
-            trail=[
-                Step(found.trained.site, "the samples are used for training here"),
-                Step(found.drawn, "the data is split again in every iteration of the loop"),
-                Step(found.evaluated.site, "samples of earlier epochs are used for evaluation here"),
-                Step(found.forward.site, _EVALUATES),
-            ],
-        )
-
-    def _copied(self, loaders: Loaders, found: Copy) -> Finding:
-        return self.finding(
-            found.site,
-            message(_COPIES, name=loaders.name_where_built(found.evaluated)),
-            help=COPIED,
-            trail=[
-                Step(found.trained.site, "one part is used for training here"),
-                Step(found.evaluated.site, "the other part is used for evaluation here"),
-                Step(found.forward.site, _EVALUATES),
-            ],
-        )
-
     def _shared(
         self, loaders: Loaders, loader: LoaderBuilt, backward: Backward, forward: Forward, idle: LoaderBuilt
     ) -> Finding:
@@ -177,7 +153,7 @@ class TrainDataEvaluated(Rule):
             trail=[
                 Step(backward.site, "the model is trained on its batches here"),
                 Step(idle.site, "this loader is never used"),
-                Step(forward.site, _EVALUATES),
+                Step(forward.site, EVALUATES),
             ],
         )
 
@@ -191,6 +167,6 @@ class TrainDataEvaluated(Rule):
             trail=[
                 Step(other.site, "the samples are used for training here"),
                 Step(loader.site, "the same samples are used for evaluation here"),
-                Step(forward.site, _EVALUATES),
+                Step(forward.site, EVALUATES),
             ],
         )

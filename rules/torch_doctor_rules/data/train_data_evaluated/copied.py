@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from torch_doctor.rule import Step
 from torch_doctor.trace import RowsSplit
+from torch_doctor_rules.data.train_data_evaluated.overlaps import EVALUATES
 from torch_doctor_rules.judging.loaders import Loaders
 
 if TYPE_CHECKING:
@@ -20,6 +22,14 @@ class Copy(NamedTuple):
     forward: Forward
     site: Site
     trained: LoaderBuilt
+
+    def trail(self) -> list[Step]:
+        """Return the places that explain it."""
+        return [
+            Step(self.trained.site, "one part is used for training here"),
+            Step(self.evaluated.site, "the other part is used for evaluation here"),
+            Step(self.forward.site, EVALUATES),
+        ]
 
 
 class Copied:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from torch_doctor.rule import Step
 from torch_doctor.trace import (
     Escaped,
     Forward,
@@ -15,6 +16,7 @@ from torch_doctor.trace import (
     Trace,
     WeightsGiven,
 )
+from torch_doctor_rules.data.train_data_evaluated.overlaps import EVALUATES
 from torch_doctor_rules.judging.family import Family
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.scores import is_scored
@@ -33,6 +35,15 @@ class Redraw(NamedTuple):
     site: Site
     trained: LoaderBuilt
     drawn: Site
+
+    def trail(self) -> list[Step]:
+        """Return the places that explain it."""
+        return [
+            Step(self.trained.site, "the samples are used for training here"),
+            Step(self.drawn, "the data is split again in every iteration of the loop"),
+            Step(self.evaluated.site, "samples of earlier epochs are used for evaluation here"),
+            Step(self.forward.site, EVALUATES),
+        ]
 
 
 class Redrawn:

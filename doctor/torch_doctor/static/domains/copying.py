@@ -27,6 +27,7 @@ CONSTANT: Final = "constant"
 _CONCATENATION: Final = "torch.utils.data.ConcatDataset"
 _JOINS: Final = frozenset(words("cat concat concatenate vstack row_stack"))
 _REPEATS: Final = frozenset(words("repeat tile"))
+_LISTING: Final = frozenset(words("tensor as_tensor arange linspace eye one_hot cartesian_prod combinations"))
 _EACH: Final = "repeat_interleave"
 _SAME: Final = frozenset(
     (*MOVES, *words("as_tensor from_numpy tensor clone contiguous detach long int numpy flatten ravel squeeze"))
@@ -88,9 +89,9 @@ class Copied(Domain[str]):
         if made.name in _JOINS:
             return self._joined_rows(first) if isinstance(first, Sequence) and _along_rows(made) else ""
         if _repeats(made):
-            return COPIES
-        if made.name == "[]":
-            return COPIES if _selects_rows(made) and COPIES in map(self.of, made.args[:2]) else ""
+            return "" if _lists_all(first) else COPIES
+        if _selects_rows(made):
+            return COPIES if COPIES in map(self.of, made.args) else ""
         if made.name in _SAME:
             return self.of(first)
         if made.name in ("+", "-", "*", "/") and all(map(_is_one_for_all, made.args[1:])):
@@ -175,8 +176,18 @@ def _is_1(value: Value) -> bool:
     return isinstance(value, Const) and value.value in (1, -1)
 
 
+def _lists_all(value: Value) -> bool:
+    """Whether rows are the few that there are, listed one by one: inputs of a truth table, places of a grid."""
+    made = _made(value)
+    while made is not None and made.args and made.name in _SAME and not isinstance(made.args[0], Sequence):
+        made = _made(made.args[0])
+    return made is not None and made.name in _LISTING
+
+
 def _selects_rows(made: Making) -> bool:
     """Whether an index selects complete rows: a slice, a mask or a tensor of numbers."""
+    if made.name == "index_select" and len(made.args) > 1:
+        return isinstance(made.args[1], Const) and made.args[1].value == 0
     if made.name != "[]" or len(made.args) < 2 or isinstance(made.of, p.Display):
         return False
     return isinstance(made.of, p.Slice) or not isinstance(made.args[1], Const)

@@ -70,8 +70,8 @@ class TrainDataEvaluated(Rule):
     ## When it is not reported
     - If other samples are evaluated as well: the score on training data is then shown for comparison.
     - With samplers.
-    - For copies to which something is added or that are changed otherwise, and if only the inputs or only the targets are
-      repeated.
+    - For copies to which something is added or that are changed otherwise, if only the inputs or only the targets are
+      repeated, and for the rows of a literal list, such as those of a truth table.
     - For slices and subsets whose bounds are unknown, or that overlap each other by the length of a window.
     - For datasets that a comprehension or `map` creates from an unknown number of parts.
     - For datasets that draw random samples regardless of the index.

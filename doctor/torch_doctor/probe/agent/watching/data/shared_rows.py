@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import weakref
+from contextlib import suppress
 from typing import Any
 
 MOST_ROWS = 1 << 18  # of a dataset whose rows are compared
@@ -40,7 +41,9 @@ class SharedRows:
 
     def copied(self, number: int, dataset: Any) -> list[int]:
         """The numbers of the datasets before this one of which some rows equal its own, at whatever index."""
-        rows = self._contents(dataset)
+        rows: set[Any] = set()
+        with suppress(Exception):  # a dataset of the script may hold anything, and know nothing of its length
+            rows = self._contents(dataset)
         found = [other for other, known in self._rows.items() if _common(known, rows) >= SOME]
         self._rows[number] = rows
         return found
@@ -50,11 +53,19 @@ class SharedRows:
         base, places = self._places(dataset)
         if not places:
             return set()
-        if type(base) is self._torch.utils.data.TensorDataset:
-            tensor = base.tensors[0]
-            if tensor.is_floating_point() and FEWEST_NUMBERS <= tensor[0].numel() <= MOST_NUMBERS // len(tensor):
-                return set(map(hash, _rows(tensor[places])))
+        tensor = self._inputs(base)
+        if tensor is not None and FEWEST_NUMBERS <= tensor[0].numel() <= MOST_NUMBERS // len(tensor):
+            return set(map(hash, _rows(tensor[places])))
         return {(id(base), place) for place in places}
+
+    def _inputs(self, dataset: Any) -> Any:
+        """The first tensor or array of fractions that a dataset holds, with a row for each of its own; None for any other."""
+        held = dataset.tensors if type(dataset) is self._torch.utils.data.TensorDataset else vars(dataset).values()
+        for each in held:
+            array = isinstance(each, self._torch.Tensor) or hasattr(each, "__array_interface__")
+            if array and "float" in str(each.dtype) and each.ndim > 1 and len(each) == len(dataset):
+                return self._torch.as_tensor(each)
+        return None
 
     def _places(self, dataset: Any) -> tuple[Any, list[int]]:
         """The dataset from which subsets and concatenations take their rows in the end, and the index of each there.

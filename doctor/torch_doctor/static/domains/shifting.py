@@ -9,9 +9,11 @@ from msgspec import Struct
 from torch_doctor.static import program as p
 from torch_doctor.static.domains import padding, unmasked
 from torch_doctor.static.measuring import measured
+from torch_doctor.static.measuring.arguments import argument
 from torch_doctor.static.tables import words
 from torch_doctor.static.training.loss.language_models import SCORES
 from torch_doctor.static.values import (
+    ARRAY,
     Const,
     Making,
     Module,
@@ -81,7 +83,7 @@ def line(value: Value, masked: AbstractSet[Making], *, through: bool = True, dee
             continue
         starts[made] = (start, cuts)
         if made.name == "[]":
-            found = _start(made)
+            found = first_place(made)
             if found is None:
                 continue  # what it is a part of has other places
             cut = True
@@ -95,7 +97,7 @@ def line(value: Value, masked: AbstractSet[Making], *, through: bool = True, dee
             continue
         if cut and not through and made.name in _MOVES_PLACES:
             return None  # the places were counted in another order
-        moved, begins = (None, None) if through else (_rolled(made), _filled_behind(made))
+        moved, begins = (None, row_of(made)) if through else (_rolled(made), _filled_behind(made) or row_of(made))
         if begins is not None:
             waiting.append((begins, start, cuts))
         elif made.args and (moved is not None or padding.arranges(made)):
@@ -117,6 +119,19 @@ def line(value: Value, masked: AbstractSet[Making], *, through: bool = True, dee
             causal = causal or forward
             waiting += [(part, start, cuts) for part in made.args if isinstance(part, (Tensor, Unknown))]
     return None
+
+
+def row_of(made: Making) -> Value | None:
+    """The row that stands for all of which a tensor was made, or the array; None for a tensor that was made of something else."""
+    given = made.args[0] if made.name in padding.TENSORS and made.args else None
+    dim = argument(made, 1, "dim") if made.name == "stack" else None
+    if dim is not None and not (isinstance(dim, Const) and dim.value == 0):
+        return None
+    if isinstance(given, Sequence):
+        return given.content.rest if not given.content.items else None
+    if isinstance(given, Plain) and given.size is not None and given.size.name == ARRAY:
+        return given.size.args[0]
+    return given if isinstance(given, Tensor) else None
 
 
 def all_but_the_last(key: Value) -> bool:
@@ -150,7 +165,7 @@ def _filled_behind(made: Making) -> Value | None:
         return None
     first = rows.content.items[0] if len(rows.content.items) > 1 else None
     part = first.meta if isinstance(first, Tensor) else None
-    since = _start(part) if isinstance(part, Making) and part.name == "[]" and dim.value in (1, -1) else None
+    since = first_place(part) if isinstance(part, Making) and part.name == "[]" and dim.value in (1, -1) else None
     return first if since is not None and since[0] is None and since[1] > 0 else None
 
 
@@ -208,10 +223,10 @@ def is_stretch(value: Value) -> bool:
     while isinstance(made, Making) and made.name != "[]" and padding.arranges(made):
         first = made.args[0]
         made = first.meta if isinstance(first, Tensor) else None
-    return isinstance(made, Making) and made.name == "[]" and _start(made) is not None
+    return isinstance(made, Making) and made.name == "[]" and first_place(made) is not None
 
 
-def _start(made: Making) -> tuple[Symbol | None, int] | None:
+def first_place(made: Making) -> tuple[Symbol | None, int] | None:
     """The first place that an item begins with, of the first two dimensions; None for anything but stretches.
 
     It is a number, counted from a place that the source does not give (None: from the first one).

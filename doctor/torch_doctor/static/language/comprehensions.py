@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.language import conditions, courses, targets
+from torch_doctor.static.language import aligning, conditions, courses, targets
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.training import splitting
 from torch_doctor.static.values import (
@@ -106,7 +106,10 @@ def _clause(run: Run, node: p.Comprehension, depth: int, items: list[Value]) -> 
                 ScopeKind.ITERATION, site, outer_scope, loop=number_of_loop, number=number, loop_kind=course.kind
             )
             run.emit(LoopIterated, site, loop=number_of_loop, number=number)
-        targets.bind(run, clause.target, course.item(number), p.Const(node.at, None))
+        item = course.item(number)
+        if passes == 1 and not loud and len(node.clauses) == run.of(splitting.Rows).samples == 1:
+            item = aligning.item(run, clause.over, item)
+        targets.bind(run, clause.target, item, p.Const(node.at, None))
         skip = False
         for test in clause.tests:
             truth = conditions.decide(run, test)[0]

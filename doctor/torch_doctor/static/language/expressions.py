@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.hooks import key_of
-from torch_doctor.static.language import containers, files, targets
+from torch_doctor.static.language import aligning, containers, files, targets
 from torch_doctor.static.training.graph import running_sums
 from torch_doctor.static.values import (
     NOTHING,
@@ -29,7 +29,6 @@ from torch_doctor.static.values import (
     held,
     join,
     summary,
-    symbol_of,
     texts,
 )
 from torch_doctor.static.values.symbols import SLICE
@@ -111,7 +110,7 @@ def _slice(run: Run, node: p.Slice) -> Value:
     upper = bounds[1]
     counted = isinstance(upper, Plain) and upper.size is not None and upper.size.name == "size"
     long = Making(SLICE, (upper,)) if counted and node.lower is node.step is None else None
-    return Plain(compound(SLICE, *map(symbol_of, bounds)), size=long)
+    return Plain(compound(SLICE, *map(aligning.bound, bounds)), size=long)
 
 
 def _display(run: Run, node: p.Display) -> Value:

@@ -333,6 +333,7 @@ CLAIMS: dict[str, list[Claim]] = {
     ],
     "TDR315": [Claim("with one sample replaced, {} of {} other samples? changed", some, none)],
     "TDR318": [Claim("with one sample replaced, {} of {} other samples? changed", some, none)],
+    "TDR319": [Claim("earlier outputs changed with a later element in {} of {} samples?", some, none)],
     "TDR317": [Claim("{} groups of dimensions in another order: {…}", some, none)],
     "TDR316": [Claim("other values in it changed the output in {} of {} tr(?:y|ies)", none, some)],
     "TDR401": [TWICE, Claim("{} of {} evaluation batches run in training mode", some, none)],

@@ -145,6 +145,11 @@ def _resized(made: Making) -> Meta:
     return Meta(meta.dtype, tuple(s if i < 2 else None for i, s in enumerate(meta.shape or ())) if known else None)
 
 
+def _floats(_: Making) -> Meta:
+    """Of a layer whose first argument has another length than its result."""
+    return Meta("floating")
+
+
 EFFECTS: Final[dict[str, Effect]] = {
     **{f"nn.{name}": _same for name in table.LAYERS_SAME},
     **{f"nn.{name}": _last for name in table.LAYERS_LAST},
@@ -156,6 +161,7 @@ EFFECTS: Final[dict[str, Effect]] = {
     **{f"nn.{name}": _padded for name in table.LAYERS_PADS},
     **dict.fromkeys(("nn.Upsample", "nn.UpsamplingNearest2d", "nn.UpsamplingBilinear2d"), _resized),
     "nn.Identity": _kept,
+    "nn.Transformer": _floats,
     "nn.Flatten": _flatten,
     "nn.Embedding": _embedding,
     "nn.EmbeddingBag": _bag,

@@ -62,7 +62,7 @@ class MixedRows(Observer, made=lambda name: name.rpartition(".")[2] in ("view", 
     @override
     def left(self, run: Run, module: Module, call: Call, result: Value) -> None:
         """A layer was called: it goes along its dimension 0."""
-        layer = _layer_of(module)
+        layer = layer_of(module)
         position = BATCH_FIRST.get(layer.layer) if layer is not None else None
         if layer is None or position is None or layer.born is None:
             return
@@ -171,7 +171,7 @@ def _has_shape(given: Value | None) -> bool:
     return not isinstance(value, (Tensor, Unknown)) or (shape is not None and shapes.ANY not in shape)
 
 
-def _layer_of(module: Module) -> Module | None:
+def layer_of(module: Module) -> Module | None:
     """The layer itself, or the one that a stack repeats."""
     name = STACKS.get(module.layer)
     if name is None:

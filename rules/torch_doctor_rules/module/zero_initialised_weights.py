@@ -58,7 +58,10 @@ class ZeroInitialisedWeights(Rule):
     - Only one of two consecutive layers is constant. Last layers, residual branches, LoRA and zero convolutions that
       start at zero differ after the first step. Consecutive layers are linear and convolutional layers, and products
       with parameters, with only functions, norms and layers without weights in between.
-    - Dropout between the layers makes units differ, unless all of a layer, including its bias, is 0 before a ReLU.
+    - The biases of a layer differ, as those do that PyTorch draws, and no batch norm removes them.
+    - Dropout between the layers makes units differ, unless all of a layer, including its bias, is 0 before a ReLU or
+      before another layer of zeros.
+    - Something else reads what the first of the two layers computes, such as a skip connection.
     - A term is added to the product with a zero parameter before the ReLU.
     - Weights are loaded or changed afterwards.
     - It is unknown which layers a loop initializes.
@@ -79,7 +82,8 @@ class ZeroInitialisedWeights(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every layer with constant weights whose units stay identical."""
-        wrong = [event for event in trace.of(ConstantWeights) if event.identical and not in_a_test(event)]
+        parted = {event.module for event in trace.of(ConstantWeights) if not event.identical}
+        wrong = [event for event in trace.of(ConstantWeights) if event.module not in parted and not in_a_test(event)]
         for event in first_per_site(event for event in wrong if _is_trained(trace, event)):
             value = "the same value" if event.value is None else f"{event.value:g}"
             role = (

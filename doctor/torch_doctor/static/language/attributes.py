@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static.flow import EMPTY
-from torch_doctor.static.language import defaults, files, imported_files, object_attributes, settings
+from torch_doctor.static.language import defaults, files, imported_files, narrowing, object_attributes, settings
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import functions
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import NEXT_METHODS
 from torch_doctor.static.tables.sinks import BAR_METHODS
 from torch_doctor.static.training import cuts, pixels, places
@@ -170,6 +171,8 @@ def _of_grads(run: Run, value: Grads, name: str, node: p.Node) -> Value:
 
 
 def _of_library(run: Run, value: Lib, name: str, _: p.Node) -> Value:
+    if name == "__name__" and narrowing.is_known(canonical(value.name)):
+        return Const(canonical(value.name).rpartition(".")[2])
     if name == "__version__":
         return Plain((VERSION, value.name))
     return Lib(f"{value.name}.{name}")

@@ -139,7 +139,7 @@ def is_instance(run: Run, value: Value, cls: Value) -> Value:
     if isinstance(value, Module) and value.layer:
         if value.layer in names or "torch.nn.Module" in names:
             return Const(value=True)
-        if _known(value.layer) and all(map(_is_another, options)):
+        if is_known(value.layer) and all(map(_is_another, options)):
             return Const(value=False)
     if isinstance(value, Module) and "torch.nn.Module" in names:
         return Const(value=True)
@@ -184,12 +184,15 @@ def type_of(value: Value) -> Value:
     """`type(value)`."""
     if isinstance(value, (Instance, Module)) and value.cls is not None:
         return value.cls
+    if isinstance(value, Module) and is_known(value.layer):
+        return Lib(value.layer)
     if isinstance(value, Sequence):
         return Lib(f"builtins.{value.kind}")
     return Lib("torch.Tensor") if isinstance(value, Tensor) else Plain()
 
 
-def _known(layer: str) -> bool:
+def is_known(layer: str) -> bool:
+    """Whether a name is that of a layer, container or loss of torch."""
     return layer in layers.LAYERS or layer in layers.CONTAINERS or layer in losses.LOSSES
 
 

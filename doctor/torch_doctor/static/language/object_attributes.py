@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import Flow
-from torch_doctor.static.language import invocation
+from torch_doctor.static.language import invocation, narrowing
 from torch_doctor.static.program.choosing import leaves_out
 from torch_doctor.static.tables import layers, libraries, models
 from torch_doctor.static.tables.canonical import canonical
@@ -179,7 +179,8 @@ def _of_torch(run: Run, value: Module, name: str) -> Value | None:
     if name.startswith(("weight_", "bias_")) and value.table is not None and value.table.parameters:
         return Params(frozenset((value.id,)), bias=True, single=True, among=True)  # one of several, `weight_ih_l0`
     if name == "__class__":
-        return value.cls or Unknown()
+        found = narrowing.type_of(value)
+        return Unknown() if isinstance(found, Plain) else found
     content = module_parts.listed(value)
     if content is not None and is_index(name) and int(name) < len(content.items):
         return content.items[int(name)]

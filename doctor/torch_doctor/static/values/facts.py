@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 def _agreed(left: Any, right: Any) -> Any:
     """What both ways say; None, for not known, where they differ."""
     return left if left == right else None
+
+
+def _agreed_number(left: float | None, right: float | None) -> float | None:
+    """The number that both ways say; NaN, for not known, where they differ."""
+    return left if left == right else math.nan
 
 
 def _first(left: Any, right: Any) -> Any:
@@ -135,6 +141,8 @@ class Fact(Enum):
     """Whether gradients were computed through a module of which nothing else is known."""
     CONSTANT = "constant", None, _agreed
     """The `Constant` that the weights were set to."""
+    BIAS = "bias", None, _agreed_number
+    """The number that the biases were set to: NaN if unknown, None for those that the module was built with."""
     WEIGHTS_GIVEN = "weights given", False, _either
     """Whether somebody may have given it weights, loaded or copied."""
     RECORDED = "recorded", False, _either

@@ -22,7 +22,7 @@ _METHODS = frozenset(
     (
         *("lower", "upper", "strip", "lstrip", "rstrip", "title", "capitalize", "casefold", "replace"),
         *("removeprefix", "removesuffix", "split", "rsplit", "partition", "rpartition"),
-        *("startswith", "endswith"),
+        *("startswith", "endswith", "find", "rfind", "count"),
     )
 )
 """Methods of texts whose result is worked out where all is known."""

@@ -9,24 +9,24 @@ from torch_doctor.static.domains import constants, writing
 from torch_doctor.static.domains.constants import Filled
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.measuring import measured
-from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import words
-from torch_doctor.static.training.module import module_parts
-from torch_doctor.static.values import Const, Fact, Module, ParameterValue, Params, Plain, Tensor, Value
+from torch_doctor.static.training.module import filled_weights
+from torch_doctor.static.training.module.filled_weights import Constant, bias_of, is_norm, number_of
+from torch_doctor.static.values import Const, Fact, Module, ParameterValue, Tensor, Value, leaves
 from torch_doctor.trace import ConstantWeights
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Args, Call
-    from torch_doctor.trace import Site
 
 
 INIT = "torch.nn.init."
-_CONSTANTS = frozenset((*constants.FILLED, "constant_", "constant", "fill_"))
 _MATRIX = 2
 """Dimensions of a weight: a parameter that has fewer is a bias, a gate or a scale."""
 _PRODUCTS = frozenset(words("matmul mm bmm addmm baddbmm addbmm einsum tensordot spmm linear conv1d conv2d conv3d"))
+_JOINED = frozenset(words("cat concat concatenate hstack dstack stack"))
 _SUMS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _CLOSED = frozenset(words("relu relu6"))
 """Functions that pass nothing back where what they get is 0."""
@@ -34,7 +34,7 @@ _THROUGH_ZERO = frozenset(
     words(
         """
         relu relu6 leakyrelu elu selu celu gelu silu mish tanh softsign hardtanh hardswish dropout
-        flatten view reshape squeeze contiguous maxpool avgpool adaptiveavgpool adaptivemaxpool
+        identity flatten view reshape squeeze contiguous maxpool avgpool adaptiveavgpool adaptivemaxpool
         """
     )
 )
@@ -43,28 +43,22 @@ _EVEN = _THROUGH_ZERO - {"dropout"} | frozenset(words("sigmoid softplus hardsigm
 """Functions that treat all units alike."""
 
 
-class Constant:
-    """All weights of a layer were set to one number (None: not known which) at a place.
-
-    `whole`: so was its bias, in the same statement and at last.
-    """
-
-    def __init__(self, site: Site, value: float | None, *, whole: bool = False) -> None:
-        self.site = site
-        self.value = value
-        self.whole = whole
-
-
 class Units(NamedTuple):
-    """What a tensor was computed by, all of whose weights are one number; whether all units are that still, and 0."""
+    """The layer that computed a tensor, all of whose weights are one number."""
 
     source: Module | ParameterValue
     made: Constant
     alike: bool
+    """Whether all units are still the same."""
     zero: bool
+    """Whether all units are still 0."""
+    offset: bool = False
+    """Whether the units differ by their biases alone."""
+    shut: bool = False
+    """Whether no gradient gets back to the layer from here."""
 
 
-class ConstantLayers(Observer):
+class ConstantLayers(Observer, read=(Named(Module, ("reset_parameters",)),)):
     """Layers whose weights are all one number, and what two of them compute, one after the other."""
 
     writes = (ConstantWeights,)
@@ -91,44 +85,33 @@ class ConstantLayers(Observer):
         self._set(run, call.argument(0, "tensor"), shown, how, call.argument(1, "val"), call.node)
 
     @override
-    def changed(self, run: Run, value: Value, call: Call) -> None:
-        """Weights are changed in place, or others are loaded: then they are no longer what they were set to."""
-        node = call.node
-        if isinstance(value, Module) and self._any:
-            for part in module_parts.parts_of(run, value).parts:
-                run.heap.set(part.facts, Fact.CONSTANT, None)
-        else:
-            shown = node.func.value if isinstance(node, p.Call) and isinstance(node.func, p.Attribute) else None
-            self._set(run, value, shown, call.method, call.argument(0), node)
+    def read(self, run: Run, value: Value, name: str, node: p.Node) -> None:
+        """A layer draws its weights again."""
+        if isinstance(value, Module):
+            filled_weights.draw_again(run, value)
+
+    @override
+    def registered(self, run: Run, module: Module, name: str, values: tuple[Value, ...], _: p.Node) -> None:
+        """A layer gets a parameter that the script has made."""
+        for value in values:
+            if isinstance(value, ParameterValue) and module.cls is None:
+                filled_weights.give(run, module, name, value)
 
     def _set(
         self, run: Run, given: Value | None, shown: p.Expr | None, how: str, value: Value | None, node: p.Node
     ) -> None:
-        if isinstance(given, Tensor):
-            of = constants.parameter_of(given)
-            given = of if of is not None else given
-        if not isinstance(given, (Params, ParameterValue)):
-            return
-        while isinstance(shown, p.Attribute) and shown.name == "data":
-            shown = shown.value
-        part = shown.name if isinstance(shown, p.Attribute) else ""
-        of_layers = part in ("", "weight") and not (isinstance(given, Params) and given.bias)
-        number = constants.FILLED.get(how)
-        if how == "__set__":
-            number = run.ask(Filled, value)
-        elif number is None and isinstance(value, Const):
-            number = constants.as_float(value.value)
-        fills = how in _CONSTANTS or (how == "__set__" and number is not None)
-        made = Constant(run.site(node), number, whole=not part) if fills else None
-        self._any = self._any or made is not None
-        for each in given.modules if isinstance(given, Params) else (given.id,):
-            thing = run.objects.get(each)
-            if not self._any or not isinstance(thing, (ParameterValue, Module)):
-                continue
-            if of_layers or isinstance(thing, ParameterValue):
-                run.heap.set(thing.facts, Fact.CONSTANT, made)
-            elif isinstance(before := thing.fact(Fact.CONSTANT), Constant):  # its bias is another from here on
-                run.heap.set(thing.facts, Fact.CONSTANT, Constant(before.site, before.value))
+        if filled_weights.set_parameters(run, given, shown, how, value, node):
+            self._any = True
+
+    @override
+    def changed(self, run: Run, value: Value, call: Call) -> None:
+        """Weights are changed in place, or others are loaded: then they are no longer what they were set to."""
+        node = call.node
+        if isinstance(value, Module) and self._any:
+            filled_weights.forget(run, value)
+        else:
+            shown = node.func.value if isinstance(node, p.Call) and isinstance(node.func, p.Attribute) else None
+            self._set(run, value, shown, call.method, call.argument(0), node)
 
     # --- what is computed with them ---
 
@@ -144,15 +127,19 @@ class ConstantLayers(Observer):
         before = self._of(call.args)
         constant = module.fact(Fact.CONSTANT)
         if not _has_units(module):
-            if before is not None and _is_norm(module):
-                self._units[id(output)] = (output, before._replace(zero=False))
+            if before is not None and is_norm(module):
+                self._normalised(before, module, output)
             elif before is not None and (_is_even(module) or "Dropout" in module.layer):
                 self._passed(run, module.layer.rpartition(".")[2], before, output)
             return
         if isinstance(constant, Constant):
-            self._meets(run, before, module)
-            zero = constant.whole and constant.value == 0
-            self._units[id(output)] = (output, Units(module, constant, alike=True, zero=zero))
+            self._meets(run, before, module, constant)
+            bias = bias_of(module)
+            zero = bias == constant.value == 0
+            units = Units(module, constant, alike=bias is not None, zero=zero, offset=bias is None)
+            self._units[id(output)] = (output, units)
+        else:
+            self._parted(run, before)
 
     @override
     def made(self, run: Run, name: str, call: Call, result: Value) -> None:
@@ -164,6 +151,9 @@ class ConstantLayers(Observer):
             self._multiplied(run, call.values, result)
         elif short.rstrip("_") in _SUMS:
             self.operated(run, _SUMS[short.rstrip("_")], call.args, result, call.node)
+        elif short in _JOINED:
+            for value in leaves(*call.args):
+                self._parted(run, self._of((value,)))
         elif (before := self._of(call.args[:1])) is not None:
             self._passed(run, short, before, result)
 
@@ -180,12 +170,16 @@ class ConstantLayers(Observer):
         if before is None or op not in "+-*/" or (op == "/" and units[0] is None):
             return
         others = [operand for operand, found in zip(operands, units, strict=True) if found is None]
-        numbers = [self._number(run, operand) for operand in others]
+        numbers = [number_of(run, operand) for operand in others]
         even = len(others) < len(operands) == len(others) + 1 and None not in numbers
         zero = before.zero and (op in "*/" or all(number == 0 for number in numbers))
         zero = zero and (op in "*/" or all(found.zero for found in units if found is not None))
         if even or zero:
-            self._units[id(result)] = (result, before._replace(alike=before.alike and even, zero=zero))
+            left = before._replace(alike=before.alike and even, zero=zero, offset=False)
+            self._units[id(result)] = (result, left)
+        else:
+            for found in units:
+                self._parted(run, found)
 
     def _multiplied(self, run: Run, operands: Args, result: Value) -> None:
         """Something is multiplied with a weight that is a parameter: it is a layer's work, done by hand."""
@@ -196,31 +190,46 @@ class ConstantLayers(Observer):
             shape = measured(weight).shape if weight is not None else None
             if weight is None or not isinstance(made, Constant) or len(shape or ()) < _MATRIX:
                 continue
-            self._meets(run, before, weight)
-            added = [self._number(run, each) for each in operands if _is_bias(each)]
+            self._meets(run, before, weight, made)
+            added = [number_of(run, each) for each in operands if _is_bias(each)]
             units = Units(weight, made, alike=None not in added, zero=made.value == 0 and not any(added))
             if None in added:
                 units = units._replace(zero=False)
             self._units[id(result)] = (result, units)
             return
         if before is not None and before.zero and not any(_is_bias(each) for each in operands):
-            self._units[id(result)] = (result, before._replace(alike=False))
+            self._units[id(result)] = (result, before._replace(alike=False, offset=False))
 
     def _passed(self, run: Run, name: str, before: Units, result: Value) -> None:
         """What weights computed goes through a function."""
         name = "".join(name.lower().split("_")).removesuffix("1d").removesuffix("2d").removesuffix("3d")
-        if before.zero and name in _CLOSED:
+        shut = before.zero and name in _CLOSED
+        if shut:
             self._tell(run, before, closed=True)
         if name in _THROUGH_ZERO or name in _EVEN:
-            zero = before.zero and name in _THROUGH_ZERO
-            self._units[id(result)] = (result, before._replace(alike=before.alike and name in _EVEN, zero=zero))
+            zero, alike = before.zero and name in _THROUGH_ZERO, before.alike and name in _EVEN
+            left = before._replace(alike=alike, zero=zero, offset=False, shut=before.shut or shut)
+            self._units[id(result)] = (result, left)
 
-    def _meets(self, run: Run, before: Units | None, layer: Module | ParameterValue) -> None:
-        """A layer with constant weights gets what another such has computed."""
-        if before is not None and before.alike and before.source is not layer:
+    def _normalised(self, before: Units, norm: Module, output: Value) -> None:
+        """A norm gives its bias where all units are 0. Those of a channel alone take away what its bias adds."""
+        bias = bias_of(norm)
+        alone = "BatchNorm" in norm.layer or "InstanceNorm" in norm.layer
+        alike = bias is not None and (before.alike or (before.offset and alone))
+        left = before._replace(alike=alike, zero=before.zero and bias == 0, offset=False)
+        self._units[id(output)] = (output, left)
+
+    def _meets(self, run: Run, before: Units | None, layer: Module | ParameterValue, weights: Constant) -> None:
+        """A layer with constant weights gets what another such has computed: zeros, or the same for all of its units."""
+        if before is not None and before.source is not layer and (before.alike or (before.zero and weights.value == 0)):
             self._tell(run, before)
 
-    def _tell(self, run: Run, units: Units, *, closed: bool = False) -> None:
+    def _parted(self, run: Run, units: Units | None) -> None:
+        """Something else gets what a constant layer has computed, and may give its units different gradients."""
+        if units is not None and not units.shut:
+            self._tell(run, units, identical=False)
+
+    def _tell(self, run: Run, units: Units, *, identical: bool = True, closed: bool = False) -> None:
         source = units.source
         owner = source.fact(Fact.OWNER) if isinstance(source, ParameterValue) else None
         run.emit(
@@ -229,18 +238,10 @@ class ConstantLayers(Observer):
             module=source.id,
             class_name=source.layer if isinstance(source, Module) else _name(source, owner),
             value=units.made.value,
-            identical=source.fact(Fact.FROZEN) is False and not _is_narrow(source),
+            identical=identical and source.fact(Fact.FROZEN) is False and not _is_narrow(source),
             built_at=owner.born if isinstance(owner, Module) else source.born,
             closed=closed,
         )
-
-    def _number(self, run: Run, value: Value) -> float | None:
-        """The number that all numbers of an operand are."""
-        parameter = constants.parameter_of(value)
-        if parameter is None:
-            return 1.0 if isinstance(value, Plain) else run.ask(Filled, value)
-        made = parameter.fact(Fact.CONSTANT)
-        return made.value if isinstance(made, Constant) else None
 
     def _of(self, values: Args) -> Units | None:
         """What the first of these values that constant weights computed was computed by."""
@@ -280,10 +281,6 @@ def _name(parameter: ParameterValue, owner: Value | None) -> str:
     """What a parameter is called: the attribute that it is."""
     fields = owner.fields.items() if isinstance(owner, Module) else ()
     return next((str(name) for name, value in fields if value is parameter), "the tensor")
-
-
-def _is_norm(module: Module) -> bool:
-    return module.cls is None and module.layer.rstrip("123d").endswith("Norm")
 
 
 def _is_even(module: Module) -> bool:

@@ -162,6 +162,10 @@ def _walked(run: Run, of: Module, name: str, _: Call) -> Value:
     opaque = of.cls is None and (not of.layer or built is not None)
     cares = built.sensitive if built is not None and not built.part else None
     exact = len(found) <= WALKED and not opaque and (name not in ("modules", "named_modules") or not inside.opaque)
+    named = name.startswith("named") or name == "items"
+    if exact:
+        items = [Sequence("tuple", Content((Plain(), item))) for item in found] if named else found
+        return Sequence("list", Content(tuple(items)))
     one: Value = (
         summary(found)
         if found and not opaque
@@ -172,11 +176,7 @@ def _walked(run: Run, of: Module, name: str, _: Call) -> Value:
     if isinstance(one, Unknown) and found:
         one = registering.part_of(run, of, ANY_NAME)
         one.facts[Fact.STANDS_FOR] = tuple(each for each in found if isinstance(each, Module))
-    if name.startswith("named") or name == "items":
-        if exact:
-            return Sequence("list", Content(tuple(Sequence("tuple", Content((Plain(), item))) for item in found)))
-        return Sequence("list", Content((), Sequence("tuple", Content((Plain(), one)))))
-    return Sequence("list", Content(tuple(found)) if exact else Content((), one))
+    return Sequence("list", Content((), Sequence("tuple", Content((Plain(), one))) if named else one))
 
 
 @handles(METHODS, "update_parameters")

@@ -6,21 +6,30 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.domains import constants, padding
 from torch_doctor.static.domains.domain import Written
+from torch_doctor.static.domains.marking import Marked
 from torch_doctor.static.domains.padding import Padded
-from torch_doctor.static.values import Either
+from torch_doctor.static.values import Const, Either
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Making, Value
 
 
-def write(run: Run, value: Value) -> None:
-    """Note that numbers of a value are changed in place: those of what it is a view of are changed as well."""
-    padded, written = run.of(Padded), run.of(Written).made
+def write(run: Run, value: Value, new: Value | None = None) -> None:
+    """Note that numbers of a value are changed in place: those of what it is a view of are changed as well.
+
+    `new` is the value that is written, if known: ones leave marks of classes what they are.
+    """
+    padded, written, marked = run.of(Padded), run.of(Written).made, run.of(Marked).ones
+    ones = isinstance(new, Const) and new.value == 1
     made = padded.record(value)
     for _, option in value.options if made is None and isinstance(value, Either) else ():
-        write(run, option)
-    while made is not None and made not in written:
+        write(run, option, new)
+    while made is not None and (made not in written or (made in marked and not ones)):
+        if not ones:
+            marked.discard(made)
+        elif made not in written:
+            marked.add(made)
         written.add(made)
         made = padded.record(made.args[0]) if made.args and _shows(made) else None
 

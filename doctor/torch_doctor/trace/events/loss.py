@@ -67,6 +67,13 @@ class LossCalled(Event, frozen=True, kw_only=True):
         return f"loss {quoted(self.name)}{traits} gets {self.input.words()}{target}{refused}"
 
 
+class ClassesMarked(Event, frozen=True, kw_only=True):
+    """A loss gets targets from a loader that are 0 or 1 for each class by itself. `site` is the call of the loss."""
+
+    def words(self, _: Names, /) -> str:
+        return "the targets of the loss may mark several classes of a sample"
+
+
 class Normalised(Event, frozen=True, kw_only=True):
     """A softmax, log-softmax or softmin is computed. `site` is the call, or the construction of a layer in a container."""
 

@@ -11,7 +11,7 @@ from torch_doctor_rules.judging.evidence import at, count, fact, numbers
 from torch_doctor_rules.judging.loss_shapes import shown
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
-from torch_doctor_rules.loss.target_dtype.target_forms import SEVERAL, misfit
+from torch_doctor_rules.loss.target_dtype.target_forms import SEVERAL, are_synthetic, misfit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,6 +58,8 @@ class TargetDtype(Rule):
     - The dtype or the shape is unknown.
     - Cross-entropy gets soft labels (floating-point, same shape as the logits).
     - There is one int64 label for each pixel or step.
+    - Targets of zeros and ones are one-hot, or are computed in a way that the scan does not follow. The scan follows
+      random draws and comparisons of numbers with a threshold. The probe counts classes in batches of a loader.
     - The arguments are swapped (TDR208), or the scores have a single class (TDR213).
 
     If several calls use the same loss and model, only the first one in a file is reported.
@@ -92,6 +94,11 @@ class TargetDtype(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loss took its targets."""
         losses = at(trace, finding.site, LossCalled)
+        if losses and finding.help == SEVERAL.remedy:
+            if are_synthetic(trace):
+                return "the labels are synthetic"
+            if not any(numbers(trace, claims.SEVERAL_CLASSES, *losses)):
+                return "the targets are no batch of a loader"
         if losses and all(loss.raised for loss in losses):
             return f"the loss failed for another reason: {losses[0].raised}"
         return bool(losses)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from torch_doctor.trace import claims
+from torch_doctor.trace import ClassesMarked, claims
 from torch_doctor_rules.judging.evidence import number
 from torch_doctor_rules.judging.loss_inputs import (
     BCE,
@@ -76,15 +76,25 @@ def misfit(trace: Trace, loss: LossCalled) -> Misfit | None:
     if swapped(trace, loss) or one_class(loss):
         return None
     if loss.raised.startswith("IndexError: Target"):
-        return None if _are_synthetic(trace) else OUT_OF_RANGE
+        return None if are_synthetic(trace) else OUT_OF_RANGE
     if loss.loss in CROSS_ENTROPY and number(trace, claims.SEVERAL_CLASSES, loss):
-        return None if _are_synthetic(trace) else SEVERAL
+        return None if are_synthetic(trace) else SEVERAL
+    if loss.loss in CROSS_ENTROPY and _marks_classes(trace, loss):
+        return SEVERAL
     if loss.loss in FLOATING:
         return INTEGERS if are_integers(loss.target) and _scores(loss.input) else None
     return _of_indices(loss) if loss.loss in INDEXED else None
 
 
-def _are_synthetic(trace: Trace) -> bool:
+def _marks_classes(trace: Trace, loss: LossCalled) -> bool:
+    """Whether the source shows that each sample may have several classes."""
+    scores, target = loss.input, loss.target
+    same = rank(scores) == rank(target) and classes(scores) == classes(target) and (classes(target) or 0) > 1
+    marked = any(event.site == loss.site for event in trace.of(ClassesMarked))
+    return marked and same and _scores(scores) and target.dtype.startswith(("float", "bfloat"))
+
+
+def are_synthetic(trace: Trace) -> bool:
     """Whether the probe made the labels."""
     return trace.run is not None and trace.run.voids("values") is not None
 

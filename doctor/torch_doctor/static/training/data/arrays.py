@@ -112,6 +112,13 @@ def is_scalar(name: str, call: Call) -> bool:
     )
 
 
+def _cast(array: Tensor, dtype: str) -> Making | None:
+    """The same array with another dtype, with the record of how it was made where torch would convert it so."""
+    meta = Meta(dtype, measured(array).shape)
+    made = making("to", (array, Lib(f"torch.{dtype}"))) if dtype else None
+    return _array(made if made is not None and measured(Tensor(meta=made)) == meta else meta, array.kind)
+
+
 def _drawn(name: str, call: Call) -> Making | None:
     """What a random draw gives, as a function or as a method of a generator."""
     args = tuple(map(_as_tensor, call.args))
@@ -141,7 +148,7 @@ def _like(alike: str, args: Args, named: Keywords) -> Making | None:
     meta = measured(Tensor(meta=made))
     whole = given and shapes.is_integer(measured(given[0]).dtype)
     if alike in table.DOUBLE or (alike in table.AVERAGES and whole):
-        return _array(Meta("float64", meta.shape), kind)
+        return _cast(Tensor(EMPTY, kind, meta=made), "float64")
     if given and measured(given[0]).dtype in table.WIDENED.get(alike, ()):
         return _array(Meta("", meta.shape), kind)
     return _array(made, kind)
@@ -212,7 +219,7 @@ def method(func: Plain, call: Call) -> Making | None:
         return _array(Meta("", meta.shape))
     if name == "astype":
         given = call.argument(0, "dtype")
-        return _array(Meta("" if given is None else dtype_named(given), meta.shape), array.kind)
+        return _cast(array, "" if given is None else dtype_named(given))
     alike = table.METHODS.get(name)
     if alike is None:
         return UNKNOWN

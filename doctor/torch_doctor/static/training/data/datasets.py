@@ -10,6 +10,7 @@ from torch_doctor.static import dispatch
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.domains import shifting
 from torch_doctor.static.domains.channels import PictureOf
+from torch_doctor.static.domains.marking import Marked, Numbers
 from torch_doctor.static.domains.padding import Padded
 from torch_doctor.static.flow import EMPTY, NONE, UNSEEN, Flow
 from torch_doctor.static.knowledge import Lasting
@@ -236,8 +237,9 @@ def _copied(run: Run, value: Value) -> Value:
 
 
 def _lasting(run: Run, value: Tensor) -> Meta | Making | Returned | None:
-    """How a tensor was made, where that tells of pictures, of padding, or which stretch it is; else its dtype and shape."""
+    """How a tensor was made, where that tells of pictures, padding or marks, or which stretch it is; else its dtype and shape."""
     tells = run.ask(Padded, value) is not None or shifting.is_stretch(value) or run.ask(PictureOf, value) is not None
+    tells = tells or run.ask(Marked, value) is Numbers.MARKS
     return value.meta if tells else measured(value)
 
 

@@ -57,13 +57,20 @@ def is_nothing(run: Run, new: Value) -> bool:
     return run.ask(Filled, new) == 0
 
 
-def changed(run: Run, value: Value, node: p.Node, filled: tuple[Making, Making] | None = None) -> None:
+def changed(
+    run: Run,
+    value: Value,
+    node: p.Node,
+    filled: tuple[Making, Making] | None = None,
+    new: Value | None = None,
+) -> None:
     """Numbers of a tensor are changed in place: it is no longer all zeros, and neither is the gradient that it may be.
 
-    `filled`: a row is put in as far as it goes; how the tensor was allocated, and how it is filled up by that.
+    `filled`: a row is put in as far as it goes; how the tensor was allocated, and how it is filled up by that. `new`: what
+    is written, if known.
     """
     if filled is None:
-        writing.write(run, value)
+        writing.write(run, value, new)
     else:
         writing.fill(run, *filled)
     gradients = run.of(Zeros).gradients

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import Forward, LossCalled, Normalised, Trace
+from torch_doctor.trace import Forward, LossCalled, Normalised, Trace, WeightsSummed
 from torch_doctor_rules.judging.causes import one_loss
 from torch_doctor_rules.judging.evidence import at, fact
 from torch_doctor_rules.judging.loss_inputs import one_class
@@ -16,7 +16,12 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from torch_doctor.trace import Site
+
 HELP = "give the model one output per class, or use `BCEWithLogitsLoss` (and sigmoid) for a single output"
+
+
+WEIGHTS = "softmax over a dimension of size 1: each weight is always 1, and its gradient is 0"
 
 
 class SoftmaxOverOneOutput(Rule):
@@ -25,7 +30,8 @@ class SoftmaxOverOneOutput(Rule):
     ## Why is this bad?
     Softmax distributes 1 among the classes. With a single class the result is 1 whatever the logit is, the
     cross-entropy is exactly 0, and so is every gradient. The loss looks perfect from the first step on, and nothing is
-    learned.
+    learned. Attention weights over a single position are always 1, too: the model cannot choose, and the layers that
+    compute the scores are never trained.
 
     ## Example
     ```python
@@ -65,7 +71,9 @@ class SoftmaxOverOneOutput(Rule):
     - The softmax is over another dimension. Attention scores, for example, can have one column and are normalized over
       the steps.
     - The scores are concatenated to several columns first.
-    - The softmax is inside a model or its methods, where the size decides whether there is one head, expert or step.
+    - The softmax is inside a model or its methods, where the size decides whether there is one head, expert or step. It
+      is reported if the script has reduced the positions to one (a mean with `keepdim=True`, the last state of a
+      recurrent layer), or if the weights are summed over another dimension than the normalized one.
 
     If several calls use the same loss and model, only the first one in a file is reported.
 
@@ -102,12 +110,19 @@ class SoftmaxOverOneOutput(Rule):
                 yield self.finding(
                     loss.site, message(text, loss=loss.name), help=_help(made), trail=trail, cause=one_loss(trace, loss)
                 )
+        pointless = _pointless(trace)
         answers = {forward.output.operation_at for forward in trace.of(Forward)}
         for event in constant.values():
             asked = event.site in answers or (event.input.forwards and not event.in_model)
             if event.site not in reported and asked:
                 text = "softmax over a single output: it is always 1, and its gradient is 0"
                 yield self.finding(event.site, text, help=_help(event))
+            elif event.site not in reported and (event.site in pointless or (trace.observed and event.in_model)):
+                yield self.finding(event.site, WEIGHTS, help=_help_in_model(trace, event))
+
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:  # noqa: ARG002 - as all rules
+        """Whether it is no softmax within a model: a run does not show whether there are always so many steps or experts."""
+        return finding.message != WEIGHTS
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loss, or the softmax, was computed of more."""
@@ -129,6 +144,22 @@ def _help(softmax: Normalised) -> str:
     if softmax.dim_given is False and shape and shape[-1] != 1:
         return "pass the dimension of the classes, `dim=-1` for the last one: here torch picks another one"
     return HELP
+
+
+def _pointless(trace: Trace) -> set[Site]:
+    """Softmaxes within models over one element that had more, or whose weights are summed over another dimension."""
+    found = {event.site for event in trace.of(Normalised) if event.collapsed}
+    right = {event.site for event in trace.of(WeightsSummed) if event.along == event.summed or not event.summed}
+    return found | {event.site for event in trace.of(WeightsSummed)} - right
+
+
+def _help_in_model(trace: Trace, softmax: Normalised) -> str:
+    """What to do about weights that are normalized over one element."""
+    for event in trace.of(WeightsSummed):
+        if event.site == softmax.site and event.along != event.summed:
+            summed = event.summed + event.dims if event.dims and event.from_start else event.summed
+            return f"normalize over the dimension that the weights are summed over: `dim={summed}`"
+    return "keep the positions that the weights choose among, instead of reducing them to one"
 
 
 def _always(trace: Trace, loss: LossCalled) -> bool:

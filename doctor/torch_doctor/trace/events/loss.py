@@ -89,6 +89,8 @@ class Normalised(Event, frozen=True, kw_only=True):
     """Whether the script passes a dimension."""
     in_model: bool = False
     """Whether a method of a module computes it."""
+    collapsed: bool = False
+    """Whether the script has reduced the dimension to one element. Only the static witness knows it."""
 
     def words(self, _: Names, /) -> str:
         return f"{short(self.function)} over {self.size or f'dimension {self.dim}'} of {self.input.words()}"

@@ -33,11 +33,11 @@ PASSING: Final = frozenset(
     )
 )
 """What leaves weights that sum to 1, but for those that are left out."""
-_EACH: Final = PASSING | frozenset(
+EACH: Final = PASSING | frozenset(
     words("relu relu_ leaky_relu elu selu celu gelu silu mish tanh sigmoid softplus clamp clamp_min clamp_max neg tril triu")
 ) | {f"nn.{name}" for name in words("ReLU LeakyReLU ELU SELU CELU GELU SiLU Mish Tanh Sigmoid Softplus")}  # fmt: skip
 """What computes each element of one."""
-_FEATURES: Final = _EACH | frozenset(
+_FEATURES: Final = EACH | frozenset(
     words("layer_norm rms_norm normalize batch_norm instance_norm group_norm nn.LayerNorm nn.RMSNorm nn.GroupNorm")
 ) | {f"nn.{kind}{d}d" for kind in ("BatchNorm", "InstanceNorm") for d in (1, 2, 3)}  # fmt: skip
 """What leaves features in their places."""
@@ -104,6 +104,23 @@ def _by_letters(made: Making) -> Factors | None:
     return Factors(given[0], given[1], (places[0], places[1]), (own[0], own[1]), (ranks[0], ranks[1]))
 
 
+def by_letter(made: Making, place: int) -> At | None:
+    """The dimension of a factor of `einsum` that has the letter of a dimension of the product."""
+    found = _by_letters(made)
+    equation = made.args[0]
+    if found is None or not isinstance(equation, Const):
+        return None
+    terms, _, after = str(equation.value).replace(" ", "").replace("...", ".").partition("->")
+    letter = after[place] if -len(after) <= place else "."
+    if "." in after[place:]:
+        return None
+    for factor, letters in zip((found.left, found.right), terms.split(","), strict=True):
+        own = _place(letters, letter)
+        if own is not None:
+            return At(factor, own, None if "." in letters else len(letters))
+    return None
+
+
 def _place(letters: str, letter: str) -> int | None:
     """The place of a dimension, counted from the end; None where others of unknown number come behind it."""
     at = letters.find(letter)
@@ -129,7 +146,7 @@ def compares(value: Value, normalised: int, summed: int, rank: int | None, sizes
             if any(compares(part, normalised, summed, rank, sizes, deep + 1) for part in made.args):
                 return True
             continue
-        if made.name in _EACH or made.name in ("nn.Linear", "linear"):
+        if made.name in EACH or made.name in ("nn.Linear", "linear"):
             if compares(made.args[0], normalised, summed, rank, sizes, deep + 1):
                 return True
             continue

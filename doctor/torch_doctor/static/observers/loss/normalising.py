@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.domains.axes import Sizes
+from torch_doctor.static.domains.axes.collapsing import collapsed
 from torch_doctor.static.measuring import measured, size_at, with_facts
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.values import Const, Module, Plain, Tensor, Value, shapes
@@ -40,6 +43,12 @@ class Normalising(Observer, made=lambda name: name.rpartition(".")[2] in SOFTMAX
                 _normalised(run, module.layer, first, dim, output.origin.site)
 
 
+def _is_collapsed(run: Run, given: Value, place: int) -> bool:
+    """Whether a dimension of one element had more of them."""
+    rank = len(measured(given).shape or ())
+    return rank > 0 and collapsed(given, place % rank - rank, rank, partial(run.ask, Sizes))
+
+
 def _normalised(run: Run, function: str, given: Value | None, dim: Value | None, site: Site) -> None:
     """Say along which dimension a softmax goes, and over how many numbers; without a `dim` torch chooses."""
     if given is None:
@@ -64,4 +73,5 @@ def _normalised(run: Run, function: str, given: Value | None, dim: Value | None,
             dim=along,
             dim_given=not omitted,
             in_model=isinstance(run.frame.self, Module),
+            collapsed=known == 1 and place is not None and _is_collapsed(run, given, place),
         )

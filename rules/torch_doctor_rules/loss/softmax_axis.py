@@ -22,9 +22,9 @@ class SoftmaxAxis(Rule):
 
     ## Why is this bad?
     Attention gives each query a mean of the values. The weights of a query have to sum to 1 over the keys, which the
-    next product sums over. If softmax goes over the queries, the heads or the batch instead, some queries get several
-    times the values and others almost nothing, and each query depends on the others, or on other samples. The shapes
-    fit, no error is raised, and the loss falls.
+    next product sums over. If softmax goes over the queries or the heads instead, some queries get several times the
+    values and others almost nothing, and each query depends on the others. The shapes fit, no error is raised, and the
+    loss falls.
 
     With 3 queries and 4 keys:
 
@@ -74,6 +74,7 @@ class SoftmaxAxis(Rule):
     ## When it is not reported
     - The scores do not compare pairs: one layer computes them for clusters, slots, experts or channels (NetVLAD,
       DiffPool, linear attention), or the queries are parameters or random numbers (slot attention).
+    - The weights come from a score for each position, and are normalized over the batch (TDR216).
     - The script divides the weights by their sum, multiplies two softmaxes, or another product sums over the
       normalized dimension.
     - Something unknown happens between the softmax and the product, or the number of dimensions is unknown.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.domains.marking import Marked, Numbers
+from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.values import Making, Tensor, Value
 from torch_doctor.trace import ClassesMarked
@@ -23,7 +24,9 @@ class MarkedTargets(Observer):
     def lossed(self, run: Run, values: tuple[Value, ...], node: p.Node) -> None:
         """A loss gets its input and its target."""
         target = values[1]
-        if run.ask(Marked, target) is Numbers.MARKS and _is_of_batch(target):
+        shape = measured(target).shape
+        several = shape is None or len(shape) > 1
+        if several and run.ask(Marked, target) is Numbers.MARKS and _is_of_batch(target):
             run.emit(ClassesMarked, node)
 
 

@@ -81,11 +81,11 @@ class SoftmaxWeights(Observer, made=lambda name: name.rpartition(".")[2] in _NAM
             if along is None:
                 continue
             rows = rows_first(given)
-            compared = (rows is not None and along == -len(rows)) or comparing.compares(
-                given, along, at.place, rank, sizes
-            )
+            compared = comparing.compares(given, along, at.place, rank, sizes)
+            of_samples = rows is not None and along == -len(rows)
             first = isinstance(dim, Const) and isinstance(dim.value, int) and dim.value >= 0
-            self._told(run, softmax, node, along, at.place, dims=rank or 0, from_start=first, compared=compared)
+            told = {"dims": rank or 0, "from_start": first, "compared": compared, "of_samples": of_samples}
+            self._told(run, softmax, node, along, at.place, **told)
 
     def _told(self, run: Run, softmax: Making, node: p.Node, along: int, summed: int, **more: Any) -> None:
         site, name = self._places[softmax]

@@ -35,7 +35,9 @@ class WeightsSummed(Event, frozen=True, kw_only=True):
     by_call: bool = False
     """Whether `site` is the call of a function or method that gets the dimension."""
     compared: bool = False
-    """Whether the scores compare pairs along the summed dimension, or the normalized one has the samples of a batch."""
+    """Whether the scores compare pairs along the summed dimension."""
+    of_samples: bool = False
+    """Whether the normalized dimension has the samples of a batch. Only the static witness knows it."""
     smallest: float = 0.0
     """The smallest sum of weights along the summed dimension. Only the probe knows it."""
     largest: float = 0.0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Figure, Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Compared, Kind, LossCalled, Normalised, Ranked, Trace, claims
+from torch_doctor.trace import Compared, Kind, LossCalled, Normalised, Ranked, Trace, WeightsSummed, claims
 from torch_doctor_rules.judging.evidence import at, fact, number, short
 from torch_doctor_rules.judging.loss_inputs import CROSS_ENTROPY, MARGIN, NLL
 from torch_doctor_rules.judging.loss_shapes import ANY, rank, shown
@@ -14,6 +14,7 @@ from torch_doctor_rules.judging.sample_dimension import PAIR, alike, are_labels,
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import RANKINGS
 from torch_doctor_rules.judging.wording import message
+from torch_doctor_rules.loss.reduction_over_batch import weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +35,9 @@ class ReductionOverBatch(Rule):
     distributes 1 among the samples for each class: the probabilities of one sample do not sum to 1, and depend on the
     other samples in the batch. An argmax, top-k or `max` with `dim=0` picks a sample for each class instead of a class
     for each sample. If the batch has as many samples as there are classes, no error is raised.
+
+    Attention weights that are normalized over the batch compare the steps of different samples, and the weights of one
+    sample do not sum to 1.
 
     ## Example
     ```python
@@ -66,6 +70,7 @@ class ReductionOverBatch(Rule):
       has to be chosen for each of its rows. The result of an argmax or top-k has to be compared with labels. This
       excludes scores of a single sample, attention over steps, stacked models, pairwise similarities, per-sample
       losses, parameters, prototypes, rankings, and the most confident samples of each class.
+    - The weights are summed over the batch, too, or compare pairs (TDR220).
     - TDR203, TDR212 or TDR213 reports the same operation.
 
     ## References
@@ -92,10 +97,20 @@ class ReductionOverBatch(Rule):
             reason = next(_reads_rows(trace, event), None)
             if reason is not None:
                 yield self._said(event, SHARED, reason)
+        yield from map(self._weighted, weights.over_batch(trace))
         for used in trace.of(Compared):
             for choice in trace.at(used.chosen):
                 if isinstance(choice, Ranked) and _over_batch(choice) and mixes_samples(trace, choice, used.target):
                     yield self._said(choice, CHOSEN, Step(used.site, "the result is compared with labels here"))
+
+    def _weighted(self, event: WeightsSummed) -> Finding:
+        named = message(weights.TEXT, function="softmax", product=event.product)
+        trail = (Step(event.used_at, "the weights are summed here"),)
+        return self.finding(event.site, named, help=weights.remedy(event), trail=trail, edits=weights.edits(event))
+
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:  # noqa: ARG002 - as all rules
+        """Whether it is not about weights: only the source shows which dimension has the samples."""
+        return not weights.is_remedy(finding.help)
 
     def _said(self, event: Normalised | Ranked, text: str, reason: Step) -> Finding:
         named = message(text, function=event.function.rpartition(".")[2])
@@ -104,7 +119,7 @@ class ReductionOverBatch(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether it went over another dimension, or over the only one."""
         found = _events(trace, finding)
-        if any(map(_over_batch, found)):
+        if any(map(_over_batch, found)) and not at(trace, finding.site, WeightsSummed):
             return "dimension 0 was reduced, but the probe run does not show whether each row is a sample"
         return bool(found)
 

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Trace
 
 
+_KNOWN = "`{name}` is evaluated in training mode: dropout and batch norm distort the result"
+_SAME = "`{name}` is evaluated in the mode it trains in: dropout and batch norm distort the result"
+
+
 class MissingEvalMode(Rule):
     """Validation or inference runs with dropout or batch norm in training mode.
 
@@ -64,7 +68,8 @@ class MissingEvalMode(Rule):
     ## When it is not reported
     - The model has no batch norm or dropout (dropout with a rate of 0, also by default, does not count), or the mode
       decides how many outputs it returns.
-    - It is unknown whether the model has any, unless generic training code puts the model into training mode itself.
+    - It is unknown whether the model has any, unless generic training code puts the model into training mode itself,
+      or a function trains and evaluates the model that it is given, and nothing sets a mode or may have done so.
     - A function scores any model that it gets and is not called in the project. About half of such functions get a
       model that is already in evaluation mode.
     - `forward` skips, or may skip, these layers in this call (behind an argument such as `is_training=False`).
@@ -98,7 +103,7 @@ class MissingEvalMode(Rule):
             for forward in passes.evaluations()
             if not _may_come_to_train(trace)
             and (forward.sensitive is True or _is_meant_to_have_modes(modes, forward))
-            and forward.training is True
+            and (forward.training is True or modes.is_never_set(forward))
             and forward.used
             and (batch_of(forward) is not None or (forward.grad is False and passes.comes_after_training(forward)))
             and not modes.in_training_step(forward)
@@ -117,10 +122,7 @@ class MissingEvalMode(Rule):
             remedy = f"call `{forward.name}.eval()` before the pass, and `train()` before training continues"
             yield self.finding(
                 forward.site,
-                message(
-                    "`{name}` is evaluated in training mode: dropout and batch norm distort the result",
-                    name=forward.name,
-                ),
+                message(_KNOWN if forward.training else _SAME, name=forward.name),
                 help=remedy if own is None else f"remove `{own.name}.train()`, and let the caller set the mode",
                 trail=trail,
                 cause=place(passes.first_of_block(forward, wrong).site),
@@ -150,7 +152,8 @@ def _is_meant_to_have_modes(modes: Modes, forward: Forward) -> bool:
     """Whether training code that takes any model puts it into training mode itself, as one with dropout needs."""
     trace, last = modes.trace, modes.last(forward)
     outside = trace.begins_outside and all(built.module != forward.module for built in trace.of(ModuleBuilt))
-    return outside and forward.sensitive is None and last is not None and last.training is True
+    sets = last is not None and last.training is True
+    return outside and forward.sensitive is None and (sets or modes.is_never_set(forward))
 
 
 def _trains_on_purpose(modes: Modes, forward: Forward) -> bool:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Backward, Escaped, Forward, GaveUp, LoopKind, ModeSet, ScopeKind, Source, Stepped
+from torch_doctor.trace import (
+    Backward,
+    Escaped,
+    Forward,
+    GaveUp,
+    LoopKind,
+    ModeSet,
+    OptimizerBuilt,
+    ScopeKind,
+    Source,
+    Stepped,
+)
+from torch_doctor_rules.judging.forward_places import batch_of
 
 if TYPE_CHECKING:
     from torch_doctor_rules.judging.passes import Passes
@@ -50,6 +62,20 @@ class Modes:
     def last(self, forward: Forward) -> ModeSet | None:
         """The latest switch of all that runs in the forward."""
         return next((mode for mode in self.before(forward) if self._covers(mode, forward)), None)
+
+    def is_never_set(self, forward: Forward) -> bool:
+        """Whether a function trains the module that it is given, evaluates it afterwards, and nothing before sets its mode.
+
+        An optimizer of its parameters shows that it is a module. What an object holds, its other methods may have set.
+        """
+        trace, family, module = self.trace, self.passes.family, (forward.module,)
+        trained = any(each.index < forward.index for each in self.passes.training_of(forward))
+        optimized = any(family.related(each.modules, module) for each in trace.of(OptimizerBuilt))
+        escaped = any(each.index < forward.index and family.related(each.modules, module) for each in trace.of(Escaped))
+        held = any(not each.name.isidentifier() for each in trace.of(Forward) if each.module == forward.module)
+        batch, known = batch_of(forward), forward.training is not None or forward.grad is None or self.before(forward)
+        over_data = batch is not None and batch.loop_kind is LoopKind.BATCHES and forward.inputs.source is Source.LOADER
+        return trained and optimized and over_data and not (known or escaped or held)
 
     def by_itself(self, forward: Forward) -> ModeSet | None:
         """The switch by which a forward that begins in evaluation mode puts its module back into training mode."""

@@ -173,12 +173,16 @@ def _spread(made: Making, normalised: int, summed: int, sizes: SizesOf) -> bool:
 
 
 def _of_features(found: Factors, sizes: SizesOf) -> bool:
-    """Whether a product sums over the features that layers gave both its factors: then it compares one with the other."""
-    both = ((found.left, found.summed[0]), (found.right, found.summed[1]))
-    return all(place is not None and _are_features(each, place, sizes) for each, place in both)
+    """Whether a product sums over the features that layers gave both its factors: then it compares one with the other.
+
+    What is compared with itself may begin with parameters or random numbers as well.
+    """
+    both, first = ((found.left, found.summed[0]), (found.right, found.summed[1])), _beginning(found.left)
+    itself = first is not None and first is _beginning(found.right)
+    return all(place is not None and _are_features(each, place, sizes, itself=itself) for each, place in both)
 
 
-def _are_features(value: Value, place: int, sizes: SizesOf) -> bool:
+def _are_features(value: Value, place: int, sizes: SizesOf, *, itself: bool) -> bool:
     shape = sizes(value)
     at: At | None = At(value, place, None if shape is None else len(shape))
     for _ in range(_DEEPEST):
@@ -189,9 +193,8 @@ def _are_features(value: Value, place: int, sizes: SizesOf) -> bool:
         if made is None:
             return at.place == -1 and isinstance(each, (Tensor, Unknown)) and not _drawn(each)
         if made.name in _LAST or made.name in _CHANNELS:
-            return (
-                at.place == _CHANNELS.get(made.name, -1) and not _begins_with_parameter(each) and not _are_slots(each)
-            )
+            shared = not itself and _begins_with_parameter(each)
+            return at.place == _CHANNELS.get(made.name, -1) and not shared and not _are_slots(each)
         if made.name in PRODUCTS:
             found = factors(made)
             return found is not None and at.place in found.own[1] and _begins_with_parameter(found.right)
@@ -202,6 +205,17 @@ def _are_features(value: Value, place: int, sizes: SizesOf) -> bool:
         else:
             at = before(made, at, sizes)
     return False
+
+
+def _beginning(value: Value) -> Value | None:
+    """The value from which a tensor was computed, step by step; None where that is not followed."""
+    for _ in range(_DEEPEST):
+        value = options(value)[0]
+        made = made_of(value)
+        if made is None or not made.args or not isinstance(made.args[0], (Tensor, Unknown)):
+            return value
+        value = made.args[0]
+    return None
 
 
 def _begins_with_parameter(value: Value) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from torch_doctor.static import program as p
+from torch_doctor.static.domains.axes.saying import permuted
 from torch_doctor.static.measuring import size_at
-from torch_doctor.static.measuring.arguments import argument, sizes_in
+from torch_doctor.static.measuring.arguments import argument
 from torch_doctor.static.tables import words
 from torch_doctor.static.values import Const, Making, Sequence, Tensor, Value
 from torch_doctor.trace.amounts import Amount, product
@@ -63,7 +64,7 @@ def before(made: Making, at: At, sizes: SizesOf) -> At | None:
 
 
 def _before_permute(made: Making, at: At) -> At | None:
-    dims = sizes_in(*(made.args[1:] or filter(None, (made.keywords.get("dims"),)))) or ()
+    dims = permuted(made)
     source = dims[at.place] if -len(dims) <= at.place else None
     return At(made.args[0], source % len(dims) - len(dims), len(dims), at.exact) if isinstance(source, int) else None
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from torch_doctor.static.measuring.arguments import sizes_in
 from torch_doctor.static.measuring.layers import setting, ways_of
 from torch_doctor.static.tables import shapes as table
-from torch_doctor.static.values import Plain
+from torch_doctor.static.values import Const, Content, Plain, Sequence, number_dtype, shapes
 
 if TYPE_CHECKING:
     from torch_doctor.static.values import Making, Value
+    from torch_doctor.static.values.shapes import Shape
 
 STATE: Final = ".state"
 """Ends the name of what a recurrent layer has kept."""
@@ -35,3 +37,22 @@ def read_shape(value: Value) -> Value | None:
     """The tensor whose shape a value is."""
     size = value.size if isinstance(value, Plain) else None
     return size.args[0] if size is not None and size.name == "shape" else None
+
+
+def permuted(made: Making) -> Shape:
+    """The dimensions that `permute` is given: all that the tensor has; none where they are not known."""
+    return sizes_in(*(made.args[1:] or filter(None, (made.keywords.get("dims"),)))) or ()
+
+
+def as_sizes(value: Value) -> Value:
+    """A size, or a list of some: what nothing else is known of is a number then."""
+    if isinstance(value, Sequence):
+        return Sequence(value.kind, Content(tuple(map(as_sizes, value.content.items)), value.content.rest))
+    return Plain(value.symbol, shapes.WHOLE) if isinstance(value, Plain) and value.size is None else value
+
+
+def is_one_size(value: Value) -> bool:
+    """Whether it is one size for certain, and no shape."""
+    return isinstance(value, Const) or (
+        isinstance(value, Plain) and value.size is not None and (value.size.name == "size" or bool(number_dtype(value)))
+    )

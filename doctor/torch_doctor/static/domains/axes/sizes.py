@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from torch_doctor.static.domains.axes.saying import STATE, read_shape, saying
+from torch_doctor.static.domains.axes.saying import STATE, as_sizes, is_one_size, permuted, read_shape, saying
 from torch_doctor.static.domains.domain import Domain
 from torch_doctor.static.measuring import images, measured, size_at
 from torch_doctor.static.measuring.arguments import argument
@@ -20,10 +20,10 @@ from torch_doctor.static.values import (
     ParameterValue,
     Plain,
     Sequence,
+    Spread,
     Tensor,
     Unknown,
     Value,
-    number_dtype,
     shapes,
 )
 from torch_doctor.static.values.identity import symbol_of
@@ -97,8 +97,9 @@ class Sizes(Domain[Amounts]):
         key = self._key(value)
         if key is None or (isinstance(value, Tensor) and shapes.ANY not in (measured(value).shape or (shapes.ANY,))):
             return
-        if self._ranks.setdefault(key, rank) != rank:
-            self._ranks[key] = 0
+        if self._ranks.get(key) in (rank, 0):
+            return
+        self._ranks[key] = 0 if key in self._ranks else rank
         self._answers.clear()
         made = self.record(value)
         if made is not None and made.args and (made.name in _SAME or made.name in _LONGER):
@@ -121,7 +122,9 @@ class Sizes(Domain[Amounts]):
         effect = EFFECTS.get(made.name)
         if effect is None:
             return self.of(made.args[0]) if made.args else None
-        args = tuple(map(self._in_words, made.args if made.name not in table.MAKERS else map(_size, made.args)))
+        if made.name == "permute" and (dims := permuted(made)):
+            self.has_rank(made.args[0], len(dims))
+        args = tuple(map(self._in_words, made.args if made.name not in table.MAKERS else map(as_sizes, made.args)))
         keywords = {name: self._in_words(value) for name, value in made.keywords.items()}
         shape = effect(Making(made.name, args, keywords, made.of)).shape
         if shape is None or shapes.ANY in shape:
@@ -158,7 +161,7 @@ class Sizes(Domain[Amounts]):
         if len(values) == 1 and isinstance(values[0], Sequence):
             content = values[0].content
             return None if content.rest is not None else content.items
-        if len(values) == 1 and not _is_number(values[0]):
+        if any(isinstance(each, Spread) for each in values) or (len(values) == 1 and not is_one_size(values[0])):
             return None
         return values
 
@@ -193,7 +196,7 @@ class Sizes(Domain[Amounts]):
         """The written sizes, of which -1 stands for what is left."""
         values = self.written(made)
         if values is None:
-            return None
+            return self._ranked(made, ())
         if len(values) == 1 and (of := read_shape(values[0])) is not None:
             return self.of(of)
         rest = [isinstance(value, Const) and value.value == _REST for value in values]
@@ -277,20 +280,6 @@ class Sizes(Domain[Amounts]):
         word = self._words.setdefault(size, f"{_WORD}{len(self._words)}")
         self._amounts[word] = size
         return word
-
-
-def _size(value: Value) -> Value:
-    """A size, or a list of some: what nothing else is known of is a number then."""
-    if isinstance(value, Sequence):
-        return Sequence(value.kind, Content(tuple(map(_size, value.content.items)), value.content.rest))
-    return Plain(value.symbol, shapes.WHOLE) if isinstance(value, Plain) and value.size is None else value
-
-
-def _is_number(value: Value) -> bool:
-    """Whether it is one size for certain, and no shape."""
-    return isinstance(value, Const) or (
-        isinstance(value, Plain) and value.size is not None and (value.size.name == "size" or bool(number_dtype(value)))
-    )
 
 
 def _combined(op: str, left: Amount, right: Amount) -> Amount | None:

@@ -69,7 +69,8 @@ class TrainDataEvaluated(Rule):
 
     ## When it is not reported
     - If other samples are evaluated as well: the score on training data is then shown for comparison.
-    - With samplers.
+    - With samplers, unless training reads all samples of the dataset and a `SubsetRandomSampler` draws the evaluated ones
+      from it.
     - For copies to which something is added or that are changed otherwise, if only the inputs or only the targets are
       repeated, and for the rows of a literal list, such as those of a truth table.
     - For slices and subsets whose bounds are unknown, or that overlap each other by the length of a window.

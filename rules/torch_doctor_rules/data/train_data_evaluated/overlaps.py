@@ -96,11 +96,12 @@ class Overlaps:
         other reads a part of is the one at fault. Beside it whether each has rows that the other has not: then they were
         to be parted, and it is no score of the training data that is wanted, whatever it is computed by.
         """
-        if trained.sampled is not False or evaluated.sampled is not False:
-            return None, False
         first, second = self.loaders.dataset(trained), self.loaders.dataset(evaluated)
-        if first is None or second is None or first.iterable is not False or not (_is_one(first) and _is_one(second)):
+        known = trained.sampled is False and first is not None and first.iterable is False
+        if not known or first is None or second is None or not (_is_one(first) and _is_one(second)):
             return None, False
+        if evaluated.sampled is not False:
+            return (trained.site if evaluated.indexed and first.dataset == second.dataset else None), False
         if first.dataset == second.dataset:
             return evaluated.site, False
         if first.rows and first.rows == second.rows:

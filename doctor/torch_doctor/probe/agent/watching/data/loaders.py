@@ -88,6 +88,7 @@ class Watcher:
             shuffle=shuffle,
             explicit=bool(recorder.argument(here.site, PARAMETERS.index("shuffle"), "shuffle")),
             sampled=given.get("sampler") is not None or given.get("batch_sampler") is not None,
+            indexed=recorder.references.number(sampler) if isinstance(sampler, data.SubsetRandomSampler) else 0,
             drop_last=bool(getattr(loader, "drop_last", False)),
             full=_full(loader),
             batch=_batch(loader),

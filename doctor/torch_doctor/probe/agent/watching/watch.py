@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
@@ -9,6 +10,7 @@ from .facts import Facts
 from .instrument_hooks import InstrumentHooks
 from .marks import Marks
 from .patches import Patches
+from .questions import Questions, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -81,6 +83,7 @@ class Watch:
         self.marks = Marks(torch)
         self.facts = Facts(torch, self.marks)
         self.instruments: list[InstrumentHooks] = []
+        self._questions = Questions()
         self.fetching: tuple[str, int, int] | None = None  # whose rows a loader is getting: class, workers, its site
 
     def install(self, watchers: Mapping[str, Any]) -> None:
@@ -94,12 +97,17 @@ class Watch:
     def tell(
         self, hook: Callable[Concatenate[InstrumentHooks, Told], None], *arguments: Told.args, **keywords: Told.kwargs
     ) -> None:
-        """Calls a hook of all expensive instruments; one that fails is switched off."""
+        """Calls a hook of all expensive instruments; one that fails, or whose questions take too long, is switched off."""
         for instrument in list(self.instruments):
-            failures = self.recorder.failures
+            failures, begun = self.recorder.failures, time.process_time()
             self.recorder.safely(getattr(instrument, hook.__name__), *arguments, **keywords)
+            self._questions.took(instrument, time.process_time() - begun)
             if self.recorder.failures != failures:
                 self.instruments.remove(instrument)
+        slow = self._questions.left_out(self.instruments)
+        if slow is not None:
+            self.instruments.remove(slow)
+            self.recorder.note(f"`{name_of(slow)}` was not asked any further: questions took a quarter of the time")
 
     @contextmanager
     def unwatched(self) -> Iterator[None]:

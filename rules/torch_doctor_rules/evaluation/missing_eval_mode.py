@@ -69,7 +69,8 @@ class MissingEvalMode(Rule):
     - The model has no batch norm or dropout (dropout with a rate of 0, also by default, does not count), or the mode
       decides how many outputs it returns.
     - It is unknown whether the model has any, unless generic training code puts the model into training mode itself,
-      or a function trains and evaluates the model that it is given, and nothing sets a mode or may have done so.
+      or a function trains and evaluates any model that it is given, and nothing sets a mode or may have done so. A
+      function that names the class of its model, or looks into it (`modules()`, `apply`, `training`), is not judged so.
     - A function scores any model that it gets and is not called in the project. About half of such functions get a
       model that is already in evaluation mode.
     - `forward` skips, or may skip, these layers in this call (behind an argument such as `is_training=False`).

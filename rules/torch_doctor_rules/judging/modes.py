@@ -10,6 +10,7 @@ from torch_doctor.trace import (
     Forward,
     GaveUp,
     LoopKind,
+    ModelSpecified,
     ModeSet,
     OptimizerBuilt,
     ScopeKind,
@@ -66,16 +67,18 @@ class Modes:
     def is_never_set(self, forward: Forward) -> bool:
         """Whether a function trains the module that it is given, evaluates it afterwards, and nothing before sets its mode.
 
-        An optimizer of its parameters shows that it is a module. What an object holds, its other methods may have set.
+        An optimizer of its parameters shows that it is a module. What an object holds, its other methods may have set. Code that
+        looks into the module, or says which class it has, may know what it does.
         """
         trace, family, module = self.trace, self.passes.family, (forward.module,)
         trained = any(each.index < forward.index for each in self.passes.training_of(forward))
         optimized = any(family.related(each.modules, module) for each in trace.of(OptimizerBuilt))
         escaped = any(each.index < forward.index and family.related(each.modules, module) for each in trace.of(Escaped))
+        specified = any(family.related((each.module,), module) for each in trace.of(ModelSpecified))
         held = any(not each.name.isidentifier() for each in trace.of(Forward) if each.module == forward.module)
         batch, known = batch_of(forward), forward.training is not None or forward.grad is None or self.before(forward)
         over_data = batch is not None and batch.loop_kind is LoopKind.BATCHES and forward.inputs.source is Source.LOADER
-        return trained and optimized and over_data and not (known or escaped or held)
+        return trained and optimized and over_data and not (known or escaped or held or specified)
 
     def by_itself(self, forward: Forward) -> ModeSet | None:
         """The switch by which a forward that begins in evaluation mode puts its module back into training mode."""

@@ -230,3 +230,18 @@ class Reevaluated(Event, frozen=True, kw_only=True):
     def words(self, _: Names, /) -> str:
         same = f"{self.first:.4g} and {self.second:.4g} ({self.because})" if self.difference else "the same"
         return f"evaluate a batch of `{self.name}` twice: {same}"
+
+
+class ModelSpecified(Event, frozen=True, kw_only=True):
+    """Code that gets a model from out of sight says or may find out what it is, or may set the mode of a part.
+
+    It takes another attribute of it than those that every model is used by, or names another class than `nn.Module`.
+    """
+
+    module: int
+    """The model."""
+    name: str
+    """The attribute, or the annotation."""
+
+    def words(self, _: Names, /) -> str:
+        return f"look into the model by {quoted(self.name)}"

@@ -25,6 +25,8 @@ DISPROVED = {
     ("TDR204", "bad_in_forward"): OTHER_MODEL,
     ("TDR401", "bad_average_evaluated"): EVALUATES,
     ("TDR401", "bad_evaluate_helper"): EVALUATES,
+    ("TDR401", "bad_fit_of_any_network"): EVALUATES,
+    ("TDR401", "bad_one_epoch_for_both"): EVALUATES,
     ("TDR401", "bad_phases_without_mode"): EVALUATES,
     ("TDR401", "bad_scored_late_in_training_mode"): EVALUATES,
     ("TDR402", "bad_evaluate_helper"): SERVES,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Figure, Within
 from torch_doctor.rule import Finding, Fix, Level, Rule, Step, same_place
-from torch_doctor.trace import BranchKind, GaveUp, Owned, Saved, Wrapped, WriterBuilt
+from torch_doctor.trace import BranchKind, GaveUp, Owned, Saved, Wrapped, WriterBuilt, WriterUsed
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.ranks import Ranks
 from torch_doctor_rules.judging.sites import first_per_site
@@ -67,6 +67,8 @@ class EveryRankWrites(Rule):
     ## When it is not reported
     - Under any condition that may depend on the process (`rank == 0`, `is_main_process()`, `args.local_rank in (-1, 0)`).
     - If the path may differ between processes.
+    - For log writers that every process creates, but only one process logs with, or that are only used where the source
+      code cannot be followed.
     - For frameworks, which save from one process.
     - For scripts that do not wrap a model in `DistributedDataParallel`.
 
@@ -110,9 +112,16 @@ class EveryRankWrites(Rule):
             *(saved for saved in trace.of(Saved) if not saved.buffer),
             *trace.of(WriterBuilt),
         ]
-        return (event for event in written if event.shared and self._of_all(trace, event, wrapped))
+        used = {use.writer for use in trace.of(WriterUsed) if self._of_all(trace, use, wrapped)}
+        return (
+            event
+            for event in written
+            if event.shared
+            and self._of_all(trace, event, wrapped)
+            and (isinstance(event, Saved) or event.writer in used)
+        )
 
-    def _of_all(self, trace: Trace, event: Saved | WriterBuilt, wrapped: Wrapped) -> bool:
+    def _of_all(self, trace: Trace, event: Saved | WriterBuilt | WriterUsed, wrapped: Wrapped) -> bool:
         """Return whether every process with a wrapped model reaches it."""
         others = event.guards - wrapped.guards
         kinds = ((trace.branches[branch].kind, arm) for branch, arm in others)
@@ -149,5 +158,7 @@ def _writers(ranks: Ranks, site: Site) -> dict[str, int]:
 
 
 def _written(trace: Trace) -> list[Saved | WriterBuilt]:
-    written: list[Saved | WriterBuilt] = [*trace.of(Saved), *trace.of(WriterBuilt)]
+    used = {use.writer for use in trace.of(WriterUsed)}
+    built = (event for event in trace.of(WriterBuilt) if event.writer in used)
+    written: list[Saved | WriterBuilt] = [*trace.of(Saved), *built]
     return [event for event in written if event.file]

@@ -54,7 +54,7 @@ class ModulesInPlainContainer(Rule):
 
     ## When it is not reported
     - The layers are registered in another way (`ModuleList` or `Sequential` created from the list, `add_module`,
-      `setattr`).
+      `setattr`), or may be, since it cannot be followed which layers a `ModuleList` gets.
     - They have nothing to train and no mode.
     - The owner is not a module.
     - They are passed in one by one, as is done to keep a frozen network unregistered on purpose.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.language import defaults, invocation
+from torch_doctor.static.language import defaults, invocation, kept
 from torch_doctor.static.training.frameworks import trainers
 from torch_doctor.static.values import (
     Call,
@@ -39,6 +39,8 @@ def initialise(run: Run, thing: Instance | Module, cls: ClassValue, call: Call) 
             invocation.enter(run, after[0], Call((thing,), {}, call.node))
     elif cls.opaque_base() or cls.libraries():
         _fill_out_of_sight(run, thing, cls, call)
+        if isinstance(thing, Instance):
+            kept.put_in(run, thing, call.values)
 
 
 def _annotated(cls: ClassValue) -> list[str]:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import alternatives, blend
-from torch_doctor.static.language import invocation, operators, settings
+from torch_doctor.static.language import invocation, kept, operators, settings
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.tables.shapes import ALLOCATORS
 from torch_doctor.static.training import hub_rows, places, plain_tensors, written_out
@@ -109,6 +109,8 @@ def _of_instance(run: Run, holder: Instance, key: Value, new: Value, _: p.Index,
     found = holder.cls.find("__setitem__")
     if found is not None and isinstance(found[0], FunctionValue):
         invocation.enter(run, found[0], Call((holder, key, new), {}, node))
+    else:
+        kept.put_in(run, holder, (new,))
 
 
 def _of_settings(run: Run, holder: Plain | Settings, key: Value, new: Value, _: p.Index, node: p.Node) -> None:

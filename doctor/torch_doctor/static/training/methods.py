@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import library
-from torch_doctor.static.language import courses, opaque_calls
+from torch_doctor.static.language import courses, kept, opaque_calls
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import NEXT_METHODS, REORDERING_METHODS
 from torch_doctor.static.training import container_methods, drawing, exit_stacks, pixels
@@ -160,6 +160,7 @@ def _may_be_set(run: Run, thing: Tool, depth: int = 3) -> None:
 
 
 def _inherited(run: Run, of: Instance, name: str, call: Call) -> Value:
+    kept.put_in(run, of, call.values)
     if name == "__init__":
         trainers.told(run, of, call)
         return NOTHING

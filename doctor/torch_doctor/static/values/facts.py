@@ -221,6 +221,8 @@ class Fact(Enum):
 
     # --- containers and parameters ---
 
+    KEPT = "kept", frozenset[int](), _union
+    """The numbers of what an object of the project may keep where its base, a container, has it."""
     FILLED = "filled", (), _in_order
     """Where something was put into a container after it was made."""
     GROWN = "grown", False, _either

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from torch_doctor.static.values.callables import Bound, Method, Partial, Suspended
-from torch_doctor.static.values.containers import Mapping, Sequence, Stream
+from torch_doctor.static.values.containers import Mapping, Sequence, Spread, Stream
+from torch_doctor.static.values.facts import Fact
 from torch_doctor.static.values.modules import Instance, Module, ParameterValue, Settings
 from torch_doctor.static.values.objects import Optimizer, Tool
 from torch_doctor.static.values.plain import Const, Default, Either, Lib, Number, Plain, Unknown, Zero
@@ -46,7 +47,7 @@ def _reach(value: Any, found: set[int], depth: int) -> None:
         for _, option in value.options:
             if option.__class__ not in _NOTHING:
                 _reach(option, found, depth - 1)
-    elif isinstance(value, Sequence):
+    elif isinstance(value, (Sequence, Spread)):
         for item in value.content.all():
             if item.__class__ not in _NOTHING:
                 _reach(item, found, depth - 1)
@@ -62,3 +63,5 @@ def _reach(value: Any, found: set[int], depth: int) -> None:
         for item in value.fields.values():
             if item.__class__ not in _NOTHING:
                 _reach(item, found, depth - 1)
+        if isinstance(value, Instance):
+            found |= value.fact(Fact.KEPT)

@@ -124,14 +124,21 @@ class Wandb(SilentModule):
 
 
 class Writer(Silent):
-    """A `SummaryWriter`; where it would write is told to those that wait for it."""
+    """A `SummaryWriter`; where it would write, and that it is used, is told to those that wait for it."""
 
-    built: ClassVar[list[Callable[[Any], None]]] = []
+    built: ClassVar[list[Callable[[Any, Any], None]]] = []
+    used: ClassVar[list[Callable[[Any, str], None]]] = []
 
     def __init__(self, log_dir: Any = None, *_: Any, logdir: Any = None, **__: Any) -> None:
         super().__init__("SummaryWriter")
         for tell in self.built:
-            tell(log_dir or logdir)
+            tell(self, log_dir or logdir)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("add_"):
+            for tell in self.used:
+                tell(self, name)
+        return super().__getattr__(name)
 
 
 class Board(SilentModule):

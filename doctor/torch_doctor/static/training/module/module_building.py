@@ -11,7 +11,13 @@ from torch_doctor.static.tables import layers, losses
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import mending
 from torch_doctor.static.training.evaluation import mode_methods, modes
-from torch_doctor.static.training.module import library_models, module_classes, module_parts, plain_containers
+from torch_doctor.static.training.module import (
+    library_models,
+    module_classes,
+    module_parts,
+    plain_containers,
+    registering,
+)
 from torch_doctor.static.training.module.misspelt import misspelt_constructor, misspelt_forward
 from torch_doctor.static.training.unresolved import elsewhere
 from torch_doctor.static.values import (
@@ -231,6 +237,7 @@ def _fill_list(run: Run, module: Module, call: Call) -> None:
             end = value
     # Not logged: it is new.
     module.facts[Fact.LISTED] = Content(tuple(items), summary(rest) if rest else None, end if rest else None)
+    registering.perhaps_parts(run, (*items, *rest))
     for item in (*items, *rest):
         for child in module_parts.children(item):
             if isinstance(child, Object):

@@ -104,6 +104,7 @@ def _extend(run: Run, of: Module, _: str, call: Call) -> Value | None:
 @handles(METHODS, "update")
 def _update(run: Run, of: Module, _: str, call: Call) -> Value | None:
     if not call.args or not isinstance(call.args[0], Mapping):
+        registering.perhaps_parts(run, call.values)
         return None
     registering.add_to_list(run, of, call.args[0].values(), call.node)
     return NOTHING

@@ -76,6 +76,16 @@ def _perhaps_registered(run: Run, module: Module, new: Unknown) -> None:
             run.heap.set(thing.facts, Fact.REGISTERED, value=True)
 
 
+def perhaps_parts(run: Run, values: tuple[Value, ...]) -> None:
+    """A module gets these as parts: of those that nobody can follow, whatever they hold may be registered in it."""
+    building = {module.id for module in run.building}
+    unseen = (value for value in values if not isinstance(value, (Module, ParameterValue)))
+    for number in held(unseen) - building:
+        thing = run.objects.get(number)
+        if isinstance(thing, (Module, ParameterValue)):
+            run.heap.set(thing.facts, Fact.REGISTERED, value=True)
+
+
 def _set_in_list(run: Run, module: Module, before: object, new: Module) -> None:
     """An attribute of a list of modules is an element of it: it takes the place of what had its name, or is the last one."""
     content = module_parts.listed(module) or Content()
@@ -116,6 +126,7 @@ def add_to_list(run: Run, module: Module, items: tuple[Value, ...], node: p.Node
         for child in module_parts.children(item):
             if isinstance(child, (Module, ParameterValue)):
                 register(run, module, child, "items", node)
+    perhaps_parts(run, items)
     run.heap.restructure()
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.pattern import pattern
+from torch_doctor.static.flow import blend
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import data, libraries, memory
 from torch_doctor.static.training import places
 from torch_doctor.static.training.checkpoint import paths
 from torch_doctor.static.training.data import arrays
 from torch_doctor.static.training.module import module_parts
-from torch_doctor.static.values import VERSION, Const, Lib, Plain, Tool, fresh_symbol, held, plain_from
+from torch_doctor.static.values import VERSION, Const, Lib, Plain, Tool, Unknown, fresh_symbol, held, plain_from
 from torch_doctor.static.values.symbols import SCALAR
 from torch_doctor.trace import WriterBuilt
 
@@ -24,10 +25,13 @@ if TYPE_CHECKING:
 def writer(run: Run, name: str, call: Call) -> Tool:
     """Construct a writer of TensorBoard's logs."""
     shared = paths.shared(run, call.node, 0, "log_dir", "logdir") if call.args or call.keywords else True
-    run.emit(WriterBuilt, call.node, name=call.name, shared=shared)
-    return run.own(Tool(run.site(call.node), name))
+    tool: Tool = run.own(Tool(run.site(call.node), name))
+    run.emit(WriterBuilt, call.node, name=call.name, shared=shared, writer=tool.id)
+    return tool
 
 
+_HANDING_ON = ("itertools.", "collections.")
+"""Packages whose functions give the items that they get."""
 _REQUIRED = pattern(r"(?:py)?torch\s*(?:[<>=!~].*)?$|[<>=!~]*\d+\.\d+[\w.+]*$")
 """A text that asks for a torch, or for a version: `torch>=2.4`, `2.4.0`."""
 _ASKING = ("builtins.dir", "builtins.callable", "inspect.", "importlib.")
@@ -53,8 +57,11 @@ def of_version(_: Run, __: str, call: Call) -> Plain | None:
 @library_family(
     lambda name: name.partition(".")[0] in libraries.PLAIN and libraries.harmless(name), stage=Stage.PACKAGE
 )
-def plain(_: Run, name: str, call: Call) -> Plain:
+def plain(_: Run, name: str, call: Call) -> Plain | Unknown:
     """A function of a package that knows no tensors; an array of its own is known as one."""
+    inside = held(call.values) if name.startswith(_HANDING_ON) else None
+    if inside:
+        return Unknown(blend(value.flow for value in call.values), inside)
     asks = asks_version(name, call.values, call)
     word = "array" if name in memory.ARRAYS else SCALAR if arrays.is_scalar(name, call) else ""
     symbol = fresh_symbol(VERSION) if asks else (word, fresh_symbol()) if word else None

@@ -97,6 +97,20 @@ class WriterBuilt(Event, frozen=True, kw_only=True):
     """Whether all processes of a distributed run write to the same directory."""
     file: str = ""
     """The directory. Only the probe knows it."""
+    writer: int = 0
+    """The writer."""
 
     def words(self, _: Names, /) -> str:
         return f"create the writer {quoted(self.name)}"
+
+
+class WriterUsed(Event, frozen=True, kw_only=True):
+    """A log writer gets something to log: `writer.add_scalar("loss", loss, step)`."""
+
+    writer: int
+    """The writer."""
+    name: str
+    """The expression for the method."""
+
+    def words(self, _: Names, /) -> str:
+        return f"log with {quoted(self.name)}"

@@ -35,6 +35,7 @@ class Watcher:
         self._watch = watch
         self._recorder = watch.recorder
         self._busy = False
+        self._logging = set[int]()
         self._taken: dict[int, tuple[weakref.ref[Any], int]] = {}
         """Tensors of states that were taken, by their id, with the event that took them."""
 
@@ -42,7 +43,8 @@ class Watcher:
         """Puts the wrappers in place."""
         torch = self._watch.torch
         hooks.put("alias", self._renamed)
-        Writer.built.append(lambda folder: self._recorder.safely(self._writes, folder))
+        Writer.built.append(lambda writer, folder: self._recorder.safely(self._writes, writer, folder))
+        Writer.used.append(lambda writer, method: self._recorder.safely(self._logs, writer, method))
         self._watch.patches.replace(torch.nn.Module, "state_dict", self._taking)
         self._watch.patches.replace(torch, "save", self._wrapping(self._saved))
         self._watch.patches.replace(torch, "load", self._reading)
@@ -179,12 +181,21 @@ class Watcher:
         )
         self._watch.tell(InstrumentHooks.on_save, saved, target, here, event)
 
-    def _writes(self, folder: Any) -> None:
+    def _writes(self, writer: Any, folder: Any) -> None:
         """A writer of logs was made; one that is given no folder takes one of its own."""
         here = self._recorder.here()
         if here.frame is not None:
             name = self._recorder.caller(here.site)
-            self._recorder.event("WriterBuilt", here, name=name, file=_path(folder))
+            number = self._recorder.references.number(writer)
+            self._recorder.event("WriterBuilt", here, name=name, file=_path(folder), writer=number)
+
+    def _logs(self, writer: Any, method: str) -> None:
+        """A writer of logs gets something for the first time."""
+        here = self._recorder.here()
+        number = self._recorder.references.number(writer)
+        if here.frame is not None and number not in self._logging:
+            self._logging.add(number)
+            self._recorder.event("WriterUsed", here, name=method, writer=number)
 
     def _has_optimizer(self, value: Any, depth: int) -> bool:
         """Whether an optimizer or its state is in what is saved."""

@@ -59,8 +59,10 @@ class ParameterNotALeaf(Rule):
     stored anywhere.
 
     ## When it is not reported
-    If the tensor is moved before it becomes a parameter, if the module is moved as a whole, and if only the dtype
-    changes.
+    - If the tensor is moved before it becomes a parameter, or the module is moved as a whole.
+    - If only the dtype changes.
+    - If the parameter is not to be trained (`requires_grad=False`), or may not be: what it lacks then is only a name in
+      checkpoints.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.parameter.Parameter.html

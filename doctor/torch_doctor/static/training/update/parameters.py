@@ -151,10 +151,12 @@ def gradients_changed(run: Run, of: Grads, node: p.Node, *, fills: bool) -> None
 
 
 def moved(of: ParameterValue, name: str, call: Call) -> Tensor:
-    """What a move makes of a parameter."""
+    """What a move makes of a parameter. Of one that is not to be trained, nothing is lost that an optimizer would miss."""
     given = call.values
     typed = any(isinstance(value, Lib) for value in given) and "device" not in call.keywords
     away = name in ("cuda", "xpu", "mps") or (name == "to" and bool(given) and not typed)
+    if of.fact(Fact.FROZEN) is not False or of.fact(Fact.MAY_BE_FROZEN):
+        away = False
     data = of.fact(Fact.DATA) or of.origin
     if not data.fresh and data.device != CPU:
         away = False  # its data came from somewhere, perhaps from there

@@ -106,6 +106,8 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
             return sequence
     if op == "%" and _divides(run, *operands):
         return Const(0)
+    if op == "//" and classes <= _SIZES and symbol_of(operands[0]) == symbol_of(operands[1]):
+        return Const(1)
     if classes <= _NUMBERS:
         if op in _JOINS and (text := texts.joined(operands, _JOINS[op])) is not None:
             return text

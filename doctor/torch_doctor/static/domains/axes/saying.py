@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, Final
 from torch_doctor.static.measuring.arguments import sizes_in
 from torch_doctor.static.measuring.layers import setting, ways_of
 from torch_doctor.static.tables import shapes as table
-from torch_doctor.static.values import Const, Content, Plain, Sequence, number_dtype, shapes
+from torch_doctor.static.values import Const, Content, Plain, Sequence, Unknown, number_dtype, shapes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from torch_doctor.static.values import Making, Value
     from torch_doctor.static.values.shapes import Shape
 
 STATE: Final = ".state"
 """Ends the name of what a recurrent layer has kept."""
+_REPEATING: Final = frozenset(("repeat", "tile", "expand"))
+_ONE_LIST: Final = 2
+"""The arguments of such an operation where the second may be a list of numbers, or the only one."""
 
 
 def saying(made: Making) -> tuple[int, Value | None, int]:
@@ -44,10 +49,20 @@ def permuted(made: Making) -> Shape:
     return sizes_in(*(made.args[1:] or filter(None, (made.keywords.get("dims"),)))) or ()
 
 
-def as_sizes(value: Value) -> Value:
+def with_sizes(made: Making) -> Iterable[Value]:
+    """The arguments of an operation; what nothing is known of is a number where only sizes are given, or how often to repeat."""
+    if made.name in table.MAKERS:
+        return map(_as_sizes, made.args)
+    if made.name not in _REPEATING or len(made.args) == _ONE_LIST:
+        return made.args
+    numbers = (Plain(v.symbol, shapes.WHOLE) if isinstance(v, Unknown) else _as_sizes(v) for v in made.args[1:])
+    return (*made.args[:1], *numbers)
+
+
+def _as_sizes(value: Value) -> Value:
     """A size, or a list of some: what nothing else is known of is a number then."""
     if isinstance(value, Sequence):
-        return Sequence(value.kind, Content(tuple(map(as_sizes, value.content.items)), value.content.rest))
+        return Sequence(value.kind, Content(tuple(map(_as_sizes, value.content.items)), value.content.rest))
     return Plain(value.symbol, shapes.WHOLE) if isinstance(value, Plain) and value.size is None else value
 
 

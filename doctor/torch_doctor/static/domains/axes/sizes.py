@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from torch_doctor.static.domains.axes.saying import STATE, as_sizes, is_one_size, permuted, read_shape, saying
+from torch_doctor.static.domains.axes.saying import STATE, is_one_size, permuted, read_shape, saying, with_sizes
 from torch_doctor.static.domains.domain import Domain
 from torch_doctor.static.measuring import images, measured, size_at
 from torch_doctor.static.measuring.arguments import argument
@@ -47,10 +47,13 @@ _SAME: Final = table.SAME | table.FLOATING | {"nn.Linear"} | {f"nn.{name}" for n
 _LONGER: Final = frozenset(("nn.Embedding",))
 """What has one more."""
 _PARTS: Final = frozenset(("split", "chunk"))
-_SHRINKING: Final = {f"nn.{name}" for name in (*table.LAYERS_CHANNELS, *table.LAYERS_POOLS)} | {*images.EFFECTS} - {
-    "embedding"
-}
-"""What may leave one row and column of an image."""
+_SHRINKING: Final = {f"nn.{name}" for name in (*table.LAYERS_CHANNELS, *table.LAYERS_POOLS)} | {
+    *images.EFFECTS,
+    "repeat",
+    "tile",
+    "repeat_interleave",
+} - {"embedding"}
+"""What may leave one row and column of an image, or one element where nobody knows how often it is repeated."""
 _REST: Final = -1
 _WORD: Final = "size "
 
@@ -124,7 +127,7 @@ class Sizes(Domain[Amounts]):
             return self.of(made.args[0]) if made.args else None
         if made.name == "permute" and (dims := permuted(made)):
             self.has_rank(made.args[0], len(dims))
-        args = tuple(map(self._in_words, made.args if made.name not in table.MAKERS else map(as_sizes, made.args)))
+        args = tuple(map(self._in_words, with_sizes(made)))
         keywords = {name: self._in_words(value) for name, value in made.keywords.items()}
         shape = effect(Making(made.name, args, keywords, made.of)).shape
         if shape is None or shapes.ANY in shape:
@@ -141,7 +144,7 @@ class Sizes(Domain[Amounts]):
         )
 
     def may_be_one(self, size: Amount) -> bool:
-        """Whether a dimension may have one element: what a convolution leaves of an image, which the script does not ask for."""
+        """Whether a dimension may have one element: a convolution or a repetition leaves it, and the script asks for no size."""
         made = (name[0] for name, _ in size.names if isinstance(name, tuple) and name not in self._asked)
         return any(isinstance(each, Making) and each.name in _SHRINKING for each in made)
 

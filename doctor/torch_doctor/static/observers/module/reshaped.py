@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, MutableMapping
 
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Call, Module, Value
+    from torch_doctor.static.values import Call, Module, Symbol, Value
 
 _CUTTING = frozenset(("[]", "narrow", "pad", "cat"))
 """What takes elements away, or adds some."""
 _REARRANGING = _CUTTING | VIEWS | {"contiguous", "clone", "flatten", "to"}
 """What computes nothing."""
+_TESTS = {"==": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _NOTHING = -1
 """Stands for the event of a reshape that may move nothing."""
 _FARTHEST = 60
@@ -85,7 +87,7 @@ class Reshapes(Observer, made=lambda name: name.rpartition(".")[2] in VIEWS, cal
             return
         if any(each in self._found for each in _behind(made)):
             return  # it undoes what another one did
-        if any(map(run.of(Sizes).may_be_one, before)):
+        if any(map(run.of(Sizes).may_be_one, before)) or _told_to_be_one(run, before):
             self._found[made] = _NOTHING, meant.groups, before
             return
         site = run.site(call.node)
@@ -159,6 +161,24 @@ def _certain(run: Run, made: Making, before: tuple[Amount, ...], after: tuple[Am
         if named and product(before[: old[0]]) != product(after[: new[0]]):
             return True
     return False
+
+
+def _told_to_be_one(run: Run, sizes: tuple[Amount, ...]) -> bool:
+    """Whether one of these sizes is 1 where a test goes as it does on this path: then it may stand in any place."""
+    ones = (side for symbol, arm in run.assumed.items() for side in _ones(symbol, arm))
+    return any(run.of(Sizes).amount_of(Plain(side)) in sizes for side in ones)
+
+
+def _ones(symbol: Symbol, arm: bool) -> Iterator[Symbol]:  # noqa: FBT001 - as the path has it
+    """What may be 1, and is no larger number, where a test goes like this."""
+    op, *parts = symbol
+    if op in ("and", "or", "not"):
+        for part in parts:
+            yield from _ones(part, arm is not (op == "not"))
+    elif op in _TESTS and len(parts) == len(("left", "right")):
+        for side, other, test in ((*parts, _TESTS[op]), (*reversed(parts), lambda a, b: _TESTS[op](b, a))):
+            if other[0] == "const" and type(other[1]) is int and test(1, other[1]) is arm is not test(2, other[1]):
+                yield side
 
 
 def _behind(start: Making | Value) -> Iterator[Making]:

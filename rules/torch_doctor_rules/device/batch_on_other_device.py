@@ -46,6 +46,7 @@ class BatchOnOtherDevice(Rule):
     ## When it is not reported
     - For tensors that `DataParallel`, `DistributedDataParallel` or a framework with its own training loop moves.
     - For tensors and modules whose device is unknown, or that are each moved under a different condition.
+    - For tensors that stay where they are because a test has found them there (`if self.device == device: return self`).
     - For zero-dimensional tensors.
     - If the cause is a move whose result is discarded (TDR803).
 

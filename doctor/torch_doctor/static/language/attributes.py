@@ -16,6 +16,7 @@ from torch_doctor.static.training import cuts, pixels, places
 from torch_doctor.static.training.checkpoint import loading
 from torch_doctor.static.training.computing import distributions
 from torch_doctor.static.training.data import arrays
+from torch_doctor.static.training.device import devices
 from torch_doctor.static.training.loss import language_models
 from torch_doctor.static.values import (
     CPU,
@@ -60,7 +61,7 @@ from torch_doctor.static.values import (
     plain_from,
     unpacked,
 )
-from torch_doctor.static.values.symbols import DEVICE
+from torch_doctor.static.values.symbols import DEVICE, WHEREABOUTS, fresh_symbol
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -136,7 +137,8 @@ def _of_tensor(run: Run, value: Tensor, name: str, node: p.Node) -> Value:
     if name == "requires_grad" and (value.flow.graph is True or value.flow.graph is run.grad is False):
         return Const(value.flow.graph)
     if known.result == "plain":
-        return Plain(size=Making(name, (value,)) if name in ("shape", "dtype", "device") else None)
+        symbol = fresh_symbol(WHEREABOUTS) if name == "device" or name in devices.TESTS else None
+        return Plain(symbol, Making(name, (value,)) if name in ("shape", "dtype", "device") else None)
     if name == "grad":
         return Unknown(EMPTY)
     flow = value.flow if known.graph else cuts.cut(run, value.flow, value, name, node)

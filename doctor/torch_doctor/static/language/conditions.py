@@ -14,6 +14,7 @@ from torch_doctor.static.options import Options
 from torch_doctor.static.tables.kinds import Effect
 from torch_doctor.static.training import cross_device, cuts, drawing, kinds, places, plain_tensors, sums
 from torch_doctor.static.training.data import arrays
+from torch_doctor.static.training.device import devices
 from torch_doctor.static.values import (
     VERSION,
     Const,
@@ -149,6 +150,8 @@ def _compared(run: Run, node: p.Compare) -> tuple[Value, bool]:
     known = outcomes.compared(op, left, right)
     if known is None and (drawn := drawing.compared(run, op, left, right)) is not None:
         known = Const(drawn)
+    if known is None and op == "==" and devices.differ(left, right):
+        known = Const(value=False)
     if known is not None:
         return known, negated
     if all(isinstance(side, Const) and not isinstance(side, Default) for side in (left, right)):

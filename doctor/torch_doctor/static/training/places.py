@@ -97,7 +97,7 @@ def options(run: Run, place: Origin, facts: Conditions = frozenset()) -> Iterato
     """The places that something may be at on the current path, each with what has to hold for it beside `facts`."""
     if not place.options:
         settled = _sent(run, _settled(place))
-        yield facts, NOWHERE if settled.device == GPU and _stays(settled, {**run.assumed, **dict(facts)}) else settled
+        yield facts, NOWHERE if settled.device in AWAY and _stays(settled, {**run.assumed, **dict(facts)}) else settled
     for needs, option in place.options:
         if any(
             test[0] == "option" or devices.asked_for(test) or (asked(test) and test not in run.assumed)

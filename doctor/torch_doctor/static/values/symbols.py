@@ -58,6 +58,10 @@ DEVICE = "device"
 """Begins the symbol of a device; then comes its type, "" where that is not known."""
 
 
+WHEREABOUTS = "device of a tensor"
+"""Begins the symbol of what a tensor says of its own device."""
+
+
 SCALAR = "number of NumPy"
 """Begins the symbol of a number that NumPy computed, of a type of its own, or of an array of them."""
 

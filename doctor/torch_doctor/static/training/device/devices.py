@@ -29,7 +29,7 @@ from torch_doctor.static.values import (
     fresh_symbol,
     symbol_of,
 )
-from torch_doctor.static.values.symbols import DEVICE
+from torch_doctor.static.values.symbols import DEVICE, WHEREABOUTS
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -44,7 +44,8 @@ class Placing(Lasting):
 
 CURRENT = "current"
 """The GPU that the process is set to, the first where nobody has set it."""
-_WHEREABOUTS = frozenset(("is_cuda", "is_mps", "is_cpu"))
+TESTS = frozenset(("is_cuda", "is_mps", "is_cpu"))
+"""What a tensor says of its device besides the device itself."""
 METHODS = {"cuda": "cuda", "cpu": "cpu", "xpu": "xpu", "mps": "mps"}
 """Methods that move to a device of this type."""
 _STAYS = frozenset(("share_memory", "share_memory_", "pin_memory"))
@@ -108,10 +109,43 @@ def lacks_gpu(symbol: Symbol, holds: bool) -> bool:  # noqa: FBT001 - a fact of 
             return lacks_gpu(inner, not holds)
         case ("flag", _):
             return not holds and asks_for_gpu(symbol)
+        case ("==", tuple(left), tuple(right)):
+            types = {_type_in(left), _type_in(right)}
+            chosen = _is_chosen(left) or _is_chosen(right)
+            return (CPU in types and (chosen or "" in types)) if holds else chosen and types == {"cuda"}
         case ("and" | "or" as joined, *parts):
             return holds is (joined == "or") and any(
                 isinstance(part, tuple) and lacks_gpu(part, holds) for part in parts
             )
+    return False
+
+
+def differ(left: Value, right: Value) -> bool:
+    """Whether two devices are of different types, whatever machine the script runs on."""
+    types = {_type_in(symbol_of(each)) for each in (left, right)}
+    fixed = not any(isinstance(each, Default) or _is_chosen(symbol_of(each)) for each in (left, right))
+    return fixed and "" not in types and len(types) == len((left, right))
+
+
+def _type_in(symbol: Symbol) -> str:
+    """The type of a device, or that a text names."""
+    match symbol:
+        case ("const", str(name)):
+            return name.partition(":")[0]
+        case (".", tuple(device), "type"):
+            return _type_in(device)
+        case (str(word), str(name), *_) if word == DEVICE:
+            return name
+    return ""
+
+
+def _is_chosen(symbol: Symbol) -> bool:
+    """Whether a test for a GPU has chosen this device, or its type."""
+    match symbol:
+        case (".", tuple(device), "type"):
+            return _is_chosen(device)
+        case (str(word), _, frozenset(needs), *_) if word == DEVICE:
+            return bool(needs)
     return False
 
 
@@ -247,6 +281,8 @@ def chosen(given: Value) -> str | Value | None:
 
 def asked_for(symbol: Symbol) -> bool:
     """Whether a test asks for the device of a tensor: what is moved in its arm goes back to where the others are."""
-    if symbol[0] == "." and (symbol[2] in _WHEREABOUTS or (symbol[2] == "type" and symbol[1][::2] == (".", "device"))):
+    if symbol[0] == WHEREABOUTS:
+        return True
+    if symbol[0] == "." and (symbol[2] in TESTS or (symbol[2] == "type" and symbol[1][::2] == (".", "device"))):
         return True
     return any(asked_for(part) for part in symbol[1:] if isinstance(part, tuple) and part)

@@ -62,6 +62,7 @@ class SchedulerBeforeOptimizer(Rule):
       start of an epoch is correct.)
     - The loop has no optimizer step: it replays or plots a schedule.
     - The optimizer may have stepped in unresolved code.
+    - The scheduler is of a class that torch does not have, such as that of a fork.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate

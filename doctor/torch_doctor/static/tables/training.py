@@ -62,7 +62,16 @@ SCHEDULERS = frozenset(("torch.optim.swa_utils.SWALR", *libraries.every(lambda l
 SCHEDULER_BASES = frozenset({"torch.optim.lr_scheduler.LRScheduler"})
 SCHEDULER_PAIRS = frozenset(libraries.every(lambda library: library.scheduler_pairs))
 """Functions that return a scheduler and a number of epochs."""
-_SCHEDULER_PACKAGES = ("torch.optim.lr_scheduler.", *libraries.every(lambda library: library.scheduler_packages))
+_TORCH_SCHEDULERS = frozenset(
+    words(
+        """
+        ChainedScheduler ConstantLR CosineAnnealingLR CosineAnnealingWarmRestarts CyclicLR ExponentialLR LambdaLR LinearLR
+        LRScheduler MultiplicativeLR MultiStepLR OneCycleLR PolynomialLR ReduceLROnPlateau SequentialLR StepLR
+        """
+    )
+)
+"""Those of torch; what else is called so is of a fork, and may do anything."""
+_SCHEDULER_PACKAGES = tuple(libraries.every(lambda library: library.scheduler_packages))
 _SCHEDULER_FUNCTIONS = frozenset(libraries.every(lambda library: library.scheduler_functions))
 _SCHEDULES = frozenset(libraries.every(lambda library: library.schedules))
 
@@ -75,6 +84,8 @@ def scheduler_of(name: str) -> bool:
     package, _, last = name.rpartition(".")
     if package in _SCHEDULER_FUNCTIONS:
         return last.startswith("get_") and "schedule" in last
+    if package == "torch.optim.lr_scheduler":
+        return last in _TORCH_SCHEDULERS
     if package in _SCHEDULES:
         return last.endswith("Schedule")
     return name.startswith(_SCHEDULER_PACKAGES) and last[:1].isupper()

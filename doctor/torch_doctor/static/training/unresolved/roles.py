@@ -16,6 +16,7 @@ from torch_doctor.static.training.unresolved import presence, usage
 from torch_doctor.static.values import (
     Fact,
     Instance,
+    Lib,
     Loader,
     Method,
     Mode,
@@ -83,6 +84,10 @@ def named(run: Run, value: Value, target: p.Expr, source: p.Expr) -> Value:
     if isinstance(found, Tool) and found.name in training.SCHEDULER_BASES and not found.holds:
         made = isinstance(source, p.Call) and source.args
         return value if made and _optimizers(run) else found  # made without the optimizer, it schedules something else
+    if isinstance(found, Tool) and isinstance(source, p.Call) and isinstance(source.func, (p.Name, p.Attribute)):
+        maker = run.evaluate(source.func)
+        if isinstance(maker, Lib) and maker.name.startswith("torch."):
+            return value  # torch has none of this name: a fork's may do anything
     return found
 
 

@@ -74,6 +74,8 @@ class SoftmaxOverOneOutput(Rule):
     - The softmax is inside a model or its methods, where the size decides whether there is one head, expert or step. It
       is reported if the script has reduced the positions to one (a mean with `keepdim=True`, the last state of a
       recurrent layer), or if the weights are summed over another dimension than the normalized one.
+    - A setting decides how many positions are left: the number of layers or directions, the size of a pooling, the
+      length of a slice.
 
     If several calls use the same loss and model, only the first one in a file is reported.
 

@@ -93,6 +93,8 @@ class Fact(Enum):
     """The modules of which it is one, where there are too many to tell apart."""
     INITIALISED = "initialised", False, _agreed
     """Whether the base class's constructor ran; None where that is not known."""
+    WRITTEN = "written", None, _agreed
+    """For a layer of torch: the call that constructs it."""
     CONSTRUCTOR = "constructor", None, _first
     """The `__init__` of the project that ran last."""
     EARLY = "early", None, _first

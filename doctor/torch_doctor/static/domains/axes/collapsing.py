@@ -9,18 +9,17 @@ from torch_doctor.static.domains.axes import comparing
 from torch_doctor.static.domains.axes.origins import At, before, from_end
 from torch_doctor.static.domains.axes.saying import STATE
 from torch_doctor.static.measuring.arguments import argument
+from torch_doctor.static.program.influence import names_in
+from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import words
-from torch_doctor.static.values import Const, Making, Value
+from torch_doctor.static.values import Const, Fact, Making, Module, Value
 from torch_doctor.trace.amounts import ONE
 
 if TYPE_CHECKING:
     from torch_doctor.static.domains.axes.origins import SizesOf
 
 _REDUCTIONS: Final = frozenset(words("mean sum amax amin max min median logsumexp norm std var prod nanmean"))
-_POOLS: Final = {
-    **{f"nn.Adaptive{kind}Pool{d}d": int(d) for kind in ("Avg", "Max") for d in "123"},
-    **{f"adaptive_{kind}_pool{d}d": int(d) for kind in ("avg", "max") for d in "123"},
-}
+_POOLS: Final = {f"nn.Adaptive{kind}Pool{d}d": int(d) for kind in ("Avg", "Max") for d in "123"}
 _LINEAR: Final = frozenset(("nn.Linear", "linear"))
 _STATES: Final = -3
 """The dimension of the layers in the state of a recurrent layer."""
@@ -53,16 +52,35 @@ def _reduces(made: Making, at: At, sizes: SizesOf) -> bool:
         dim = argument(made, 1, "dim")
         return isinstance(kept, Const) and kept.value is True and from_end(dim, at.rank) == place
     if name in _POOLS:
-        return place >= -_POOLS[name]
+        return place >= -_POOLS[name] and _is_written(made, 0, "output_size")
     if name.endswith(STATE):
-        return place == _STATES
+        both = 6 if name != f"nn.RNN{STATE}" else 7
+        one = _is_written(made, 2, "num_layers") and _is_written(made, both, "bidirectional")
+        return one and place == _STATES
     if name in ("unsqueeze", "[]") and before(made, at, sizes) is None:
         return _adds(made, at) and _is_reduced(made.args[0])
     if name == "[]":
         earlier = before(made, at, sizes)
         shape = sizes(earlier.value) if earlier is not None else None
-        return earlier is not None and shape is not None and len(shape) >= -place and shape[earlier.place] != ONE
+        several = earlier is not None and shape is not None and len(shape) >= -place and shape[earlier.place] != ONE
+        return several and not _is_varied(made.of)
     return False
+
+
+def _is_written(made: Making, position: int, name: str) -> bool:
+    """Whether the script leaves out a setting of a layer, or writes it where it constructs the layer: then nobody varies it."""
+    call = made.of.fact(Fact.WRITTEN) if isinstance(made.of, Module) else None
+    if not isinstance(call, p.Call) or any(isinstance(node, p.Star) for node in call.args):
+        return False
+    given = [call.args[position]] if position < len(call.args) else []
+    given += [node for key, node in call.keywords if key in (name, None)]
+    return all(isinstance(node, p.Const) for node in given)
+
+
+def _is_varied(key: object) -> bool:
+    """Whether a setting may say how many elements a slice has: its bounds differ by more than numbers."""
+    slices = [node for node in walk(key) if isinstance(node, p.Slice)]
+    return any(names_in(node.lower) != names_in(node.upper) for node in slices)
 
 
 def _adds(made: Making, at: At) -> bool:

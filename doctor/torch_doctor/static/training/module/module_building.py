@@ -153,6 +153,7 @@ def build_layer(run: Run, name: str, call: Call) -> Module:
     )
     module.facts[Fact.ORIGIN] = NOWHERE if {"device", "**"} & set(call.keywords) else BUILT
     module.facts[Fact.INITIALISED] = True
+    module.facts[Fact.WRITTEN] = call.node
     if lists:
         _fill_list(run, module, call)
     if not run.building and not run.modules_called and name not in losses.LOSSES:

@@ -94,7 +94,7 @@ class SoftmaxAxis(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every softmax whose weights no product sums over the normalized dimension."""
-        found = list(trace.of(WeightsSummed))
+        found = [event for event in trace.of(WeightsSummed) if event.along == event.summed or event.weights != 1]
         right = {event.site for event in found if event.along == event.summed or not (event.compared or trace.observed)}
         for event in first_per_site(event for event in found if event.site not in right):
             text = "softmax normalizes dimension {along} of the weights, but `{product}` sums over dimension {summed}"

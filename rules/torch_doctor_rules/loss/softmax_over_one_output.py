@@ -152,13 +152,13 @@ def _pointless(trace: Trace) -> set[Site]:
     """Softmaxes within models over one element that had more, or whose weights are summed over another dimension."""
     found = {event.site for event in trace.of(Normalised) if event.collapsed}
     right = {event.site for event in trace.of(WeightsSummed) if event.along == event.summed or not event.summed}
-    return found | {event.site for event in trace.of(WeightsSummed)} - right
+    return found | {event.site for event in trace.of(WeightsSummed) if event.weights != 1} - right
 
 
 def _help_in_model(trace: Trace, softmax: Normalised) -> str:
     """What to do about weights that are normalized over one element."""
     for event in trace.of(WeightsSummed):
-        if event.site == softmax.site and event.along != event.summed:
+        if event.site == softmax.site and event.along != event.summed and event.weights != 1:
             summed = event.summed + event.dims if event.dims and event.from_start else event.summed
             return f"normalize over the dimension that the weights are summed over: `dim={summed}`"
     return "keep the positions that the weights choose among, instead of reducing them to one"

@@ -92,11 +92,11 @@ def _edits(event: Normalised) -> list[Edit]:
     known = bool(shape) and "..." not in shape
     if known and len(shape) in (TABLE, IMAGES):
         dim = "1"
-    elif shape[-1:] == (1,):  # one score for each position: which positions are compared, the source does not say
-        return []
     elif event.input.operation == LINEAR or (known and len(shape) == 1):
         dim = "-1"
     else:
+        return []
+    if shape and shape[int(dim)] == 1:  # one score for each: which ones are compared, the source does not say
         return []
     if event.function.startswith("torch.nn.functional."):
         return [Keyword(event.site, "dim", dim)]

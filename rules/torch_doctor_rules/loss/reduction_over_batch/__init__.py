@@ -71,6 +71,7 @@ class ReductionOverBatch(Rule):
       excludes scores of a single sample, attention over steps, stacked models, pairwise similarities, per-sample
       losses, parameters, prototypes, rankings, and the most confident samples of each class.
     - The weights are summed over the batch, too, or compare pairs (TDR220).
+    - Each sample has one weight, or may have one, and the sum adds up what the weight is multiplied by.
     - TDR203, TDR212 or TDR213 reports the same operation.
 
     ## References

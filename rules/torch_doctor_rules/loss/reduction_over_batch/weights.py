@@ -21,7 +21,7 @@ def over_batch(trace: Trace) -> Iterator[WeightsSummed]:
     right = {each.site for each in trace.of(WeightsSummed) if each.along == each.summed or each.compared}
     for event in trace.of(WeightsSummed):
         over_rows = event.of_samples or (trace.observed and event.along == -event.dims)
-        if over_rows and event.site not in right:
+        if over_rows and event.weights != 1 and event.site not in right:
             yield event
 
 

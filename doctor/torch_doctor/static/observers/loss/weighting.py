@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from torch_doctor.static.domains.axes import Sizes, comparing
 from torch_doctor.static.domains.axes.origins import At, from_end
@@ -14,6 +14,7 @@ from torch_doctor.static.observers.module.mixed_rows import rows_first
 from torch_doctor.static.state import per_run
 from torch_doctor.static.values import Const, Making
 from torch_doctor.trace import WeightsSummed
+from torch_doctor.trace.amounts import ONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Module, Value
     from torch_doctor.trace import Site
+    from torch_doctor.trace.amounts import Amount
 
 _SOFTMAXES: Final = frozenset(("softmax", "nn.Softmax"))
 _NAMES: Final = comparing.PRODUCTS.keys() | {"softmax", "sum"}
@@ -67,8 +69,10 @@ class SoftmaxWeights(Observer, made=lambda name: name.rpartition(".")[2] in _NAM
     def _used(self, run: Run, result: Value, node: p.Node) -> None:
         """Weights may be used: find the softmax, and what it normalised."""
         made = comparing.made_of(result)
+        if made is None:
+            return
         sizes = partial(run.ask, Sizes)
-        for weights, values in weights_in(made, sizes) if made is not None else ():
+        for weights, values in weights_in(made, sizes):
             found = comparing.softmax_behind(weights, _SOFTMAXES, sizes)
             if found is None or found[0] not in self._places or comparing.any_softmax(values, _SOFTMAXES) is not None:
                 continue
@@ -80,12 +84,15 @@ class SoftmaxWeights(Observer, made=lambda name: name.rpartition(".")[2] in _NAM
             along = from_end(dim, rank)
             if along is None:
                 continue
-            rows = rows_first(given)
+            rows, many = rows_first(given), _size_at(weights, sizes)
             compared = comparing.compares(given, along, at.place, rank, sizes)
             of_samples = rows is not None and along == -len(rows)
+            if made.name == "sum" and not _is_number(many):  # one weight may be spread over what it is multiplied by
+                other = _size_at(At(values, weights.place, None), sizes)
+                of_samples = of_samples and many is not None and many == other
             first = isinstance(dim, Const) and isinstance(dim.value, int) and dim.value >= 0
             told = {"dims": rank or 0, "from_start": first, "compared": compared, "of_samples": of_samples}
-            self._told(run, softmax, node, along, at.place, **told)
+            self._told(run, softmax, node, along, at.place, **told, weights=many.number if _is_number(many) else 0)
 
     def _told(self, run: Run, softmax: Making, node: p.Node, along: int, summed: int, **more: Any) -> None:
         site, name = self._places[softmax]
@@ -100,6 +107,16 @@ class SoftmaxWeights(Observer, made=lambda name: name.rpartition(".")[2] in _NAM
             by_call=softmax.name == "softmax",
             **more,
         )
+
+
+def _size_at(at: At, sizes: SizesOf) -> Amount | None:
+    """How long a dimension is: one element where the tensor has fewer dimensions; None where that is not known."""
+    shape = sizes(at.value)
+    return None if shape is None else shape[at.place] if len(shape) >= -at.place else ONE
+
+
+def _is_number(size: Amount | None) -> TypeGuard[Amount]:
+    return size is not None and not size.names
 
 
 def weights_in(made: Making, sizes: SizesOf) -> Iterator[tuple[At, Value]]:

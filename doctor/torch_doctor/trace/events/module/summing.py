@@ -32,12 +32,16 @@ class WeightsSummed(Event, frozen=True, kw_only=True):
     """The number of dimensions; 0 if unknown."""
     from_start: bool = False
     """Whether the script counts the normalized dimension from the start."""
+    weights: int = 0
+    """The number of weights along the summed dimension; 0 if unknown."""
     by_call: bool = False
     """Whether `site` is the call of a function or method that gets the dimension."""
     compared: bool = False
     """Whether the scores compare pairs along the summed dimension."""
     of_samples: bool = False
-    """Whether the normalized dimension has the samples of a batch. Only the static witness knows it."""
+    """Whether the normalized dimension has the samples of a batch, and each has several weights, unless `weights` is 1. Only the
+    static witness knows it.
+    """
     smallest: float = 0.0
     """The smallest sum of weights along the summed dimension. Only the probe knows it."""
     largest: float = 0.0

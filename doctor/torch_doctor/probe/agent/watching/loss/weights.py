@@ -92,6 +92,7 @@ class Watcher:
                 along=along if along < 0 else along - weights.dim(),
                 summed=at,
                 dims=weights.dim(),
+                weights=weights.shape[at],
                 smallest=float(sums.min()),
                 largest=float(sums.max()),
             )

@@ -79,6 +79,14 @@ class Loaders:
         """Whether gradients are computed from batches of the loader."""
         return loader in self._trained
 
+    def trained_before(self, event: Event, loader: int) -> Backward | None:
+        """The last backward pass of a batch of the loader before an event; None where there is none."""
+        return next((each for each in reversed(self._trained.get(loader, ())) if each.index < event.index), None)
+
+    def trains_after(self, index: int) -> bool:
+        """Whether gradients are computed from any loader's batches after an event."""
+        return any(found[-1].index > index for found in self._trained.values())
+
     def last_trained(self, event: Event) -> int | None:
         """The loader whose batch was trained on last before an event; None where there is none."""
         before = ((each.index, number) for number, found in self._trained.items() for each in found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace import Backward, Escaped, Forward, GaveUp, LoaderBuilt, LossCalled, Summed, Trace
+from torch_doctor_rules.data.train_data_evaluated.kept import Kept
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.scores import is_scored
 
@@ -48,7 +49,7 @@ class Overlaps:
             site, parted = self._overlap(other, loader)
             if site is None and self.loaders.last_trained(forward) == other.loader:  # folds have a model each
                 site, parted = self._shared(other, loader), True
-            if site is None or backward.index > forward.index:
+            if site is None or backward.index > forward.index or not self._remembers(other, forward):
                 continue
             if (
                 self._scores(forward, backward)
@@ -57,6 +58,16 @@ class Overlaps:
             ):
                 return site, other
         return None
+
+    def _remembers(self, trained: LoaderBuilt, forward: Forward) -> bool:
+        """Whether what is evaluated has the weights that the loader's batches led to.
+
+        A state that is loaded when all training is over is that of an earlier epoch; before that, the model begins again.
+        """
+        last, kept = self.loaders.trained_before(forward, trained.loader), self.trace.view(Kept)
+        if last is None or not kept.is_same(last, forward):
+            return False
+        return not any(self.loaders.trains_after(index) for index in kept.renewed(last, forward))
 
     def _shared(self, trained: LoaderBuilt, evaluated: LoaderBuilt) -> Site | None:
         """The construction of the later of two datasets that read the same rows in a run; None where they do not."""

@@ -5,19 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.rule import Step
-from torch_doctor.trace import (
-    Escaped,
-    Forward,
-    Loaded,
-    ModuleBuilt,
-    OptimizerBuilt,
-    Reordered,
-    Seeded,
-    Trace,
-    WeightsGiven,
-)
+from torch_doctor.trace import Forward, ModuleBuilt, Reordered, Seeded, Trace
+from torch_doctor_rules.data.train_data_evaluated.kept import Kept
 from torch_doctor_rules.data.train_data_evaluated.overlaps import EVALUATES
-from torch_doctor_rules.judging.family import Family
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.scores import is_scored
 
@@ -95,10 +85,7 @@ class Redrawn:
         )
 
     def _trained_before(self, backward: Backward, forward: Forward) -> bool:
-        """Whether what is evaluated is the model that was trained, which nobody gave other weights since.
-
-        Who builds a new optimizer over it has begun again, by whatever means.
-        """
+        """Whether what is evaluated is the model that was trained, which nobody gave other weights since."""
         if backward.index > forward.index or not is_scored(self.trace, forward):
             return False
         models = {each.module for each in self.trace.at(*backward.forwards) if isinstance(each, Forward)}
@@ -106,14 +93,7 @@ class Redrawn:
         unseen = not built or forward.unseen  # the methods of what is out of sight may draw new weights
         if forward.module not in models or unseen:
             return False
-        own = self.trace.view(Family).within(backward.modules | {forward.module})
-        renewed: list[tuple[int, frozenset[int]]] = [
-            *((each.index, each.modules if each.whole else own) for each in self.trace.of(WeightsGiven)),
-            *((each.index, each.modules) for each in self.trace.of(Escaped)),
-            *((each.index, frozenset((each.module,))) for each in self.trace.of(Loaded)),
-            *((each.index, each.modules) for each in self.trace.of(OptimizerBuilt)),
-        ]
-        return not any(backward.index < index < forward.index and modules & own for index, modules in renewed)
+        return not any(self.trace.view(Kept).renewed(backward, forward))
 
 
 def _in_another_pass(first: Event, second: Event) -> bool:

@@ -48,6 +48,21 @@ def _mentions(part: p.Node, name: str) -> bool:
     return any(isinstance(each, p.Name) and each.id == name for each in walk(part))
 
 
+def decides(value: Instance) -> bool:
+    """Whether a branch of a row asks what its index is a member of, or what it selects."""
+    for method in readers(value):
+        for name in [each.name for each in method.parameters[1:2]]:
+            tests = [each.test for each in walk(method.body) if isinstance(each, (p.If, p.Choice))]
+            members = (each for each in walk(method.body) if isinstance(each, p.Compare))
+            if any(_selects(each) and _mentions(each, name) for each in (*members, *walk(tests))):
+                return True
+    return False
+
+
+def _selects(part: p.Node) -> bool:
+    return isinstance(part, p.Index) or (isinstance(part, p.Compare) and part.op in ("in", "not in"))
+
+
 def computes(run: Run, value: Instance) -> Tri:
     """Whether reading a row calls anything; what code out of sight does may take no time."""
     found = value.cls.find("__getitem__")

@@ -131,6 +131,7 @@ def _built(
     changes: Tri = None,
     stretches: tuple[Stretch, ...] = (),
     drawn: bool = False,
+    decides: bool = False,
 ) -> DatasetBuilt:
     thing = value if isinstance(value, Object) else Object()
     site = thing.born or run.site(node)
@@ -150,6 +151,7 @@ def _built(
         stretches=stretches,
         splits=splitting.splits_of(run, value),
         drawn=drawn,
+        decides=decides,
     )
     return event
 
@@ -226,6 +228,7 @@ def _of_project(run: Run, value: Instance, node: p.Node) -> DatasetBuilt | None:
         computes=row_reading.computes(run, value),
         changes=row_reading.changes(value),
         drawn=drawn,
+        decides=row_reading.decides(value),
     )
 
 

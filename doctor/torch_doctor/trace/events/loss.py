@@ -67,6 +67,16 @@ class LossCalled(Event, frozen=True, kw_only=True):
         return f"loss {quoted(self.name)}{traits} gets {self.input.words()}{target}{refused}"
 
 
+class SamplesChosen(Event, frozen=True, kw_only=True):
+    """A loss goes backward, and besides its targets an item of the batch selects or weights the samples in it.
+
+    `site` is the backward pass. Only the static witness writes it.
+    """
+
+    def words(self, _: Names, /) -> str:
+        return "an item of the batch selects or weights the samples of the loss"
+
+
 class ClassesMarked(Event, frozen=True, kw_only=True):
     """A loss gets targets from a loader that are 0 or 1 for each class by itself. `site` is the call of the loss."""
 

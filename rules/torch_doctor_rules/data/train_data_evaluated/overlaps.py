@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Backward, Escaped, Forward, GaveUp, LoaderBuilt, LossCalled, Summed, Trace
+from torch_doctor.trace import Backward, Escaped, Forward, GaveUp, LoaderBuilt, LossCalled, SamplesChosen, Summed, Trace
 from torch_doctor_rules.data.train_data_evaluated.kept import Kept
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.scores import is_scored
@@ -65,9 +65,20 @@ class Overlaps:
         A state that is loaded when all training is over is that of an earlier epoch; before that, the model begins again.
         """
         last, kept = self.loaders.trained_before(forward, trained.loader), self.trace.view(Kept)
-        if last is None or not kept.is_same(last, forward):
+        if last is None or not kept.is_same(last, forward) or self._chooses(trained, last):
             return False
         return not any(self.loaders.trains_after(index) for index in kept.renewed(last, forward))
+
+    def _chooses(self, trained: LoaderBuilt, backward: Backward) -> bool:
+        """Whether more than inputs and targets decide which samples are learned from: those evaluated may be left out.
+
+        A run only tells that there is more in a batch.
+        """
+        dataset = self.loaders.dataset(trained)
+        if dataset is not None and any(each.decides for each in self.loaders.whole(dataset)):
+            return True
+        more = any(len(each.dtypes) > len(("input", "target")) for each in self.loaders.taken.get(trained.loader, ()))
+        return more or any(each.site == backward.site for each in self.trace.of(SamplesChosen))
 
     def _shared(self, trained: LoaderBuilt, evaluated: LoaderBuilt) -> Site | None:
         """The construction of the later of two datasets that read the same rows in a run; None where they do not."""

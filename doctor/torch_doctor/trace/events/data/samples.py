@@ -62,6 +62,8 @@ class DatasetBuilt(Event, frozen=True, kw_only=True):
     """The `RowsSplit` events that its samples are a part of. Only the static witness knows them."""
     drawn: bool = False
     """Whether its `__getitem__` ignores the index and draws samples."""
+    decides: bool = False
+    """Whether its `__getitem__` branches on what the index is a member of or selects, so that samples are treated differently."""
     shares: tuple[int, ...] = ()
     """Earlier datasets with some of the same samples, by index, memory or value. Only the probe knows them."""
     copies: tuple[int, ...] = ()

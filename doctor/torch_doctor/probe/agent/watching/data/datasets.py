@@ -125,6 +125,7 @@ class Watcher:
             computes=_computes(dataset),
             changes=self._changes(dataset),
             drawn=is_drawn(dataset),
+            decides=_decides(dataset),
             shares=list(shares),
             copies=recorder.safely(self._shared.copied, number, dataset) or [],
             mostly=[other for other, share in shares.items() if MOSTLY <= share < 1],
@@ -177,6 +178,17 @@ def is_drawn(dataset: Any) -> bool:
     index = code.co_varnames[1]
     uses = (verb for each in dis.get_instructions(code) for verb, name in _uses(each) if name == index)
     return next(uses, "STORE") == "STORE"
+
+
+def _decides(dataset: Any) -> bool:
+    """Whether reading a row asks whether something is a member, or branches on an item: other rows are others then."""
+    code = getattr(getattr(type(dataset), "__getitem__", None), "__code__", None)
+    if code is None:
+        return False
+    names = [each.opname for each in dis.get_instructions(code) if each.opname not in ("CACHE", "TO_BOOL")]
+    pairs = itertools.pairwise(names)
+    branches = any(each.startswith(("BINARY_SUBSCR", "BINARY_OP")) and "POP_JUMP" in after for each, after in pairs)
+    return "CONTAINS_OP" in names or branches
 
 
 def _uses(step: dis.Instruction) -> Iterator[tuple[str, Any]]:

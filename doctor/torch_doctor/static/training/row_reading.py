@@ -49,12 +49,13 @@ def _mentions(part: p.Node, name: str) -> bool:
 
 
 def decides(value: Instance) -> bool:
-    """Whether a branch of a row asks what its index is a member of, or what it selects."""
+    """Whether a row asks what its index is a member of, or branches on what it selects, or compares that."""
     for method in readers(value):
         for name in [each.name for each in method.parameters[1:2]]:
             tests = [each.test for each in walk(method.body) if isinstance(each, (p.If, p.Choice))]
-            members = (each for each in walk(method.body) if isinstance(each, p.Compare))
-            if any(_selects(each) and _mentions(each, name) for each in (*members, *walk(tests))):
+            members = [each for each in walk(method.body) if isinstance(each, p.Compare)]
+            compared = [side for each in members for side in (each.left, each.right)]
+            if any(_selects(each) and _mentions(each, name) for each in (*members, *walk(tests), *walk(compared))):
                 return True
     return False
 

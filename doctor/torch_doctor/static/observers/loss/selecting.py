@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 Item: TypeAlias = "Making | Value"
 """What an item of a batch is known again by: how it was made, else itself."""
 
-_CHOOSING: Final = frozenset(words("[] * where masked_select masked_fill mul multiply index_select"))
+_CHOOSING: Final = frozenset(words("[] * where masked_select masked_fill mul multiply dot matmul index_select"))
 _FAR: Final = 8
 
 
-class Selecting(Observer, made=lambda name: name.rpartition(".")[2] in _CHOOSING, operated=("*",)):
+class Selecting(Observer, made=lambda name: name.rpartition(".")[2] in _CHOOSING, operated=("*", "@")):
     """Follows items of a batch into what is computed from a model's output, besides the targets."""
 
     writes = (SamplesChosen,)

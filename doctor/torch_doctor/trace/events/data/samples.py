@@ -63,7 +63,7 @@ class DatasetBuilt(Event, frozen=True, kw_only=True):
     drawn: bool = False
     """Whether its `__getitem__` ignores the index and draws samples."""
     decides: bool = False
-    """Whether its `__getitem__` branches on what the index is a member of or selects, so that samples are treated differently."""
+    """Whether its `__getitem__` decides by what the index is a member of, or by an item at the index."""
     shares: tuple[int, ...] = ()
     """Earlier datasets with some of the same samples, by index, memory or value. Only the probe knows them."""
     copies: tuple[int, ...] = ()

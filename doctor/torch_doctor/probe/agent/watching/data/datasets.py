@@ -181,13 +181,16 @@ def is_drawn(dataset: Any) -> bool:
 
 
 def _decides(dataset: Any) -> bool:
-    """Whether reading a row asks whether something is a member, or branches on an item: other rows are others then."""
+    """Whether reading a row asks whether something is a member, or decides by an item: other rows are others then."""
     code = getattr(getattr(type(dataset), "__getitem__", None), "__code__", None)
     if code is None:
         return False
     names = [each.opname for each in dis.get_instructions(code) if each.opname not in ("CACHE", "TO_BOOL")]
-    pairs = itertools.pairwise(names)
-    branches = any(each.startswith(("BINARY_SUBSCR", "BINARY_OP")) and "POP_JUMP" in after for each, after in pairs)
+    branches = any(
+        each.startswith(("BINARY_SUBSCR", "BINARY_OP"))
+        and any("POP_JUMP" in later or later == "COMPARE_OP" for later in names[place + 1 : place + 3])
+        for place, each in enumerate(names)
+    )
     return "CONTAINS_OP" in names or branches
 
 

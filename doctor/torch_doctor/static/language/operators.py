@@ -104,10 +104,8 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
         sequence = _on_sequence(run, op, operands, node)
         if sequence is not None:
             return sequence
-    if op == "%" and _divides(run, *operands):
-        return Const(0)
-    if op == "//" and classes <= _SIZES and symbol_of(operands[0]) == symbol_of(operands[1]):
-        return Const(1)
+    if op in ("%", "//") and (whole := _divided(run, op, operands)) is not None:
+        return whole
     if classes <= _NUMBERS:
         if op in _JOINS and (text := texts.joined(operands, _JOINS[op])) is not None:
             return text
@@ -150,6 +148,14 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
     sizes = op in _OF_SIZES and (Plain in classes or classes <= _SIZES)
     symbol = compound(op, *map(symbol_of, operands)) if sizes else None
     return fitting.combined(run, op, operands, Unknown(flow, holds, symbol))
+
+
+def _divided(run: Run, op: str, operands: tuple[Value, ...]) -> Const | None:
+    """What is left of a number that the other one divides, or how often it goes into itself; None where neither is known."""
+    if op == "%":
+        return Const(0) if _divides(run, *operands) else None
+    sizes = all(value.__class__ in _SIZES for value in operands)
+    return Const(1) if sizes and symbol_of(operands[0]) == symbol_of(operands[1]) else None
 
 
 def _named_number(value: Value) -> Value:
@@ -288,8 +294,4 @@ def _scalar(op: str, operands: tuple[Value, ...]) -> bool | None:
     return False if False in found and op != "@" else None
 
 
-dispatch.EXPRESSIONS.update(
-    {
-        p.Operation: _operation,
-    }
-)
+dispatch.EXPRESSIONS[p.Operation] = _operation

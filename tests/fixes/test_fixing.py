@@ -535,7 +535,7 @@ class Net(nn.Module):
     ("before", "after"),
     [
         ("nn.Parameter(torch.ones(4)).cuda()", "nn.Parameter(torch.ones(4).cuda())"),
-        ("nn.Parameter(torch.ones(4) * 2, False).to(device)", "nn.Parameter((torch.ones(4) * 2).to(device), False)"),
+        ("nn.Parameter(torch.ones(4) * 2, True).to(device)", "nn.Parameter((torch.ones(4) * 2).to(device), True)"),
         ("nn.Parameter(data=torch.ones(4)).to(device=device)", "nn.Parameter(data=torch.ones(4).to(device=device))"),
         ("made(torch.ones(4)).to(device)", "made(torch.ones(4)).to(device)"),
     ],

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from torch_doctor.static.observer import Observer, override
-from torch_doctor.static.state import per_run
+from torch_doctor.static.state import per_path
 from torch_doctor.static.tables import words
 from torch_doctor.static.values import Making, Tensor, Unknown, Value
 from torch_doctor.trace import SamplesChosen
 
 if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call
@@ -27,8 +29,8 @@ class Selecting(Observer, made=lambda name: name.rpartition(".")[2] in _CHOOSING
 
     writes = (SamplesChosen,)
 
-    _targets: dict[Item, Value] = per_run(dict)
-    _choosing: dict[Item, Value] = per_run(dict)
+    _targets: MutableMapping[Item, Value] = per_path(dict)
+    _choosing: MutableMapping[Item, Value] = per_path(dict)
 
     @override
     def made(self, run: Run, name: str, call: Call, result: Value) -> None:

@@ -241,7 +241,7 @@ class ModelSpecified(Event, frozen=True, kw_only=True):
     module: int
     """The model."""
     name: str
-    """The attribute, or the annotation."""
+    """The attribute, or the parameter."""
 
     def words(self, _: Names, /) -> str:
         return f"look into the model by {quoted(self.name)}"

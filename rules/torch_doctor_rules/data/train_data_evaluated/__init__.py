@@ -37,7 +37,7 @@ class TrainDataEvaluated(Rule):
     number.
 
     The same happens if samples are copied before the split, for instance to balance the classes with `torch.cat`,
-    `repeat`, `np.repeat`, `resample` or `ConcatDataset`: copies of one sample then end up in both parts. Split first, and
+    `repeat`, `np.repeat` or `ConcatDataset`: copies of one sample then end up in both parts. Split first, and
     copy the training samples only.
 
     ## Example

@@ -111,7 +111,7 @@ class AccumulationTailDropped(Rule):
         return self.finding(
             tail.guard,
             message(
-                "gradients after the last full accumulation window are never applied by `{optimizer}`",
+                "`{optimizer}` makes no step for the last, incomplete accumulation window",
                 optimizer=optimizer,
             ),
             help="also step after the last batch",

@@ -12,7 +12,7 @@ from torch_doctor.static.measuring.arguments import argument
 from torch_doctor.static.program.influence import names_in
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import words
-from torch_doctor.static.values import Const, Fact, Making, Module, Value
+from torch_doctor.static.values import Const, Fact, Making, Module, Sequence, Value
 from torch_doctor.trace.amounts import ONE
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def _is_reduced(value: Value) -> bool:
             return True
         if made.name == "[]":
             index = made.args[1]
-            last = index.content.items[-1] if hasattr(index, "content") and index.content.items else index
+            last = index.content.items[-1] if isinstance(index, Sequence) and index.content.items else index
             return isinstance(last, Const) and isinstance(last.value, int) and _is_computed(made.args[0])
         if made.name not in comparing.EACH and made.name not in _LINEAR:
             return False

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from torch_doctor.static import program as p
 from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.program.using import path_of
 from torch_doctor.static.tables import words
-from torch_doctor.static.values import Const, Module
+from torch_doctor.static.values import Module
 from torch_doctor.trace import ModelSpecified
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import FunctionValue, Value
 
@@ -44,12 +44,13 @@ class Specified(Observer, read=(Named(Module, lambda name: name not in _USUAL),)
     def given(self, run: Run, function: FunctionValue, parameters: Mapping[object, Value]) -> None:
         """A function names the class of a parameter, or has a model as its default."""
         for each in function.node.parameters:
-            value: Any = parameters.get(each.name)
-            annotation = "" if each.annotation is None else path_of(each.annotation)
-            default = None if each.default is None else run.resolve(run.evaluate(each.default))
-            plain = default is None or (isinstance(default, Const) and default.value is None)
-            if isinstance(value, Module) and ((each.annotation is not None and annotation not in _ANY) or not plain):
-                self._told(run, value, annotation or each.name, function.node)
+            value = parameters.get(each.name)
+            if not isinstance(value, Module):
+                continue
+            annotation, default = each.annotation, each.default
+            named = annotation is not None and path_of(annotation) not in _ANY
+            if named or not (default is None or (isinstance(default, p.Const) and default.value is None)):
+                self._told(run, value, each.name, function.node)
 
     def _told(self, run: Run, value: Value, name: str, node: p.Node) -> None:
         if isinstance(value, Module) and value.cls is None and not value.layer:

@@ -8,6 +8,8 @@ import weakref
 from contextlib import suppress
 from typing import Any
 
+from ...recorder import References
+
 MOST_ROWS = 1 << 18  # of a dataset whose rows are compared
 MOST_NUMBERS = 4_000_000
 FEWEST_NUMBERS = 4  # in a row: shorter rows may well be equal by chance
@@ -25,6 +27,7 @@ class SharedRows:
         self._torch = torch
         self._told: list[tuple[int, weakref.ref[Any], set[int] | None]] = []
         self._rows: dict[int, set[Any]] = {}
+        self._bases = References()
 
     def of(self, number: int, dataset: Any) -> dict[int, float]:
         """The numbers of the datasets before this one that read some of its rows, with the part of the smaller one."""
@@ -56,7 +59,8 @@ class SharedRows:
         tensor = self._inputs(base)
         if tensor is not None and FEWEST_NUMBERS <= tensor[0].numel() <= MOST_NUMBERS // len(tensor):
             return set(map(hash, _rows(tensor[places])))
-        return {(id(base), place) for place in places}
+        number = self._bases.number(base)  # another one may have its place in memory later
+        return {(number, place) for place in places}
 
     def _inputs(self, dataset: Any) -> Any:
         """The first tensor or array of fractions that a dataset holds, with a row for each of its own; None for any other."""

@@ -73,6 +73,7 @@ class ReshapedAcrossAxes(Rule):
     - The sizes are unknown, or fit the dimensions in their order as well: a square image, as many steps as features.
     - The elements are random numbers, or a loss compares two tensors element by element that were reshaped alike.
     - The reshape undoes one that is reported, or another one takes it back before anything is computed (relative shifts).
+    - Constants were just put beside the elements (`pad`, or `cat` with zeros), which shifts them on purpose.
     - One of the dimensions may have a single element: what a convolution leaves of an image, what is repeated, nobody knows
       how often, or what a test says (`if steps == 1`).
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.domains.axes import Sizes
 from torch_doctor.static.domains.axes.sizes import VIEWS
+from torch_doctor.static.domains.padding import filled_with
 from torch_doctor.static.measuring import layers
 from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_path
@@ -87,7 +88,7 @@ class Reshapes(Observer, made=lambda name: name.rpartition(".")[2] in VIEWS, cal
             return
         if any(each in self._found for each in _behind(made)):
             return  # it undoes what another one did
-        if any(map(run.of(Sizes).may_be_one, before)) or _told_to_be_one(run, before):
+        if any(map(run.of(Sizes).may_be_one, before)) or _told_to_be_one(run, before) or _is_filled_up(call.args[0]):
             self._found[made] = _NOTHING, meant.groups, before
             return
         site = run.site(call.node)
@@ -133,6 +134,18 @@ class Reshapes(Observer, made=lambda name: name.rpartition(".")[2] in VIEWS, cal
 def _is_noise(value: Value) -> bool:
     """Whether its numbers were drawn, so that one order of them is as good as another."""
     return isinstance(value, Tensor) and value.flow.source is Source.NOISE
+
+
+def _is_filled_up(value: Value) -> bool:
+    """Whether constants were just put beside a tensor: they push its elements on, as the relative shift of attention does."""
+    made = value.meta if isinstance(value, Tensor) else None
+    while isinstance(made, Making) and made.args and made.name in ("contiguous", "clone"):
+        made = made.args[0].meta if isinstance(made.args[0], Tensor) else None
+    if not isinstance(made, Making) or made.name not in ("pad", "cat"):
+        return False
+    parts = made.args[0].content.all() if made.args and isinstance(made.args[0], Sequence) else ()
+    metas = (part.meta for part in parts if isinstance(part, Tensor))
+    return made.name == "pad" or any(isinstance(meta, Making) and filled_with(meta) is not None for meta in metas)
 
 
 def _is_flat(run: Run, made: Making) -> bool:

@@ -113,8 +113,11 @@ class Finding(Struct, frozen=True):
 
     def places(self) -> tuple[Site, ...]:
         """Return the places and trails of this finding and of all that it represents."""
-        told = (self, *self.members[1:])
-        return tuple(site for each in told for site in (each.site, *(step.site for step in each.trail)))
+        return tuple(site for each in (self, *self.members[1:]) for site in each.shown())
+
+    def shown(self) -> tuple[Site, ...]:
+        """Return the place and the trail of this finding alone."""
+        return (self.site, *(step.site for step in self.trail))
 
     def edited(self) -> tuple[Site, ...]:
         """Return the places that its edits change or refer to."""

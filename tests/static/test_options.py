@@ -21,7 +21,7 @@ args = parser.parse_args()
 {then}
 model = nn.Linear(4, 3)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-criterion = nn.CrossEntropyLoss()
+{loss}
 for step in range(100):
     out = model(torch.randn(8, 4))
     target = torch.randint(3, (8,))
@@ -31,12 +31,13 @@ for step in range(100):
     loss.backward()
     optimizer.step()
 """
+CRITERION = "criterion = nn.CrossEntropyLoss()"
 SOFTMAX = "if {test}: out = F.softmax(out, 1)"
 
 
-def _conditions(option: str, change: str, code: str = "TDR201", then: str = "") -> list[str]:
+def _conditions(option: str, change: str, code: str = "TDR201", then: str = "", loss: str = CRITERION) -> list[str]:
     """The condition of each finding of a rule in a script with this option and this change of the loop."""
-    source = TRAINING.format(option=option, change=change, then=then).lstrip("\n").encode()
+    source = TRAINING.format(option=option, change=change, then=then, loss=loss).lstrip("\n").encode()
     rules = tuple(rule for rule in all_rules() if rule.code == code)
     report = scan(Options(paths=(SCRIPT,), rules=rules, overlay={SCRIPT: source}, names={SCRIPT: SCRIPT.name}))
     assert not report.errors, report.errors
@@ -157,3 +158,25 @@ def test_a_bug_with_and_without_an_option_has_no_condition() -> None:
     option = 'parser.add_argument("--cold", action="store_true")'
     change = "if args.cold: out = F.softmax(out, 1)\n    else: out = F.softmax(out / 2, 1)"
     assert "" in _conditions(option, change)
+
+
+CHOSEN = {
+    "an expression chooses": 'criterion = nn.CrossEntropyLoss() if args.loss == "ce" else nn.MSELoss()',
+    "a function returns": """def made(loss):
+    if loss == "ce":
+        return nn.CrossEntropyLoss()
+    return nn.MSELoss()
+criterion = made(args.loss)""",
+    "a dict has classes": 'criterion = {"ce": nn.CrossEntropyLoss, "mse": nn.MSELoss}[args.loss]()',
+    "a dict has losses": 'criterion = {"ce": nn.CrossEntropyLoss(), "mse": nn.MSELoss()}[args.loss]',
+    "each arm computes it": """ce, mse = nn.CrossEntropyLoss(), nn.MSELoss()
+def criterion(out, target):
+    return ce(out, target) if args.loss == "ce" else mse(out, target)""",
+}
+
+
+@pytest.mark.parametrize("chosen", CHOSEN)
+@pytest.mark.parametrize(("default", "condition"), [("ce", ""), ("mse", "with `--loss ce`")])
+def test_a_loss_that_an_option_chooses_is_the_condition(chosen: str, default: str, condition: str) -> None:
+    option = f'parser.add_argument("--loss", default="{default}", choices=["ce", "mse"])'
+    assert _conditions(option, "out = F.softmax(out, 1)", loss=CHOSEN[chosen]) == [condition]

@@ -238,7 +238,7 @@ class Examiner:
             for finding in rule.check(trace):
                 if tells and finding.site not in trace.invented:
                     behind = tuple(sorted(trace.meant, key=attrgetter("site")))
-                    needs = trace.condition(finding.site)
+                    needs = trace.condition(*finding.shown())
                     trace.conditional |= bool(needs)
                     told = replace(finding, behind=behind, condition=needs) if behind or needs else finding
                     found.findings.append(told)

@@ -53,8 +53,8 @@ def _most_needed(findings: Sequence[Finding], part: Runnable, script: Path) -> F
         if not finding.condition or finding.verdict is Verdict.CONFIRMED:
             continue
         for trace in traces:
-            arguments = trace.arguments_for(finding.site)
-            if arguments and trace.condition(finding.site) == finding.condition:
+            arguments = trace.arguments_for(*finding.shown())
+            if arguments and trace.condition(*finding.shown()) == finding.condition:
                 counted[arguments, finding.condition] += 1
                 break
     for (arguments, condition), number in counted.most_common(1):

@@ -27,6 +27,7 @@ from torch_doctor.trace import Needs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
+    from typing import TypeGuard
 
     from torch_doctor.static.heap import Changes
     from torch_doctor.static.values import Symbol, Value
@@ -136,13 +137,22 @@ class Options(Lasting):
 
         `first` is what the first arm changed, and the heap has what the second did.
         """
-        if self.setting is not None or symbol is None or symbol in self.mattering:
-            return
-        if (default := self.by_default(symbol)) is None:
-            return
-        if _differ(first, self.heap.changes(mark), self.heap.before(mark)):
-            path = {each: arm for each, arm in assumed.items() if self.by_default(each) is not None}
-            self.mattering[symbol] = choosing.choose({**path, symbol: not default}, self.known)
+        if self._asks(symbol) and _differ(first, self.heap.changes(mark), self.heap.before(mark)):
+            self._matters(symbol, assumed)
+
+    def chooses(self, symbol: Symbol | None, first: Value, second: Value, assumed: Mapping[Symbol, bool]) -> None:
+        """Note a test that chooses between two values that rules tell apart, as in `a if args.soft else b`."""
+        if self._asks(symbol) and _unlike(None, first, second):
+            self._matters(symbol, assumed)
+
+    def _asks(self, symbol: Symbol | None) -> TypeGuard[Symbol]:
+        """Whether it is not known yet that a test of options matters."""
+        asks = self.setting is None and symbol is not None and symbol not in self.mattering
+        return asks and self.by_default(symbol) is not None
+
+    def _matters(self, symbol: Symbol, assumed: Mapping[Symbol, bool]) -> None:
+        path = {each: arm for each, arm in assumed.items() if self.by_default(each) is not None}
+        self.mattering[symbol] = choosing.choose({**path, symbol: not self.by_default(symbol)}, self.known)
 
     def settings(self) -> list[Setting]:
         """Return the settings with which the script is executed again: the defaults, and others that matter."""

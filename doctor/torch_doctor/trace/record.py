@@ -230,18 +230,18 @@ class Trace(Struct, eq=False):
         """Whether the mode of a module decides about the event, where nobody knows which it is."""
         return any(self.branches[branch].kind is BranchKind.MODE for branch, _ in event.guards)
 
-    def condition(self, site: Site) -> str:
-        """Return the setting without which nothing happens at a place, in words; "" if the defaults lead there."""
+    def condition(self, *sites: Site) -> str:
+        """Return the setting without which nothing happens at one of these places, in words; "" if the defaults lead there."""
         if self.setting:
             return self.setting
-        words = [each.words for each in self._needed(site)]
+        words = [each.words for site in sites for each in self._needed(site)]
         return f"with {' and '.join(dict.fromkeys(words))}" if words else ""
 
-    def arguments_for(self, site: Site) -> tuple[str, ...] | None:
-        """Return the arguments of the command line that lead to a place; None if they are not known."""
+    def arguments_for(self, *sites: Site) -> tuple[str, ...] | None:
+        """Return the arguments of the command line that lead to all these places; None if they are not known."""
         if self.setting:
             return self.arguments
-        given = dict.fromkeys(each.arguments for each in self._needed(site))
+        given = dict.fromkeys(each.arguments for site in sites for each in self._needed(site))
         known = [each for each in given if each is not None]
         return tuple(word for each in known for word in each) if len(known) == len(given) else None
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import conditions, courses, targets
+from torch_doctor.static.options import Options
 from torch_doctor.static.position import Branch
 from torch_doctor.static.program.walking import moves_to_a_gpu, positive
 from torch_doctor.static.training import augmenting, drawing, places
@@ -153,6 +154,7 @@ def _chosen(run: Run, node: p.Choice, truth: Tri, facts: tuple[Any, Any], symbol
         return evaluated
 
     run.fork(((facts[0], arm(node.then)), (facts[1], arm(node.other))), node, symbol)
+    run.of(Options).chooses(symbol, result[node.then], result[node.other], run.assumed)
     joined: Value = join(result[node.then], result[node.other], symbol)
     return joined
 

@@ -10,12 +10,14 @@ from torch_doctor.static.hooks import key_of
 from torch_doctor.static.language import (
     call_arguments,
     command_lines,
+    commands,
     defaults,
     instances,
     invocation,
     opaque_calls,
     refusing,
 )
+from torch_doctor.static.options import Options
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.memory import CHANGING
@@ -126,6 +128,7 @@ def _plain(run: Run, func: Const | Plain, call: Call) -> Value:
         known = (
             sums.array_mean(run, func, call)
             or command_lines.method(run, func, call)
+            or commands.method(run, func, call)
             or fitting.method(run, func, call)
             or pixels.method(run, func, call)
             or defaults.got(run, func, call)
@@ -221,6 +224,7 @@ def _any_of(run: Run, func: Either, call: Call) -> Value:
         return run.call(option, call)
     results: dict[bool, Value] = {}
     symbol, arm = run.deciding(func) or (_chosen(facts), True)
+    run.of(Options).chooses(symbol, option, others[0][1], run.assumed)
 
     def first() -> bool:
         results[arm] = run.call(option, call)

@@ -36,7 +36,7 @@ _SWITCHES = {"store_true": Const(value=False), "store_false": Const(value=True)}
 _READING = frozenset(("get", "items", "keys", "values", "copy", "_get_kwargs"))
 """The methods of settings, or of a dict of them, that change nothing."""
 _BOTH = "argparse.BooleanOptionalAction"
-_TYPES = {"builtins.int": int, "builtins.float": float, "builtins.bool": bool, "builtins.str": str}
+TYPES = {"builtins.int": int, "builtins.float": float, "builtins.bool": bool, "builtins.str": str}
 
 
 @library("argparse.ArgumentParser")
@@ -120,7 +120,7 @@ def _option(name: str, group: Symbol | None, call: Call) -> Option | None:
         return None
     if isinstance(action, Const) and (off := _SWITCHES.get(str(action.value))) is not None:
         return Option(name, off, switch=True, excludes=group)
-    read = _TYPES.get(kind.name) if isinstance(kind, Lib) else None
+    read = TYPES.get(kind.name) if isinstance(kind, Lib) else None
     default = _read(call.keywords.get("default", NOTHING), read)
     stored = both or constant(action) in (None, "store")
     if default is None or not stored:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.language import call_arguments, decorators, invocation, opaque_calls, targets
+from torch_doctor.static.language import call_arguments, commands, decorators, invocation, opaque_calls, targets
 from torch_doctor.static.tables import frameworks
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import methods
@@ -113,6 +113,8 @@ def decorated(run: Run, function: Value, decorator: p.Expr) -> Value:
     """What a decorator makes of a function; around one that is not in sight the function runs, nobody knows how."""
     applied = run.resolve(run.evaluate(decorator))
     if isinstance(function, FunctionValue):
+        if commands.decorates(run, applied, function):
+            return function
         name = canonical(applied.name) if isinstance(applied, Lib) else ""
         if name in _STYLES:
             return _styled(function, style=_STYLES[name])

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from torch_doctor.static.budget import DEPTH, RECURSIONS
 from torch_doctor.static.flow import blend
 from torch_doctor.static.landing import Landing
-from torch_doctor.static.language import unfinished
+from torch_doctor.static.language import commands, unfinished
+from torch_doctor.static.options import Options
 from torch_doctor.static.training.device import autocasting
 from torch_doctor.static.training.evaluation import modes
 from torch_doctor.static.training.module import module_classes
@@ -221,6 +222,7 @@ def _result(run: Run, frame: Frame, *, falls_through: bool) -> Value:
             continue
         own: Conditions = frozenset(fact for fact in facts - before if not _follows(fact, facts))
         symbol, arm = min(own, key=repr) if len(own) == 1 else (fresh_symbol("returned"), True)
+        run.of(Options).chooses(symbol, value, result, run.assumed)
         result = join(value, result, symbol) if arm else join(result, value, symbol)
     assert result is not None
     return run.resolve(result)
@@ -262,6 +264,8 @@ def _bind_parameters(run: Run, frame: Frame, function: FunctionValue, call: Call
             fields[name] = arguments.given(run, left.pop(name), parameter, function)
         elif spread is not None and parameter.kind == "plain":
             fields[name] = spread
+        elif (option := commands.given(run, function, name)) is not None:
+            fields[name] = option
         elif parameter.default is not None and open_ is None:
             outer, run.position.frame = run.frame, Frame(function.unit, function.closure.globals, function.closure)
             fields[name] = run.evaluate(parameter.default)

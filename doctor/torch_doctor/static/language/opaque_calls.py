@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from torch_doctor.static.flow import NONE, UNSEEN, blend
-from torch_doctor.static.language import containers, invocation, operators
+from torch_doctor.static.language import commands, containers, invocation, operators
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import launchers, libraries, wrappers
 from torch_doctor.static.tables.canonical import canonical
@@ -119,6 +119,8 @@ def call_back(run: Run, value: Value, node: p.Node, given: Args = ()) -> None:
 def launch(run: Run, name: str, call: Call) -> Value | None:
     """A function of a library that runs the user's function; from a thread, it goes on while the script does."""
     launcher = launchers.LAUNCHERS[name]
+    if call.args and isinstance(call.args[0], FunctionValue):
+        commands.called_by(run, name, call.args[0])
     result = launched(run, launcher, call)
     if launcher.beside and result is not None:
         escaping.hand_over(run, call.name, call.values, (), call.node, stays=True)

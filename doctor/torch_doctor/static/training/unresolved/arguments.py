@@ -8,6 +8,7 @@ from torch_doctor.pattern import pattern
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.knowledge import Knowledge
+from torch_doctor.static.language import commands
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import layers, losses, training
@@ -70,7 +71,7 @@ class Guessing(Knowledge):
 
 def argument_for(run: Run, parameter: p.Parameter, function: FunctionValue) -> Value:
     """What a parameter is when nobody says."""
-    value = _guessed(run, parameter, function)
+    value = commands.given(run, function, parameter.name) or _guessed(run, parameter, function)
     if isinstance(value, (Loader, Module)):
         value.facts[Fact.HANDED_IN] = True  # not logged: it was made for this parameter
     return value

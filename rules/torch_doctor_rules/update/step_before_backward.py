@@ -95,7 +95,7 @@ class StepBeforeBackward(Rule):
                 and trace.same_iteration(step, backward)
                 and trace.implies(backward, step)
                 and (moved := gradients.shared(step, backward))
-                and not _are_of_another(gradients, step, backward, moved)
+                and not _are_for_another(gradients, step, backward, moved)
                 and not gradients.may_be_there(step, moved, within=iteration)
                 and (_surely_gone(gradients, step, moved) or _surely_never_there(gradients, step, moved))
             ):
@@ -116,12 +116,11 @@ class StepBeforeBackward(Rule):
         )
 
 
-def _are_of_another(gradients: Gradients, step: Stepped, backward: Backward, modules: frozenset[int]) -> bool:
-    """Whether another optimizer, which has these modules as well, applies what the `backward()` computes."""
+def _are_for_another(gradients: Gradients, step: Stepped, backward: Backward, modules: frozenset[int]) -> bool:
+    """Whether another step of these modules, by this optimizer or another one, applies what the `backward()` computes."""
     trace = gradients.trace
     return any(
-        other.optimizer != step.optimizer
-        and other.index > backward.index
+        other.index > backward.index
         and trace.same_iteration(backward, other)
         and gradients.on_path(other, step, backward)
         and modules & gradients.shared(backward, other)

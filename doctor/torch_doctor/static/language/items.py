@@ -72,9 +72,9 @@ def _of_value(_: Run, value: Value, __: Value, ___: p.Index) -> Value:
     return Unknown(value.flow, held((value,)))
 
 
-def _of_parameter(run: Run, value: Value, _: Value, __: p.Index) -> Value:
+def _of_parameter(run: Run, value: ParameterValue, key: Value, node: p.Index) -> Value:
     """Some rows of a parameter: a computation, which has no graph under `no_grad`."""
-    return Unknown(operators.recorded(run, value.flow), held((value,)))
+    return Tensor(operators.recorded(run, value.flow), meta=making("[]", (value, key), None, node.key))
 
 
 def _of_any(run: Run, value: Either, key: Value, node: p.Index) -> Value:

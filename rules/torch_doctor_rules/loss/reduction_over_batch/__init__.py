@@ -1,4 +1,4 @@
-"""TDR216: softmax, argmax or top-k is taken over the batch dimension."""
+"""TDR216: softmax, argmax or top-k is taken over the batch dimension, or positions are counted along it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Figure, Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Compared, Kind, LossCalled, Normalised, Ranked, Trace, WeightsSummed, claims
+from torch_doctor.trace import (
+    Compared,
+    Kind,
+    LossCalled,
+    Normalised,
+    PositionsAdded,
+    Ranked,
+    Trace,
+    WeightsSummed,
+    claims,
+)
 from torch_doctor_rules.judging.evidence import at, fact, number, short
 from torch_doctor_rules.judging.loss_inputs import CROSS_ENTROPY, MARGIN, NLL
 from torch_doctor_rules.judging.loss_shapes import ANY, rank, shown
@@ -14,7 +24,7 @@ from torch_doctor_rules.judging.sample_dimension import PAIR, alike, are_labels,
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import RANKINGS
 from torch_doctor_rules.judging.wording import message
-from torch_doctor_rules.loss.reduction_over_batch import weights
+from torch_doctor_rules.loss.reduction_over_batch import positions, weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +73,8 @@ class ReductionOverBatch(Rule):
     ```
 
     ## How the probe confirms it
-    It checks the reduced dimension and the shape, and the sum of the probabilities of one sample.
+    It checks the reduced dimension and the shape, and the sum of the probabilities of one sample. For an encoding, it
+    compares its number of rows with the number of samples that the loader gave.
 
     ## When it is not reported
     - Nothing shows that each row is a sample. The output of the softmax has to reach a classification loss, or a class
@@ -86,6 +97,7 @@ class ReductionOverBatch(Rule):
     witness = "SP"
     voided_by = frozenset({"shapes", "inside"})
     subject = RANKINGS
+    needs = frozenset({"positions"})
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.OUTPUTS, Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES, Figure.HERE})
 
@@ -99,6 +111,8 @@ class ReductionOverBatch(Rule):
             if reason is not None:
                 yield self._said(event, SHARED, reason)
         yield from map(self._weighted, weights.over_batch(trace))
+        for added in positions.over_batch(trace):
+            yield self.finding(added.site, message(positions.TEXT, name=added.name or "the sum"), help=positions.HELP)
         for used in trace.of(Compared):
             for choice in trace.at(used.chosen):
                 if isinstance(choice, Ranked) and _over_batch(choice) and mixes_samples(trace, choice, used.target):
@@ -110,8 +124,8 @@ class ReductionOverBatch(Rule):
         return self.finding(event.site, named, help=weights.remedy(event), trail=trail, edits=weights.edits(event))
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:  # noqa: ARG002 - as all rules
-        """Whether it is not about weights: only the source shows which dimension has the samples."""
-        return not weights.is_remedy(finding.help)
+        """Whether it is about neither weights nor positions: of these only the source shows that they are meant for steps."""
+        return not (weights.is_remedy(finding.help) or finding.help == positions.HELP)
 
     def _said(self, event: Normalised | Ranked, text: str, reason: Step) -> Finding:
         named = message(text, function=event.function.rpartition(".")[2])
@@ -119,6 +133,8 @@ class ReductionOverBatch(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether it went over another dimension, or over the only one."""
+        if finding.help == positions.HELP:
+            return bool(at(trace, finding.site, PositionsAdded))
         found = _events(trace, finding)
         if any(map(_over_batch, found)) and not at(trace, finding.site, WeightsSummed):
             return "dimension 0 was reduced, but the probe run does not show whether each row is a sample"
@@ -126,6 +142,7 @@ class ReductionOverBatch(Rule):
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """Over how many samples it went, and what the probabilities of one of them sum to."""
+        yield from positions.shown(trace, finding.site)
         found = _events(trace, finding)
         for event in [*filter(_over_batch, found), *found][:1]:
             shape, dim = event.input.shape or (), event.dim

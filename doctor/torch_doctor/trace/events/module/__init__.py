@@ -3,5 +3,6 @@
 from torch_doctor.trace.events.module.behaviour import *
 from torch_doctor.trace.events.module.foresight import *
 from torch_doctor.trace.events.module.members import *
+from torch_doctor.trace.events.module.positions import *
 from torch_doctor.trace.events.module.reshaping import *
 from torch_doctor.trace.events.module.summing import *

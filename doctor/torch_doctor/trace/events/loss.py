@@ -115,6 +115,8 @@ class Ranked(Event, frozen=True, kw_only=True):
     """The input."""
     dim: int
     """The dimension."""
+    over_classes: Tri = None
+    """Whether it is the dimension that a loss of the same output takes for the classes."""
 
     def words(self, _: Names, /) -> str:
         return f"{short(self.function)} along dimension {self.dim} of {self.input.words()}"

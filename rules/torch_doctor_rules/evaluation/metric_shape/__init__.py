@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Ranked, Trace
 
+_OTHER = "does not choose among the classes"
 _SHARED = frozenset((Kind.PROBABILITIES, Kind.LOG_PROBABILITIES))
 
 
@@ -31,6 +32,9 @@ class MetricShape(Rule):
     Tensors of different shapes are broadcast. A row of 32 predictions and a column of 32 labels give 1,024 comparisons,
     most of them between unrelated samples. The accuracy exceeds 1, or is no better than chance. And the argmax of a
     single score is always 0, so every sample is assigned class 0, whatever the model predicts.
+
+    An argmax of `[batch, steps, classes]` along the steps has as many answers as there are labels if there are as many
+    steps as classes. It chooses a step for each class.
 
     The sum of two boolean tensors is a boolean tensor: `+` is a logical or. A count such as `(predicted + expected == 2)`
     is therefore 0 for every model.
@@ -63,7 +67,8 @@ class MetricShape(Rule):
 
     ## How the probe confirms it
     It checks the shapes of the compared tensors, or of the scores. If the shapes match, the finding is refuted. For a
-    number that no boolean reaches, it checks the dtype of the tensor.
+    number that no boolean reaches, it checks the dtype of the tensor. In which dimension the loss looks for the classes,
+    autograd's graph shows.
 
     ## When it is not reported
     - A shape or the batch size is unknown.
@@ -71,6 +76,7 @@ class MetricShape(Rule):
     - Both sides have an additional dimension.
     - Neither side comes from a model, for example if labels are compared with labels.
     - The argmax is over the batch: TDR216 reports it.
+    - No loss of the same output shows which dimension has the classes.
     - Booleans are added to a number or a tensor of numbers, or the project only allows versions of torch before 1.2,
       whose comparisons return numbers.
 
@@ -86,13 +92,15 @@ class MetricShape(Rule):
     witness = "SP"
     voided_by = frozenset({"shapes", "inside"})
     subject = RANKINGS
+    needs = frozenset({"class_axes"})
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.HERE})
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every comparison of all pairs, choice among one score that is compared with labels, and test of booleans for a 2."""
-        yield from first_per_site((*self._singles(trace), *self._pairs(trace), *self._truths(trace)))
+        found = (*self._singles(trace), *self._others(trace), *self._pairs(trace), *self._truths(trace))
+        yield from first_per_site(found)
 
     def _truths(self, trace: Trace) -> Iterator[Finding]:
         for event, text in truths.compared(trace):
@@ -117,6 +125,19 @@ class MetricShape(Rule):
                     ],
                 )
 
+    def _others(self, trace: Trace) -> Iterator[Finding]:
+        """The choices along another dimension than the one that a loss takes for the classes."""
+        for compared, choice in choices(trace):
+            if choice.over_classes is False and scores_among(choice) != 1 and not compared.target.forwards:
+                text = f"`{{function}}` {_OTHER}, which the loss takes from another dimension"
+                where = f"it picks the largest in dimension {choice.dim} of {shown(choice.input)}"
+                yield self.finding(
+                    compared.site,
+                    message(text, function=choice.function.rpartition(".")[2]),
+                    help="choose along the dimension that the loss takes for the classes",
+                    trail=[Step(choice.site, where)],
+                )
+
     def _pairs(self, trace: Trace) -> Iterator[Finding]:
         for match in trace.of(Matched):
             if crossed(match.left, match.right) and not may_be_one_row(trace, match):
@@ -135,15 +156,18 @@ class MetricShape(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether both were compared there, in shapes that match."""
         if finding.trail:
-            return any(compared.site == finding.site for compared, _ in choices(trace))
+            found = [choice for compared, choice in choices(trace) if compared.site == finding.site]
+            unknown = _OTHER in finding.message and not any(each.over_classes for each in found)
+            return "the probe run does not show which dimension has the classes" if found and unknown else bool(found)
         return bool(at(trace, finding.site, Matched) or at(trace, finding.site, NumberCompared))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """The shapes."""
         found = [choice for compared, choice in choices(trace) if compared in at(trace, finding.site, Compared)]
         single = [choice for choice in found if scores_among(choice) == 1]
+        others = [choice for choice in found if choice.over_classes is False]
         if finding.trail or single:
-            for choice in [*single, *found][:1]:
+            for choice in [*single, *others, *found][:1]:
                 text = f"the largest of {scores_among(choice)} in dimension {choice.dim} of {shown(choice.input)} is picked"
                 yield fact(text, scores_among(choice) or 0, "scores", choice)
             return

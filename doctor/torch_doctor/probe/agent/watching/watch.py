@@ -83,6 +83,7 @@ class Watch:
         self.marks = Marks(torch)
         self.facts = Facts(torch, self.marks)
         self.instruments: list[InstrumentHooks] = []
+        self.class_axes: Any = None  # the instrument that knows them, where a rule needs it
         self._questions = Questions()
         self.fetching: tuple[str, int, int] | None = None  # whose rows a loader is getting: class, workers, its site
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from torch_doctor.static import program as p
 from torch_doctor.static.measuring import measured, size_at, with_facts
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observers.loss.class_axes import ClassAxes
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import Const, Lib, Method, Sequence, Tensor
@@ -27,6 +28,7 @@ class Ranking(Observer, called=(Method, Lib), computed=_COMPARING):
 
     writes = (Ranked, Compared, Matched)
 
+    _classes: ClassAxes = per_run(ClassAxes)
     _chosen: dict[int, tuple[Tensor, int]] = per_run(
         dict
     )  # by the tensor's id: itself, and the event that it comes from
@@ -55,8 +57,14 @@ class Ranking(Observer, called=(Method, Lib), computed=_COMPARING):
             along = None if dim is None else size_at(dim)
             if isinstance(along, int):
                 fact = with_facts(run.fact(given), given)
-                event = run.emit(Ranked, call.node, function=name, input=fact, dim=along)
+                over = self._classes.are(run, given, along)
+                event = run.emit(Ranked, call.node, function=name, input=fact, dim=along, over_classes=over)
                 self._chosen |= {id(value): (value, event.index) for value in _places(result)}
+
+    @override
+    def lossed(self, run: Run, values: tuple[Value, ...], node: p.Node) -> None:
+        """A loss takes one dimension of scores for the classes."""
+        self._classes.used(run, values[0])
 
     @override
     def computed(self, run: Run, _: str, operands: tuple[Value, ...], node: p.Node) -> None:

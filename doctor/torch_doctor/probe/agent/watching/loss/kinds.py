@@ -111,7 +111,10 @@ class Watcher:
             return
         self._ranked[here.site] = self._ranked.get(here.site, 0) + 1
         fact = self._watch.facts.of(given) | self._watch.facts.meta(given)
-        event = self._recorder.event("Ranked", here, function=f"torch.{name}", input=fact, dim=dim)
+        axes, forwards = self._watch.class_axes, self._watch.facts.history(given)[0]
+        over = None if axes is None else axes.are(forwards, given, dim)
+        told = {"function": f"torch.{name}", "input": fact, "dim": dim, "over_classes": over}
+        event = self._recorder.event("Ranked", here, **told)
         places = made if isinstance(made, self._torch.Tensor) else made[1]
         self._places[id(places)] = weakref.ref(places), event
 

@@ -1,0 +1,69 @@
+"""Which dimension of a model's output a loss takes for the classes, followed through autograd's graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...watching.loss.weights import MOVING, PASSING
+from ...watching.marks import noted, on_node
+from ..instrument import Instrument as Base
+
+if TYPE_CHECKING:
+    from ...scopes import Here
+    from ...watching.watch import Watch
+
+OF_CLASSES = frozenset(("cross_entropy", "nll_loss", "CrossEntropyLoss", "NLLLoss"))
+"""Losses that take dimension 1 for the classes."""
+SAME = (*PASSING, "LogSoftmax", "Softmax")
+DEEPEST = 12
+MOST = 200  # calls of models that are remembered
+OUTPUT = "output of"
+
+
+class Instrument(Base):
+    """Keeps the dimensions by model and number of dimensions, for who asks of a choice among them."""
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._known: dict[tuple[int, int], set[int]] = {}
+        self._models: dict[int, int] = {}  # by the number of a forward
+        watch.class_axes = self
+
+    def on_forward(
+        self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], output: Any, here: Here, event: int
+    ) -> None:
+        """A model answered."""
+        number = self.watch.recorder.references.number(module)
+        if len(self._models) < MOST:
+            self._models[event] = number
+        if isinstance(output, self.watch.torch.Tensor) and output.grad_fn is not None:
+            on_node(output.grad_fn)[OUTPUT] = number, output.dim()
+
+    def on_loss(
+        self, loss: str, arguments: tuple[Any, ...], keywords: dict[str, Any], value: Any, here: Here, event: int
+    ) -> None:
+        """A loss was computed."""
+        scores = arguments[0] if arguments else keywords.get("input")
+        if loss.rpartition(".")[2] not in OF_CLASSES or not isinstance(scores, self.watch.torch.Tensor) or scores.dim() < 2:
+            return
+        node, dim, shape = scores.grad_fn, 1 - scores.dim(), tuple(scores.shape)
+        for _ in range(DEEPEST):
+            output = (noted(node) or {}).get(OUTPUT) if node is not None else None
+            if output is not None:
+                self._known.setdefault(output, set()).add(dim)
+                return
+            name = "" if node is None else node.name().partition("Backward")[0]
+            if name in MOVING:
+                before = MOVING[name](node, shape, dim)
+                if before is None or before[1] is None:
+                    return
+                dim, shape = before
+            elif name not in SAME:
+                return
+            node = node.next_functions[0][0]
+
+    def are(self, forwards: frozenset[int], given: Any, dim: int) -> bool | None:
+        """Whether a dimension of a model's output has the classes; None where no loss showed it."""
+        models = {self._models[each] for each in forwards if each in self._models}
+        known = self._known.get((models.pop(), given.dim())) if len(models) == 1 else None
+        return None if known is None else (dim if dim < 0 else dim - given.dim()) in known

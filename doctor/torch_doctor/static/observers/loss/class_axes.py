@@ -1,0 +1,66 @@
+"""Which dimension of a model's output has the classes: the one that a loss takes for them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from torch_doctor.static.domains.axes import Sizes
+from torch_doctor.static.domains.axes.comparing import PASSING
+from torch_doctor.static.domains.axes.origins import At, before
+from torch_doctor.static.tables import words
+from torch_doctor.static.training.module import written_forwards
+from torch_doctor.static.values import Making, Tensor
+from torch_doctor.static.values.shapes import Returned
+from torch_doctor.trace import LossCalled
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Value
+    from torch_doctor.trace import Tri
+
+OF_CLASSES: Final = frozenset(words("cross_entropy nll_loss CrossEntropyLoss NLLLoss"))
+"""Losses that take dimension 1 for the classes, or the only one."""
+_SAME: Final = PASSING | frozenset(words("softmax log_softmax sigmoid logsigmoid nn.Softmax nn.LogSoftmax nn.Sigmoid"))
+_DEEPEST: Final = 20
+
+
+class ClassAxes:
+    """The dimensions of the outputs of models that losses take for the classes, by model and number of dimensions."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], set[int]] = {}
+
+    def used(self, run: Run, scores: Value) -> None:
+        """A loss was computed of scores."""
+        loss = next(iter(run.trace.of(LossCalled)[-1:]), None)
+        if loss is not None and loss.loss.rpartition(".")[2] in OF_CLASSES and (found := _output(run, scores, 1)) is not None:
+            module, at = found
+            self._known.setdefault((module, at.rank or 0), set()).add(at.place)
+
+    def are(self, run: Run, scores: Value, dim: int) -> Tri:
+        """Whether a dimension of scores has the classes; None where no loss of the same output shows it."""
+        found = _output(run, scores, dim) if self._known else None
+        known = self._known.get((found[0], found[1].rank or 0)) if found is not None else None
+        return None if known is None or found is None else found[1].place in known
+
+
+def _output(run: Run, scores: Value, dim: int) -> tuple[int, At] | None:
+    """The model that scores come from, and where a dimension of them was in its output; None where that is not known."""
+    sizes = partial(run.ask, Sizes)
+    shape = sizes(scores)
+    if shape is None or not -len(shape) <= dim < len(shape):
+        return None
+    at: At | None = At(scores, dim if dim < 0 else dim - len(shape), len(shape))
+    for _ in range(_DEEPEST):
+        if at is None or not at.exact or not isinstance(at.value, Tensor):
+            return None
+        made = at.value.meta
+        if isinstance(made, Returned):
+            modules = {each.module for each in written_forwards.numbered(run, at.value.flow.forwards)}
+            shape = sizes(at.value)
+            return None if len(modules) != 1 or shape is None else (modules.pop(), at._replace(rank=len(shape)))
+        if not isinstance(made, Making):
+            return None
+        at = at._replace(value=made.args[0]) if made.name in _SAME and made.args else before(made, at, sizes)
+    return None

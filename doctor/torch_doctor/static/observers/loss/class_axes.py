@@ -34,7 +34,11 @@ class ClassAxes:
     def used(self, run: Run, scores: Value) -> None:
         """A loss was computed of scores."""
         loss = next(iter(run.trace.of(LossCalled)[-1:]), None)
-        if loss is not None and loss.loss.rpartition(".")[2] in OF_CLASSES and (found := _output(run, scores, 1)) is not None:
+        if (
+            loss is not None
+            and loss.loss.rpartition(".")[2] in OF_CLASSES
+            and (found := _output(run, scores, 1)) is not None
+        ):
             module, at = found
             self._known.setdefault((module, at.rank or 0), set()).add(at.place)
 

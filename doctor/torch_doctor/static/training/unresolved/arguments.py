@@ -15,7 +15,7 @@ from torch_doctor.static.tables import layers, losses, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import MODULE_METHODS
 from torch_doctor.static.training.module import module_classes
-from torch_doctor.static.training.unresolved import roles, usage
+from torch_doctor.static.training.unresolved import roles, typed_shapes, usage
 from torch_doctor.static.values import (
     Call,
     ClassValue,
@@ -104,6 +104,8 @@ def given(run: Run, value: Value, parameter: p.Parameter, function: FunctionValu
     found = roles.played(run, value)
     if found is None:
         with run.override(frame=frame_for(run, function)):
+            if (typed := typed_shapes.stated(run, parameter.annotation, value.flow)) is not None:
+                return typed
             found = roles.role(run, parameter.name, value, usage.of_variable(run, parameter.name, function))
         if found is not None:
             found = roles.play(run, value, found)
@@ -123,6 +125,8 @@ def _is_literal(default: p.Expr | None) -> bool:
 
 
 def _annotated(run: Run, parameter: p.Parameter, uses: set[str]) -> Value | None:
+    if (typed := typed_shapes.stated(run, parameter.annotation)) is not None:
+        return typed
     annotation = _meant(parameter.annotation)
     if annotation is None:
         return None

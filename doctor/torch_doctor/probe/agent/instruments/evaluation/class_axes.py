@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 OF_CLASSES = frozenset(("cross_entropy", "nll_loss", "CrossEntropyLoss", "NLLLoss"))
 """Losses that take dimension 1 for the classes."""
 SAME = (*PASSING, "LogSoftmax", "Softmax")
+MATRIX = 2  # dimensions of samples and classes
 DEEPEST = 12
 MOST = 200  # calls of models that are remembered
 OUTPUT = "output of"
@@ -44,7 +45,11 @@ class Instrument(Base):
     ) -> None:
         """A loss was computed."""
         scores = arguments[0] if arguments else keywords.get("input")
-        if loss.rpartition(".")[2] not in OF_CLASSES or not isinstance(scores, self.watch.torch.Tensor) or scores.dim() < 2:
+        if (
+            loss.rpartition(".")[2] not in OF_CLASSES
+            or not isinstance(scores, self.watch.torch.Tensor)
+            or scores.dim() < MATRIX
+        ):
             return
         node, dim, shape = scores.grad_fn, 1 - scores.dim(), tuple(scores.shape)
         for _ in range(DEEPEST):

@@ -241,7 +241,8 @@ class Examiner:
                     needs = trace.condition(*finding.shown())
                     trace.conditional |= bool(needs)
                     told = replace(finding, behind=behind, condition=needs) if behind or needs else finding
-                    found.findings.append(told)
+                    if not trace.naming:
+                        found.findings.append(told)
                     self._settings[trace.setting].add((finding.code, finding.site))
                 broken = rule.broken(finding)
                 if broken is not None and not self._is_silenced(finding):

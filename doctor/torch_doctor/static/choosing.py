@@ -96,12 +96,14 @@ class Option(Struct, frozen=True):
 class Setting(Struct, frozen=True):
     """What the options are in a run: their defaults, except these values.
 
-    `arguments` are those of the command line that the user gives for it; None if they are not known.
+    `arguments` are those of the command line that the user gives for it; None if they are not known. `naming`: it only tells
+    which findings of the run with any settings need it, and shows no others.
     """
 
     values: dict[Symbol, Const] = {}
     words: str = ""
     arguments: tuple[str, ...] | None = ()
+    naming: bool = False
 
 
 def truth(symbol: Symbol, known: Known, setting: Setting) -> bool | None:

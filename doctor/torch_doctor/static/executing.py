@@ -88,7 +88,7 @@ class Executing:
         """An execution of the file; what it changes is undone at its end, however it ends."""
         trace = self._trace(unit, outside=outside)
         if setting is not None:
-            trace.setting, trace.arguments = setting.words, setting.arguments
+            trace.setting, trace.arguments, trace.naming = setting.words, setting.arguments, setting.naming
         path = unit.source.path
         imported = outside and not meant and self._was_imported(unit)
         home = self._shared.get(path) if imported else None

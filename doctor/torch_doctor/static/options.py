@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from torch_doctor.static import choosing
 from torch_doctor.static.choosing import ANOTHER, Option, Setting
 from torch_doctor.static.knowledge import Lasting
@@ -138,26 +140,35 @@ class Options(Lasting):
         `first` is what the first arm changed, and the heap has what the second did.
         """
         if self._asks(symbol) and _differ(first, self.heap.changes(mark), self.heap.before(mark)):
-            self._matters(symbol, assumed)
+            self._matters(symbol, assumed, naming=False)
 
     def chooses(self, symbol: Symbol | None, first: Value, second: Value, assumed: Mapping[Symbol, bool]) -> None:
-        """Note a test that chooses between two values that rules tell apart, as in `a if args.soft else b`."""
-        if self._asks(symbol) and _unlike(None, first, second):
-            self._matters(symbol, assumed)
+        """Note a test that chooses between two values that rules tell apart, as in `a if args.soft else b`.
+
+        The run follows both, so other settings show nothing new: they tell what its findings need.
+        """
+        if symbol not in self.mattering and self._asks(symbol) and _unlike(None, first, second):
+            self._matters(symbol, assumed, naming=True)
 
     def _asks(self, symbol: Symbol | None) -> TypeGuard[Symbol]:
-        """Whether it is not known yet that a test of options matters."""
-        asks = self.setting is None and symbol is not None and symbol not in self.mattering
-        return asks and self.by_default(symbol) is not None
+        """Whether a test is one of options, and it is not known yet that it matters."""
+        if self.setting is not None or symbol is None:
+            return False
+        known = self.mattering.get(symbol, MISSING)
+        return (known is MISSING or (isinstance(known, Setting) and known.naming)) and self.by_default(
+            symbol
+        ) is not None
 
-    def _matters(self, symbol: Symbol, assumed: Mapping[Symbol, bool]) -> None:
+    def _matters(self, symbol: Symbol, assumed: Mapping[Symbol, bool], *, naming: bool) -> None:
         path = {each: arm for each, arm in assumed.items() if self.by_default(each) is not None}
-        self.mattering[symbol] = choosing.choose({**path, symbol: not self.by_default(symbol)}, self.known)
+        found = choosing.choose({**path, symbol: not self.by_default(symbol)}, self.known)
+        self.mattering[symbol] = None if found is None else replace(found, naming=naming)
 
     def settings(self) -> list[Setting]:
         """Return the settings with which the script is executed again: the defaults, and others that matter."""
-        others = {each.words: each for each in self.mattering.values() if each is not None}
-        return [Setting(), *list(others.values())[:MOST]] if self.mattering else []
+        found = sorted((each for each in self.mattering.values() if each is not None), key=lambda each: not each.naming)
+        others = {each.words: each for each in found}  # of two with the same words the one that shows more
+        return [Setting(), *sorted(others.values(), key=lambda each: each.naming)[:MOST]] if self.mattering else []
 
 
 def _differ(first: Changes, second: Changes, before: Changes) -> bool:

@@ -80,6 +80,8 @@ class Trace(Struct, eq=False):
     """The setting of options for which the program was executed: "with `--amp`", "" for the defaults, None for any."""
     arguments: tuple[str, ...] | None = None
     """The arguments of the command line for that setting; None if they are not known."""
+    naming: bool = False
+    """Whether that execution only tells which findings of the one with any settings need this setting."""
     complete: bool = False
     """Whether a program that was executed for a setting came to its end."""
     conditional: bool = False
@@ -232,10 +234,8 @@ class Trace(Struct, eq=False):
 
     def condition(self, *sites: Site) -> str:
         """Return the setting without which nothing happens at one of these places, in words; "" if the defaults lead there."""
-        if self.setting:
-            return self.setting
-        words = [each.words for site in sites for each in self._needed(site)]
-        return f"with {' and '.join(dict.fromkeys(words))}" if words else ""
+        words = dict.fromkeys(each.words for site in sites for each in self._needed(site))
+        return self.setting or (f"with {' and '.join(words)}" if words else "")
 
     def arguments_for(self, *sites: Site) -> tuple[str, ...] | None:
         """Return the arguments of the command line that lead to all these places; None if they are not known."""

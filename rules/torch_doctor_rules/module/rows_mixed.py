@@ -124,7 +124,7 @@ _WRITTEN = {
     ),
     "order": (
         "`{name}` sorts the samples, and nothing restores their order: outputs meet other samples' labels",
-        "restore the order with `output[order.argsort()]`, or pass `enforce_sorted=False` instead of sorting",
+        "restore the order of the outputs, or let packing sort: it takes unsorted lengths if it is told so",
     ),
 }
 _UNSEEN = "it is unknown whether the output depends on other samples"

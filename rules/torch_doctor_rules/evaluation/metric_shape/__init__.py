@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.edits import Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Compared, Kind, Matched, NumberCompared
-from torch_doctor_rules.evaluation.metric_shape import truths
+from torch_doctor_rules.evaluation.metric_shape import dimensions, truths
 from torch_doctor_rules.evaluation.metric_shape.pairs import edits, may_be_one_row
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.loss_shapes import column_and_row, crossed, shown
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Ranked, Trace
 
-_OTHER = "does not choose among the classes"
 _SHARED = frozenset((Kind.PROBABILITIES, Kind.LOG_PROBABILITIES))
 
 
@@ -126,17 +125,8 @@ class MetricShape(Rule):
                 )
 
     def _others(self, trace: Trace) -> Iterator[Finding]:
-        """The choices along another dimension than the one that a loss takes for the classes."""
-        for compared, choice in choices(trace):
-            if choice.over_classes is False and scores_among(choice) != 1 and not compared.target.forwards:
-                text = f"`{{function}}` {_OTHER}, which the loss takes from another dimension"
-                where = f"it picks the largest in dimension {choice.dim} of {shown(choice.input)}"
-                yield self.finding(
-                    compared.site,
-                    message(text, function=choice.function.rpartition(".")[2]),
-                    help="choose along the dimension that the loss takes for the classes",
-                    trail=[Step(choice.site, where)],
-                )
+        for site, text, trail in dimensions.others(trace):
+            yield self.finding(site, text, help=dimensions.HELP, trail=trail)
 
     def _pairs(self, trace: Trace) -> Iterator[Finding]:
         for match in trace.of(Matched):
@@ -157,8 +147,7 @@ class MetricShape(Rule):
         """Whether both were compared there, in shapes that match."""
         if finding.trail:
             found = [choice for compared, choice in choices(trace) if compared.site == finding.site]
-            unknown = _OTHER in finding.message and not any(each.over_classes for each in found)
-            return "the probe run does not show which dimension has the classes" if found and unknown else bool(found)
+            return dimensions.shown(finding, found) if found else False
         return bool(at(trace, finding.site, Matched) or at(trace, finding.site, NumberCompared))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:

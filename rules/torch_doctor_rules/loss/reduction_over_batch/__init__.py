@@ -8,8 +8,6 @@ from torch_doctor.edits import Figure, Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import (
     Compared,
-    Kind,
-    LossCalled,
     Normalised,
     PositionsAdded,
     Ranked,
@@ -18,13 +16,12 @@ from torch_doctor.trace import (
     claims,
 )
 from torch_doctor_rules.judging.evidence import at, fact, number, short
-from torch_doctor_rules.judging.loss_inputs import CROSS_ENTROPY, MARGIN, NLL
-from torch_doctor_rules.judging.loss_shapes import ANY, rank, shown
-from torch_doctor_rules.judging.sample_dimension import PAIR, alike, are_labels, mixes_samples
+from torch_doctor_rules.judging.loss_shapes import shown
+from torch_doctor_rules.judging.sample_dimension import mixes_samples
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import RANKINGS
 from torch_doctor_rules.judging.wording import message
-from torch_doctor_rules.loss.reduction_over_batch import positions, weights
+from torch_doctor_rules.loss.reduction_over_batch import positions, rows, weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,8 +30,6 @@ if TYPE_CHECKING:
 HELP = "reduce over the class dimension: `dim=1`"
 CHOSEN = "`{function}` reduces the batch dimension: it picks a sample per class, not a class per sample"
 SHARED = "`{function}` normalizes over the batch: a sample's probabilities depend on the other samples"
-OF_ROWS = CROSS_ENTROPY | NLL | MARGIN
-"""Losses whose input has the samples in dimension 0 and the classes in dimension 1."""
 
 
 class ReductionOverBatch(Rule):
@@ -106,8 +101,8 @@ class ReductionOverBatch(Rule):
         yield from first_per_site(self._found(trace))
 
     def _found(self, trace: Trace) -> Iterator[Finding]:
-        for event in filter(_over_batch, trace.of(Normalised)):
-            reason = next(_reads_rows(trace, event), None)
+        for event in filter(rows.over_batch, trace.of(Normalised)):
+            reason = next(rows.readers(trace, event), None)
             if reason is not None:
                 yield self._said(event, SHARED, reason)
         yield from map(self._weighted, weights.over_batch(trace))
@@ -115,7 +110,7 @@ class ReductionOverBatch(Rule):
             yield self.finding(added.site, message(positions.TEXT, name=added.name or "the sum"), help=positions.HELP)
         for used in trace.of(Compared):
             for choice in trace.at(used.chosen):
-                if isinstance(choice, Ranked) and _over_batch(choice) and mixes_samples(trace, choice, used.target):
+                if isinstance(choice, Ranked) and rows.over_batch(choice) and mixes_samples(trace, choice, used.target):
                     yield self._said(choice, CHOSEN, Step(used.site, "the result is compared with labels here"))
 
     def _weighted(self, event: WeightsSummed) -> Finding:
@@ -136,7 +131,7 @@ class ReductionOverBatch(Rule):
         if finding.help == positions.HELP:
             return bool(at(trace, finding.site, PositionsAdded))
         found = _events(trace, finding)
-        if any(map(_over_batch, found)) and not at(trace, finding.site, WeightsSummed):
+        if any(map(rows.over_batch, found)) and not at(trace, finding.site, WeightsSummed):
             return "dimension 0 was reduced, but the probe run does not show whether each row is a sample"
         return bool(found)
 
@@ -144,7 +139,7 @@ class ReductionOverBatch(Rule):
         """Over how many samples it went, and what the probabilities of one of them sum to."""
         yield from positions.shown(trace, finding.site)
         found = _events(trace, finding)
-        for event in [*filter(_over_batch, found), *found][:1]:
+        for event in [*filter(rows.over_batch, found), *found][:1]:
             shape, dim = event.input.shape or (), event.dim
             if dim is not None and -len(shape) <= dim < len(shape):
                 text = f"it reduces {shape[dim]} elements in dimension {dim} of {shown(event.input)}"
@@ -158,31 +153,3 @@ class ReductionOverBatch(Rule):
 
 def _events(trace: Trace, finding: Finding) -> list[Normalised | Ranked]:
     return [*at(trace, finding.site, Normalised), *at(trace, finding.site, Ranked)]
-
-
-def _over_batch(event: Normalised | Ranked) -> bool:
-    """Whether it goes over dimension 0 of several, with more than one number in each of the first two."""
-    shape = event.input.shape or ()
-    if len(shape) < PAIR or 1 in shape[:PAIR]:
-        return False
-    return event.dim == 0 or (event.dim == -len(shape) and shape[0] != ANY)
-
-
-def _reads_rows(trace: Trace, event: Normalised) -> Iterator[Step]:
-    """Where what the softmax gave is read row by row: by a loss over classes, or by the choice of a class in each row."""
-    for loss in trace.of(LossCalled):
-        likelihood = loss.loss in NLL and loss.input.kind is Kind.PROBABILITIES  # TDR203 says more
-        if (
-            loss.loss in OF_ROWS
-            and loss.input.operation_at == event.site
-            and not likelihood
-            and alike(event.input, loss)
-        ):
-            yield Step(loss.site, f"{loss.loss.rpartition('.')[2]} treats each row as a sample here")
-    judged = {compared.chosen for compared in trace.of(Compared) if are_labels(compared.target)}
-    for choice in trace.of(Ranked) if event.input.kind is Kind.LOGITS or trace.observed else ():
-        given = choice.input
-        scores = bool(given.forwards | event.input.forwards) or choice.index in judged
-        same = given.operation_at == event.site and given.shape == event.input.shape
-        if scores and same and rank(given) == PAIR and choice.dim in (1, -1):
-            yield Step(choice.site, f"{choice.function.rpartition('.')[2]} is taken over the classes of each row here")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Site, Trace
 
 TEXT = "`{name}` numbers samples, not steps: all steps of a sample get the same encoding"
-HELP = "take as many rows as there are steps, `x.size(1)`, from an encoding of the shape `[1, steps, features]`"
+HELP = "take as many rows as there are steps, from an encoding that has the steps in dimension 1"
 
 
 def over_batch(trace: Trace) -> Iterator[PositionsAdded]:

@@ -65,9 +65,9 @@ def _is_of_a_table(value: Value) -> bool:
 
 def _is_table(value: Value) -> bool:
     """Whether a tensor has a number of rows that is known, and nothing of a batch or a model is in it."""
-    rows = measured(value).shape if isinstance(value, (Tensor, ParameterValue)) else None
+    rows = (measured(value).shape if isinstance(value, (Tensor, ParameterValue)) else None) or (None,)
     own = isinstance(value, ParameterValue) or not (value.flow.forwards or value.flow.source is Source.LOADER)
-    return bool(rows) and own and isinstance(rows[0], int)
+    return own and isinstance(rows[0], int)
 
 
 def _counts(value: Value) -> bool:

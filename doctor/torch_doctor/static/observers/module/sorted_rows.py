@@ -26,7 +26,7 @@ _SORTS: Final = frozenset(("sort", "argsort", "sorted"))
 class Sorted(NamedTuple):
     """Where rows are taken in another order, how that is written, and by which name the order goes."""
 
-    node: p.Expr
+    node: p.Node
     order: str
 
 
@@ -121,8 +121,9 @@ def _takes(node: object, order: str) -> bool:
     if isinstance(node, p.Index):
         keys = node.key.items if isinstance(node.key, p.Display) else (node.key,)
         return any(isinstance(key, p.Name) and key.id == order for key in keys)
-    selects = isinstance(node, p.Call) and isinstance(node.func, p.Attribute) and node.func.name == "index_select"
-    return selects and any(isinstance(each, p.Name) and each.id == order for each in node.args)  # type: ignore[union-attr]
+    if not isinstance(node, p.Call) or not isinstance(node.func, p.Attribute) or node.func.name != "index_select":
+        return False
+    return any(isinstance(each, p.Name) and each.id == order for each in node.args)
 
 
 def _others_sort(function: FunctionValue, run: Run) -> bool:

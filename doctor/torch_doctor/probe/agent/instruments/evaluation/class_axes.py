@@ -51,7 +51,8 @@ class Instrument(Base):
             or scores.dim() < MATRIX
         ):
             return
-        node, dim, shape = scores.grad_fn, 1 - scores.dim(), tuple(scores.shape)
+        node, dim = scores.grad_fn, 1 - scores.dim()
+        shape: tuple[int, ...] | None = tuple(scores.shape)
         for _ in range(DEEPEST):
             output = (noted(node) or {}).get(OUTPUT) if node is not None else None
             if output is not None:

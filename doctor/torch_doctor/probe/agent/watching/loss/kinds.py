@@ -113,7 +113,7 @@ class Watcher:
         fact = self._watch.facts.of(given) | self._watch.facts.meta(given)
         axes, forwards = self._watch.class_axes, self._watch.facts.history(given)[0]
         over = None if axes is None else axes.are(forwards, given, dim)
-        told = {"function": f"torch.{name}", "input": fact, "dim": dim, "over_classes": over}
+        told: dict[str, Any] = {"function": f"torch.{name}", "input": fact, "dim": dim, "over_classes": over}
         event = self._recorder.event("Ranked", here, **told)
         places = made if isinstance(made, self._torch.Tensor) else made[1]
         self._places[id(places)] = weakref.ref(places), event

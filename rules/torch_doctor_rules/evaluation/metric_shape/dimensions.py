@@ -23,7 +23,7 @@ HELP = "choose along the dimension that the loss takes for the classes"
 def others(trace: Trace) -> Iterator[tuple[Site, str, list[Step]]]:
     """Yield the comparisons of such choices with labels, with the message and where the choice is made."""
     for compared, choice in choices(trace):
-        samples = choice.dim in (0, -rank(choice.input))  # TDR216 tells of these
+        samples = choice.dim in (0, -(rank(choice.input) or 0))  # TDR216 tells of these
         if choice.over_classes is False and not samples and scores_among(choice) != 1 and not compared.target.forwards:
             where = f"it picks the largest in dimension {choice.dim} of {sizes(choice.input)}"
             text = message(TEXT, function=choice.function.rpartition(".")[2])

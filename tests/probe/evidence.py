@@ -247,6 +247,8 @@ CLAIMS: dict[str, list[Claim]] = {
     ],
     "TDR215": [Claim("the statement raises {…}", always, never), Claim("the loss was computed {} times?", never, some)],
     "TDR216": [
+        Claim("{} rows were added to {} samples, each to {} at once", several, never),
+        Claim("{} rows were added to {} steps, each to {} at once", never, several),
         Claim("it reduces {} elements in dimension {} of {…}", always, always),
         Claim(
             "the probabilities of a sample sum to between {} and {}",
@@ -331,7 +333,10 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("{} backward pass(?:es)? ran in it", some, never),
         Claim("it sets the mode of 0 modules", always, never),
     ],
-    "TDR315": [Claim("with one sample replaced, {} of {} other samples? changed", some, none)],
+    "TDR315": [
+        Claim("with one sample replaced, {} of {} other samples? changed", some, none),
+        Claim("with the samples reversed, {} of {} outputs were those of other samples", some, none),
+    ],
     "TDR318": [Claim("with one sample replaced, {} of {} other samples? changed", some, none)],
     "TDR319": [Claim("earlier outputs changed with a later element in {} of {} samples?", some, none)],
     "TDR317": [Claim("{} groups of dimensions in another order: {…}", some, none)],
@@ -369,6 +374,12 @@ CLAIMS: dict[str, list[Claim]] = {
             lambda scores, _: scores == 1,
             lambda scores, _: scores > 1,
         ),
+        Claim(
+            "the largest in dimension {} of {…} is picked, and the loss takes another one for the classes",
+            always,
+            never,
+        ),
+        Claim("the largest in dimension {} of {…} is picked, and the loss takes it for the classes", never, always),
         Claim("{…} was compared with {…}, which matches, {} times?", never, some),
         Claim("{…} was compared with {…} {} times?", some, never),
     ],

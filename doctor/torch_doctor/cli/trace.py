@@ -17,10 +17,14 @@ from torch_doctor.cli.probe_options import ProbeCommand, check_probing, probe_op
 from torch_doctor.cli.progress import Progress
 from torch_doctor.cli.settings import Flags, settings
 from torch_doctor.cli.streams import COLOURS, look_of, wants_colours, write
-from torch_doctor.report import shapes_text, trace_text
+from torch_doctor.report import gradients_text, shapes_text, trace_text
 from torch_doctor.report.paint import Paint
 
-NOTHING = {False: "code that trains or evaluates a model", True: "variable whose axes are known"}
+NOTHING = {
+    trace_text: "code that trains or evaluates a model",
+    shapes_text: "variable whose axes are known",
+    gradients_text: "gradients",
+}
 
 
 @click.command("trace", cls=ProbeCommand)
@@ -34,6 +38,11 @@ NOTHING = {False: "code that trains or evaluates a model", True: "variable whose
     is_flag=True,
     help="Show what the axes of each variable are, beside the source. With --probe, show the shapes of the run, too.",
 )
+@click.option(
+    "--gradients",
+    is_flag=True,
+    help="Show which losses fill gradients, and which lines apply and clear them, beside the source.",
+)
 @probe_options
 def command(**arguments: Any) -> int:  # noqa: ANN401 - as click hands them over
     """Print the events of a script that the rules check, as the static analysis derives them from the source.
@@ -46,14 +55,18 @@ def command(**arguments: Any) -> int:  # noqa: ANN401 - as click hands them over
     if os.path.isdir(file):  # noqa: PTH112 - never raises
         message = f"{file} is a folder; `torch-doctor trace` takes one file"
         raise click.UsageError(message)
+    if given.shapes and given.gradients:
+        message = "pass either `--shapes` or `--gradients`"
+        raise click.UsageError(message)
     check_probing(given, (file,))
     options, loaded = settings(Flags(paths=(file,)))
     run = probing(given, (file,), loaded)
     run = None if run is None else replace(run, shapes=given.shapes)
     options = replace(options, probe=run, environment=environment(given.python, loaded))
     with Progress(wanted=True) as progress:
-        found, report = scanning.traces(options, progress, shapes_text.READS if given.shapes else None)
-    shown = shapes_text if given.shapes else trace_text
+        wanted = shapes_text.READS if given.shapes else gradients_text.READS if given.gradients else None
+        found, report = scanning.traces(options, progress, wanted)
+    shown = shapes_text if given.shapes else gradients_text if given.gradients else trace_text
     if given.output_format == "json":
         write(shown.render_json(found))
     else:
@@ -61,7 +74,7 @@ def command(**arguments: Any) -> int:  # noqa: ANN401 - as click hands them over
         text = shown.render(found, report.sources, look)
         write(text, colours=look.paint.colours)
         if not text and not report.errors:
-            report.warnings.append(f"{file}: no {NOTHING[given.shapes]} found")
+            report.warnings.append(f"{file}: no {NOTHING[shown]} found")
     paint = Paint(wants_colours(given.color, sys.stderr))
     if given.probe_output:
         click.echo("".join(report.outputs.values()), err=True)

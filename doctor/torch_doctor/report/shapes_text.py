@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
-from torch_doctor.trace import Reshaped, Shaped, Site
+from torch_doctor.report import beside
+from torch_doctor.trace import Reshaped, Shaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from torch_doctor.report.reported import Look, Source
-    from torch_doctor.trace import Event, Trace
+    from torch_doctor.trace import Event, Site, Trace
 
 READS: Final[frozenset[type[Event]]] = frozenset((Shaped, Reshaped))
 """The events that tell shapes: a reshape tells how many dimensions there are."""
 MOST: Final = 3
 """Different shapes of one variable that are written out."""
-WIDEST: Final = 72
-"""Columns of source that are shown before the shapes."""
 
 
 class Shapes:
@@ -48,13 +46,8 @@ def by_site(traces: Iterable[Trace]) -> dict[Site, Shapes]:
 
 def render(traces: Sequence[Trace], sources: Mapping[str, Source], look: Look) -> str:
     """Return each line of the source that gives a variable a shape, with the shape beside it."""
-    files: dict[str, dict[tuple[int, int], list[Shapes]]] = defaultdict(lambda: defaultdict(list))
-    for site, shapes in sorted(by_site(traces).items(), key=lambda item: item[0][:3]):
-        files[site.path][site.cell or 0, site.row].append(shapes)
-    return "\n".join(
-        "\n".join((look.paint(path, "bold"), *_of_file(each, sources.get(path), look))) + "\n"
-        for path, each in sorted(files.items())
-    )
+    notes = {site: [f"{shapes.name}: {shapes}"] for site, shapes in by_site(traces).items()}
+    return beside.render(notes, sources, look)
 
 
 def render_json(traces: Sequence[Trace]) -> str:
@@ -68,29 +61,6 @@ def render_json(traces: Sequence[Trace]) -> str:
             record["observed"] = trace.observed
             records[str(record)] = record
     return json.dumps(list(records.values()), indent=2, ensure_ascii=False) + "\n"
-
-
-def _of_file(found: Mapping[tuple[int, int], Sequence[Shapes]], source: Source | None, look: Look) -> Iterator[str]:
-    places = sorted(found)
-    texts = {place: _row(source, *place) for place in places}
-    gutter = max(len(_position(*place)) for place in places)
-    width = max(map(len, texts.values()))
-    for place in places:
-        before = f"{look.paint(f'{_position(*place):>{gutter}}', 'dim')}  {texts[place]:<{width}}"
-        for shapes in found[place]:
-            yield f"{before}  {look.paint(f'{shapes.name}: {shapes}', 'cyan')}"
-            before = " " * (gutter + 2 + width)
-
-
-def _row(source: Source | None, cell: int, row: int) -> str:
-    """A row of the source, cut where it is too long; "" where it is not available."""
-    at = 0 if source is None else source.row_of(Site("", row, 1, row, 1, cell or None))
-    text = source.shown[at - 1].rstrip() if source is not None and 0 < at <= len(source.shown) else ""
-    return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
-
-
-def _position(cell: int, row: int) -> str:
-    return f"cell {cell}:{row}" if cell else str(row)
 
 
 def _plainest(events: Sequence[Shaped]) -> Iterator[Shaped]:

@@ -17,6 +17,8 @@ from torch_doctor_rules.judging.wording import message, owner
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from torch_doctor.trace import Scope
+
 
 class StepBeforeBackward(Rule):
     """`step()` runs before this batch's `backward()`, so it applies stale gradients or none.
@@ -95,6 +97,7 @@ class StepBeforeBackward(Rule):
                 and trace.same_iteration(step, backward)
                 and trace.implies(backward, step)
                 and (moved := gradients.shared(step, backward))
+                and not _is_cut_off(trace, iteration)
                 and not _are_for_another(gradients, step, backward, moved)
                 and not gradients.may_be_there(step, moved, within=iteration)
                 and (_surely_gone(gradients, step, moved) or _surely_never_there(gradients, step, moved))
@@ -114,6 +117,11 @@ class StepBeforeBackward(Rule):
                 Step(backward.site, "this batch's gradients are computed only here"),
             ),
         )
+
+
+def _is_cut_off(trace: Trace, iteration: Scope) -> bool:
+    """Whether the run ended in an iteration, so that a step may have followed."""
+    return trace.observed and iteration in trace.events[-1].scope.iterations()
 
 
 def _are_for_another(gradients: Gradients, step: Stepped, backward: Backward, modules: frozenset[int]) -> bool:

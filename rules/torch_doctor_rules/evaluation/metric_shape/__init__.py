@@ -154,9 +154,11 @@ class MetricShape(Rule):
         """The shapes."""
         found = [choice for compared, choice in choices(trace) if compared in at(trace, finding.site, Compared)]
         single = [choice for choice in found if scores_among(choice) == 1]
-        others = [choice for choice in found if choice.over_classes is False]
+        if not single and finding.help == dimensions.HELP:
+            yield from dimensions.evidence(found)
+            return
         if finding.trail or single:
-            for choice in [*single, *others, *found][:1]:
+            for choice in [*single, *found][:1]:
                 text = f"the largest of {scores_among(choice)} in dimension {choice.dim} of {shown(choice.input)} is picked"
                 yield fact(text, scores_among(choice) or 0, "scores", choice)
             return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Step
+from torch_doctor_rules.judging.evidence import fact
 from torch_doctor_rules.judging.loss_shapes import rank
 from torch_doctor_rules.judging.loss_shapes import shown as sizes
 from torch_doctor_rules.judging.sample_dimension import choices, scores_among
@@ -13,7 +14,7 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from torch_doctor.rule import Finding
+    from torch_doctor.rule import Evidence, Finding
     from torch_doctor.trace import Ranked, Site, Trace
 
 TEXT = "`{function}` does not choose among the classes, which the loss takes from another dimension"
@@ -35,3 +36,14 @@ def shown(finding: Finding, found: Sequence[Ranked]) -> bool | str:
     if finding.help == HELP and not any(choice.over_classes for choice in found):
         return "the probe run does not show which dimension has the classes"
     return True
+
+
+def evidence(found: Sequence[Ranked]) -> Iterator[Evidence]:
+    """Yield which dimension a run chose along, and whether the loss takes it for the classes."""
+    for choice in [
+        *(each for each in found if each.over_classes is False),
+        *(each for each in found if each.over_classes),
+    ][:1]:
+        which = "takes it" if choice.over_classes else "takes another one"
+        text = f"the largest in dimension {choice.dim} of {sizes(choice.input)} is picked, and the loss {which} for the classes"
+        yield fact(text, choice.dim, "", choice)

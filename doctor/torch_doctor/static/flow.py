@@ -35,7 +35,7 @@ class Flow(Struct, frozen=True):
     events that added up what is surely in it. `rows` are the events that fitted something on the rows in it, or split these
     rows, and `PART` where some rows were left out otherwise. `means`: it is the mean over a batch that these events computed,
     or a list of such means; where there are several, one of them. `chance`: a random transform of a data set made it, or only
-    other parts of the same rows.
+    other parts of the same rows. `lost` are the forwards that gradients surely reached until the graph was cut, by whatever.
     """
 
     graph: Tri = False
@@ -54,6 +54,7 @@ class Flow(Struct, frozen=True):
     means: frozenset[int] = NONE
     doubtful: frozenset[int] = NONE
     chance: Tri = None
+    lost: frozenset[int] = NONE
 
     def cut(self) -> Flow:
         """The same data without a graph (`detach`, `no_grad`)."""
@@ -69,6 +70,7 @@ class Flow(Struct, frozen=True):
             rows=self.rows,
             means=self.means,
             chance=self.chance,
+            lost=self.lost | self.surely_forwards if self.graph is True else self.lost,
         )
 
     def part(self, place: Hashable) -> Flow:
@@ -124,6 +126,7 @@ def blend(flows: Iterable[Flow]) -> Flow:
                 result.means | flow.means,
                 _doubtful(result, flow),
                 True if result.chance or flow.chance else None if None in (result.chance, flow.chance) else False,
+                result.lost | flow.lost,
             )
     return result or EMPTY
 
@@ -133,6 +136,9 @@ def alternatives(left: Flow, right: Flow) -> Flow:
     if left is right or left == right:
         return left
     merged = blend((left, right))
+    if left.lost != right.lost:
+        of_both = all(side.lost or side.forwards for side in (left, right))
+        merged = replace(merged, lost=left.lost & right.lost if of_both else merged.lost)
     if left.doubtful or right.doubtful:
         merged = replace(merged, doubtful=merged.modules - (left.surely & right.surely))
     same_sums = left.sums == right.sums and bool(left.means) == bool(right.means)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from torch_doctor.static import program as p
+from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import PASSES, UNROLLED, WALKED, Course
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import streams
@@ -30,6 +31,7 @@ from torch_doctor.static.values import (
     Stream,
     Value,
     fresh_symbol,
+    plain_from,
 )
 from torch_doctor.trace import BatchTaken, LoopEntered, LoopKind
 
@@ -193,7 +195,8 @@ def renewed(item: Value, turn: tuple[Any, ...], number: int) -> Value:
         if word == ORDINAL:
             return Plain((ORDINAL, item.symbol[1], *turn, number), item.size)
         counts = bool(number) and word == COUNTER
-        return Plain((COUNTER, number == 1, *about, *turn, number) if counts else (*turn, number), item.size)
+        symbol = (COUNTER, number == 1, *about, *turn, number) if counts else (*turn, number)
+        return plain_from((), symbol, Flow(cuts=item.flow.cuts, lost=item.flow.lost), item.size)
     if isinstance(item, Sequence) and item.kind == "tuple":
         content = item.content
         items = tuple(renewed(part, (*turn, i), number) for i, part in enumerate(content.items))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.flow import NONE, PART
+from torch_doctor.static.flow import NONE, PART, Flow
 from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import fitting
 from torch_doctor.static.training import pixels, splitting
@@ -136,9 +136,9 @@ def _statistic(run: Run, rows: Value, symbol: Symbol, call: Call) -> Value | Non
         or _of_bytes(Plain(symbol), call)
     ):
         return None
-    return splitting.with_rows(
-        plain_from((), (STATISTIC, run.site(call.node), symbol, run.text(call.node))), rows.flow.rows
-    )
+    flow = Flow(cuts=rows.flow.cuts, lost=rows.flow.lost)
+    symbol = (STATISTIC, run.site(call.node), symbol, run.text(call.node))
+    return splitting.with_rows(plain_from((), symbol, flow), rows.flow.rows)
 
 
 def _of_bytes(rows: Value, call: Call) -> bool:

@@ -132,7 +132,7 @@ def array_mean(run: Run, func: Value, call: Call) -> Value | None:
     if made is None or made.name != data_arrays.METHOD or made.of != "mean" or not made.args:
         return None
     average = averaged(run, made.args[0], call.node)
-    return None if average is None else plain_from((), (SCALAR, fresh_symbol()), Flow(sums=frozenset((average,))))
+    return None if average is None else plain_from((func,), (SCALAR, fresh_symbol()), Flow(sums=frozenset((average,))))
 
 
 def ratio(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> frozenset[int]:

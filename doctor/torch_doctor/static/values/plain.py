@@ -117,13 +117,16 @@ def plain_from(
     if symbol is None and any(value.tells_version for value in values):
         symbol = fresh_symbol(VERSION)
     flows = [of for value in values if (of := value.flow) is not EMPTY]
-    if not flow.means and not any(each.cuts or each.sums or each.rows or each.chance for each in (flow, *flows)):
+    if not flow.means and not any(
+        each.cuts or each.sums or each.rows or each.chance or each.lost for each in (flow, *flows)
+    ):
         return Plain(symbol, size)
     cuts = flow.cuts.union(*(each.cuts for each in flows))
     sums = flow.sums.union(*(each.sums for each in flows))
     rows = flow.rows.union(*(each.rows for each in flows))
     chance = any(each.chance for each in (flow, *flows)) or None
-    return Number(Flow(cuts=cuts, sums=sums, rows=rows, means=flow.means, chance=chance), symbol, size)
+    lost = flow.lost.union(*(each.lost for each in flows))
+    return Number(Flow(cuts=cuts, sums=sums, rows=rows, means=flow.means, chance=chance, lost=lost), symbol, size)
 
 
 NUMBERS = {bool: "bool", int: "int64", float: "floating"}

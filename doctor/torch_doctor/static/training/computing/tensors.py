@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from torch_doctor.static import program as p
 from torch_doctor.static.domains import padding
-from torch_doctor.static.flow import EMPTY, Flow, blend
+from torch_doctor.static.flow import EMPTY, NONE, Flow, blend
 from torch_doctor.static.language import containers, operators, targets
 from torch_doctor.static.measuring import making, measured
-from torch_doctor.static.tables import functions
+from torch_doctor.static.tables import functions, words
 from torch_doctor.static.tables.fitting import STATISTICS
 from torch_doctor.static.tables.function import PLACES
 from torch_doctor.static.training import cross_device, cuts, drawing, fitting, kinds, plain_tensors, sums
@@ -49,6 +49,16 @@ if TYPE_CHECKING:
 JOINING = frozenset(("cat", "concat", "concatenate", "stack", "hstack", "vstack"))
 """Functions that put tensors together."""
 
+
+_SHAPED = frozenset(
+    words(
+        """
+        zeros_like ones_like empty_like full_like rand_like randn_like randint_like new_zeros new_ones new_empty new_full
+        new_empty_strided
+        """
+    )
+)
+"""Functions that read the shape of a tensor, and none of its numbers."""
 
 RESHAPES = frozenset(("squeeze_", "unsqueeze_", "transpose_", "t_", "resize_", "resize_as_", "set_"))
 """Methods that give the tensor itself another shape."""
@@ -152,6 +162,8 @@ def _flow(run: Run, name: str, known: Function, call: Call, first: Value | None)
     flow = operators.recorded(run, flow) if known.graph else cuts.cut(run, flow, first, name, call.node)
     if known.source is not None and flow.source.value == "unknown":
         flow = replace(flow, source=known.source)
+    if flow.lost and name.rpartition(".")[2] in _SHAPED:
+        flow = replace(flow, lost=NONE)
     if name.rpartition(".")[2].rstrip("_") in functions.PRODUCTS and flow.graph is not False:
         flow = operators.divided(flow)
     return flow

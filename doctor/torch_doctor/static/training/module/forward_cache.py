@@ -119,7 +119,7 @@ def _shape(value: Value) -> Any:
     return id(value)
 
 
-_HISTORIES = ("forwards", "graph_forwards", "retained", "modules", "cuts", "parts")
+_HISTORIES = ("forwards", "graph_forwards", "retained", "modules", "cuts", "parts", "lost")
 
 
 def of_other_arguments(run: Run, result: Value, before: Flow, now: Flow) -> Value:

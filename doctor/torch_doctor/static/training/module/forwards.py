@@ -170,7 +170,8 @@ def _through(run: Run, of: Flow, index: int, inputs: Flow, module: Module, train
         graph = run.grad if trainable is True or inputs.graph is True else None
     forwards = of.forwards | inputs.forwards | {index}
     if graph is False:
-        return Flow(False, forwards, source=inputs.source, loader=inputs.loader, cuts=inputs.cuts | of.cuts)
+        lost = inputs.cut().lost | of.lost
+        return Flow(False, forwards, source=inputs.source, loader=inputs.loader, cuts=inputs.cuts | of.cuts, lost=lost)
     own = module_parts.parts_of(run, module).owners - (run.state.fact(Fact.RENEWED) - of.modules)
     return Flow(
         graph,
@@ -183,6 +184,7 @@ def _through(run: Run, of: Flow, index: int, inputs: Flow, module: Module, train
         inputs.cuts | of.cuts,
         parts=inputs.parts | of.parts,
         doubtful=(inputs.doubtful | of.doubtful) - inputs.surely - own,
+        lost=inputs.lost | of.lost,
     )
 
 

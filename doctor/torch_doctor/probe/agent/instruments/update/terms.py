@@ -1,0 +1,187 @@
+"""Terms of losses: which parameters the gradient of each reaches, and which terms have none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...watching.graphs import MOST, SUMS, TOTALS
+from ...watching.marks import noted, on_node
+from ..instrument import Instrument as Base
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ...scopes import Here
+    from ...watching.watch import Watch
+
+PASSES = 8  # backward passes of one place that are looked at
+ADDING = (
+    "__add__",
+    "__radd__",
+    "__iadd__",
+    "__sub__",
+    "__rsub__",
+    "__isub__",
+    "add",
+    "add_",
+    "sub",
+    "sub_",
+    "subtract",
+)
+JOINING = ("stack", "cat", "hstack", "concat")
+LINEAR = SUMS | frozenset(
+    f"{name}Backward"
+    for name in (
+        "Mul",
+        "Div",
+        "Sum",
+        "Mean",
+        "Rsub",
+        "Stack",
+        "Cat",
+        "View",
+        "Squeeze",
+        "Unsqueeze",
+        "Select",
+        "Unbind",
+    )
+)
+"""Nodes through which a term of a sum stays one."""
+STEPS = frozenset(f"{name}Backward" for name in ("Round", "Floor", "Ceil", "Trunc", "Sign", "Sgn", "Heaviside"))
+"""Nodes that let no gradient through."""
+
+
+class _Operand(NamedTuple):
+    """What was added up at a site, at which position: its value where it has no graph."""
+
+    site: int
+    place: int
+    value: float | None
+
+
+class _Term(NamedTuple):
+    """An operand of a sum with the tensors that its gradient reaches; None where they are not known."""
+
+    operand: _Operand
+    leaves: list[Any] | None
+
+
+class Instrument(Base):
+    """Notes what is added up, on the node of the sum, and goes through the sums behind each loss."""
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._passes: dict[int, int] = {}
+        self._seen: dict[tuple[int, int, int], tuple[int, set[float]]] = {}
+        self._tensor = watch.torch.Tensor
+        for name in ADDING:
+            watch.patches.replace(self._tensor, name, self._wrapping)
+            if not name.endswith("_"):
+                watch.patches.replace(watch.torch, name, self._wrapping)
+        for name in JOINING:
+            watch.patches.replace(watch.torch, name, self._wrapping)
+
+    def _wrapping(self, original: Any) -> Any:
+        recorder = self.watch.recorder
+
+        def combine(*arguments: Any, **keywords: Any) -> Any:
+            made = original(*arguments, **keywords)
+            if isinstance(made, self._tensor) and made.grad_fn is not None and made.dim() <= 1 and not recorder.quiet:
+                recorder.safely(self._note, made, arguments)
+            return made
+
+        return combine
+
+    def _note(self, made: Any, arguments: tuple[Any, ...]) -> None:
+        """Notes the operands of a sum."""
+        recorder = self.watch.recorder
+        frame = recorder.sites.frame(3)
+        if frame is None or recorder.rests():
+            return
+        site = recorder.sites.of_frame(frame)
+        listed = arguments[0] if isinstance(arguments[0], (tuple, list)) else arguments[:2]
+        with self.watch.unwatched():
+            operands = [_Operand(site, place, self._value(each)) for place, each in enumerate(listed)]
+        on_node(made.grad_fn)["operands"] = operands
+
+    def _value(self, operand: Any) -> float | None:
+        """The sum of what has no graph; None of what has one."""
+        if isinstance(operand, self._tensor):
+            return None if operand.requires_grad else float(operand.detach().double().sum())
+        return float(operand) if hasattr(operand, "__float__") and getattr(operand, "size", 1) == 1 else 0.0
+
+    def before_backward(self, losses: list[Any], here: Here) -> None:
+        """A loss goes backward: write of its terms, if there are several, what each of them reaches."""
+        passes = self._passes[here.site] = self._passes.get(here.site, 0) + 1
+        if passes > PASSES:
+            return
+        terms = [term for loss in losses if loss.grad_fn is not None for term in _terms(loss.grad_fn)]
+        if len(terms) < 2 or any(term.leaves is None for term in terms):  # noqa: PLR2004 - one term is the loss
+            return
+        reached = [frozenset() if not term.leaves else self.watch.modules.owners(term.leaves, here) for term in terms]
+        counted: dict[tuple[int, int], int] = {}
+        for number, (term, modules) in enumerate(zip(terms, reached, strict=True)):
+            site, place, value = term.operand
+            again = counted[site, place] = counted.get((site, place), 0) + 1
+            times, values = self._seen.setdefault((site, place, again), (0, set()))
+            if value is not None:
+                values.add(value)
+            self._seen[site, place, again] = times + 1, values
+            others = frozenset[int]().union(*(each for other, each in enumerate(reached) if other != number))
+            self.watch.recorder.event(
+                "TermCut",
+                here,
+                site=site,
+                name="",
+                summed_at=site,
+                backward=here.site,
+                modules=sorted(modules),
+                others=sorted(others),
+                passes=times + 1,
+                values=len(values),
+            )
+
+
+def _terms(root: Any) -> Iterator[_Term]:
+    """The terms behind the node of a loss."""
+    waiting: list[tuple[Any, _Operand | None]] = [(root, None)]
+    seen = set[Any]()
+    while waiting and len(seen) < MOST:
+        node, operand = waiting.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        operands = (noted(node) or {}).get("operands")
+        following = [after for after, _ in node.next_functions if after is not None]
+        bare = node.name().rstrip("0123456789")
+        if operands is not None:
+            with_graph = [each for each in operands if each.value is None]
+            yield from (_Term(each, []) for each in operands if each.value is not None)
+            if len(with_graph) != len(following):
+                yield from (_Term(each, None) for each in with_graph)
+            else:
+                waiting += zip(following, with_graph, strict=True)
+        elif (bare in LINEAR or node.name() in TOTALS) and len(following) == 1:
+            waiting.append((following[0], operand))
+        elif operand is not None:
+            yield _Term(operand, _leaves(node))
+
+
+def _leaves(root: Any) -> list[Any] | None:
+    """The tensors that gradients reach from a node; None where a function of somebody's own is between."""
+    waiting: list[Any] = [root]
+    seen, found = {root}, list[Any]()
+    while waiting:
+        node = waiting.pop()
+        variable = getattr(node, "variable", None)
+        if variable is not None:
+            found.append(variable)
+            continue
+        if len(seen) > MOST or hasattr(node, "_forward_cls"):
+            return None  # a checkpoint, a compiled function, a derivative written by hand
+        if node.name().rstrip("0123456789") in STEPS:
+            continue
+        fresh = [after for after, _ in node.next_functions if after is not None and after not in seen]
+        seen.update(fresh)
+        waiting += fresh
+    return found

@@ -153,6 +153,10 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("`backward\\(\\)` raises an error: the loss has no graph", always, never),
         Claim("{} of {} backward pass(?:es)? gave it a gradient", none, some),
     ],
+    "TDR127": [
+        Claim("it has {} values? and no gradient in {} backward pass(?:es)?", lambda values, _: values > 1, never),
+        Claim("it reaches no parameter that is stepped in {} backward pass(?:es)?", some, never),
+    ],
     "TDR116": [
         Claim("`backward\\(\\)` raises an error for a loss of {} values?", lambda numbers: numbers != 1, never),
         Claim("{} backward pass(?:es)? succeeded", never, some),

@@ -80,7 +80,7 @@ class ParameterNeverUpdated(Rule):
     needs = frozenset({"parameters", "refusals"})
     voided_by = frozenset({"shapes", "inside", "rates"})
     explained_by = frozenset(
-        f"TDR{number}" for number in (102, 103, 104, 105, 111, 113, 114, 115, 118, 120, 126, 213, 312)
+        f"TDR{number}" for number in (102, 103, 104, 105, 111, 113, 114, 115, 118, 120, 126, 127, 213, 312)
     )
 
     def check(self, trace: Trace) -> Iterator[Finding]:

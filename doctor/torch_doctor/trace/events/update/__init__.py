@@ -5,3 +5,4 @@ from torch_doctor.trace.events.update.cuts import *
 from torch_doctor.trace.events.update.gradients import *
 from torch_doctor.trace.events.update.optimizers import *
 from torch_doctor.trace.events.update.schedules import *
+from torch_doctor.trace.events.update.terms import *

@@ -54,6 +54,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR125": ("frozen-part-changes", "W", "SP", "-"),
     "TDR126": ("adapter-wiring", "E", "SP", "-"),
     "TDR127": ("loss-term-without-gradient", "E", "SP", "-"),
+    "TDR129": ("copy-is-the-model", "E", "SP", "unsafe"),
     "TDR131": ("result-discarded", "E", "SP", "unsafe"),
     "TDR132": ("scheduler-never-stepped", "W", "SP", "-"),
     "TDR201": ("softmax-before-cross-entropy", "E", "SP", "unsafe"),

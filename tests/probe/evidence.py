@@ -211,6 +211,7 @@ CLAIMS: dict[str, list[Claim]] = {
         ),
         Claim("`backward\\(\\)` raises an error: the loss depends on no weight of the model", always, never),
     ],
+    "TDR129": [Claim("the optimizer steps {} of {} parameters? of `{…}`", some, none)],
     "TDR131": [
         Claim("in {} of {} calls?, the result differs from `{…}`: {…}", some, never),
         Claim("the result equals `{…}` in {} calls?", never, some),

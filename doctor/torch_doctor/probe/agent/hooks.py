@@ -14,7 +14,21 @@ if TYPE_CHECKING:
     from .loops import Loops
 
 PREFIX, SUFFIX = "__torch_doctor_", "__"
-PASSING = ("keep", "held", "alias", "made", "flag", "named", "dropped", "direct", "logs", "read", "figure", "reports")
+PASSING = (
+    "keep",
+    "held",
+    "alias",
+    "bound",
+    "made",
+    "flag",
+    "named",
+    "dropped",
+    "direct",
+    "logs",
+    "read",
+    "figure",
+    "reports",
+)
 """The hooks that give back what they are given."""
 
 

@@ -101,6 +101,8 @@ def _built_together(run: Run, parts: list[Value], targets: tuple[p.Expr, ...], s
 
 def _counted_on(run: Run, target: p.Expr, of: p.Expr, value: Value, node: p.Node) -> Value:
     """What `target = of` assigns, as in `count = (count + 1) % 4`: a number that goes on from what it was is not known."""
+    if isinstance(target, p.Display) and isinstance(of, p.Display) and isinstance(value, Sequence) and run.loop_depth:
+        return _each_counted_on(run, target, of, value, node)
     if not isinstance(of, p.Operation) or not isinstance(value, Const) or type(value.value) not in (int, float):
         return value
     if not run.loop_depth or running_sums.reading(run, target, of) is None:
@@ -109,6 +111,18 @@ def _counted_on(run: Run, target: p.Expr, of: p.Expr, value: Value, node: p.Node
         return Plain()
     targets.bind(run, target, Plain(), node)
     return run.evaluate(of)
+
+
+def _each_counted_on(run: Run, target: p.Display, of: p.Display, value: Sequence, node: p.Node) -> Value:
+    """The same of `count, rest = count + 1, other`."""
+    items = value.content.items
+    if value.content.rest is not None or not len(target.items) == len(of.items) == len(items):
+        return value
+    triples = zip(target.items, of.items, items, strict=True)
+    parts = tuple(_counted_on(run, each, source, item, node) for each, source, item in triples)
+    if all(part is item for part, item in zip(parts, items, strict=True)):
+        return value
+    return run.own(Sequence("tuple", Content(parts), value.born, run.frame.what))
 
 
 def _augment(run: Run, node: p.Augment) -> bool:

@@ -17,6 +17,7 @@ from torch_doctor.static.values import (
     Content,
     Lib,
     Mapping,
+    Module,
     Params,
     Partial,
     Plain,
@@ -109,7 +110,9 @@ _NAMED_TUPLE = Lib("collections.namedtuple()")
 
 @library("copy.copy")
 def copied(run: Run, _: str, call: Call) -> Value | None:
-    """`copy.copy(dictionary)`."""
+    """`copy.copy(dictionary)`; what it makes of a module has the same parts and parameters."""
+    if call.args and isinstance(call.args[0], Module):
+        return call.args[0]
     if not call.args or not isinstance(call.args[0], Mapping):
         return None
     return dictionary(run, Call(call.args[:1], {}, call.node))

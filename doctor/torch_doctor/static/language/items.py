@@ -31,6 +31,7 @@ from torch_doctor.static.values import (
     Number,
     OneOfTexts,
     ParameterValue,
+    Params,
     Plain,
     Sequence,
     Settings,
@@ -75,6 +76,13 @@ def _of_value(_: Run, value: Value, __: Value, ___: p.Index) -> Value:
 def _of_parameter(run: Run, value: ParameterValue, key: Value, node: p.Index) -> Value:
     """Some rows of a parameter: a computation, which has no graph under `no_grad`."""
     return Tensor(operators.recorded(run, value.flow), meta=making("[]", (value, key), None, node.key))
+
+
+def _of_params(run: Run, value: Params, key: Value, node: p.Index) -> Value:
+    """One of parameters that are kept by their names."""
+    if not value.named or value.single or isinstance(node.key, p.Slice):
+        return _of_value(run, value, key, node)
+    return Params(value.modules, whole=value.whole, single=True, among=isinstance(key, Const), cut=value.cut)
 
 
 def _of_any(run: Run, value: Either, key: Value, node: p.Index) -> Value:
@@ -201,6 +209,7 @@ ITEMS: Final[dict[type[Value], Callable[[Run, Any, Value, p.Index], Value]]] = {
     Mapping: _of_mapping,
     Tensor: _of_tensor,
     ParameterValue: _of_parameter,
+    Params: _of_params,
     Plain: _of_plain,
     OneOfTexts: _of_plain,
     Number: _of_plain,

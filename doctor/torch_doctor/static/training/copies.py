@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.flow import Flow
 from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import training
 from torch_doctor.static.values import (
@@ -15,8 +16,10 @@ from torch_doctor.static.values import (
     Module,
     Object,
     ParameterValue,
+    Params,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     either,
 )
@@ -84,9 +87,10 @@ def copied(run: Run, value: Value, node: p.Node, seen: dict[int, Value] | None =
         )
         return twin
     if isinstance(value, Sequence) and len(seen) < _HELD_OUT:
-        content = value.content
-        items = tuple(copied(run, item, node, seen) for item in content.items)
-        return run.own(Sequence(value.kind, Content(items, content.rest), run.site(node), value.function))
+        content = _copied_content(run, value.content, node, seen)
+        return run.own(Sequence(value.kind, content, run.site(node), value.function))
+    if isinstance(value, Params):
+        return Tensor() if value.cut else Unknown(Flow(graph=None))
     return value
 
 

@@ -13,6 +13,7 @@ from .syntax import (
     is_plain,
     joined_to,
     keeps_a_record,
+    may_rename,
     same,
     touches,
     way_of_adding,
@@ -68,6 +69,16 @@ class StatementRewriter(Rewriter):
         return self._stored(node, node.target, node.value)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
+        """`target = net.to(device)` → `target = bound(key, net.to(device))`, beside what is done to all assignments."""
+        if not all(isinstance(target, PATHS) for target in node.targets) or not may_rename(node.value):
+            return self._assigned(node)
+        text, value = self.file.spelled(node.targets[-1]), self.file.spelled(node.value)
+        key = self.index.add("bound", span_of(self.file.path, node), text=text, value=value)
+        statements = self._assigned(node)
+        node.value = self.call("bound", node.value, key, node.value)
+        return statements
+
+    def _assigned(self, node: ast.Assign) -> Any:
         """`x = x + v`, `x = 0.9 * x + 0.1 * v`, `x = torch.cat([x, v])`, `c[k] = v`, `self.a = v`, `p.requires_grad = v`."""
         for target in node.targets:
             if isinstance(target, ast.Attribute) and ("grad" in target.attr or target.attr.startswith("requ")):

@@ -15,6 +15,10 @@ PLAIN_NAMES = ("len", "int", "float", "str", "bool", "round", "range", "print", 
 PLAIN_METHODS = ("item", "tolist", "numel", "numpy", "format", "join", "time")
 MIXING = frozenset({"add", "sub", "lerp", "sum", "mean"})
 """Functions and methods whose result goes on from what a running sum had before, as `0.9 * x + 0.1 * v` does."""
+GIVING_ITSELF = frozenset(
+    {"to", "cuda", "cpu", "eval", "train", "requires_grad_", "float", "double", "half", "bfloat16"}
+)
+"""Methods that return the module that they are called on."""
 READING = frozenset({"item", "tolist", "cpu"})
 READERS = frozenset({"float", "int", "print", "str"})
 COMPILED = ("jit", "guvectorize", "vectorize", "stencil", "cfunc", "kernel")  # decorators that read bytecode or source
@@ -45,6 +49,22 @@ def keeps_a_record(node: ast.If) -> bool:
         and {ast.dump(where_read(statement.targets[0])), ast.dump(statement.value)} == sides
         for statement in node.body
     )
+
+
+def may_rename(value: ast.expr) -> bool:
+    """Whether a value may be a model, or the parameters of one, that was there before: `net`, `net.eval()`, `twin(net)`."""
+    if isinstance(value, (ast.Name, ast.Attribute)):
+        return True
+    if isinstance(value, ast.Call):
+        function = isinstance(value.func, ast.Name) or last_name(value.func) in {"copy", "deepcopy"}
+        inside: Iterable[ast.expr] = value.args if function else ()
+        if last_name(value.func) in GIVING_ITSELF:
+            return True
+    elif isinstance(value, (ast.ListComp, ast.DictComp)):
+        return any(isinstance(each, ast.Attribute) and "parameters" in each.attr for each in ast.walk(value))
+    else:
+        inside = value.values if isinstance(value, ast.Dict) else ()
+    return any(isinstance(each, (ast.Name, ast.Attribute, ast.Call)) for each in inside)
 
 
 def where_read(node: ast.expr) -> ast.expr:

@@ -57,6 +57,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR129": ("copy-is-the-model", "E", "SP", "unsafe"),
     "TDR131": ("result-discarded", "E", "SP", "unsafe"),
     "TDR132": ("scheduler-never-stepped", "W", "SP", "-"),
+    "TDR133": ("target-not-detached", "E", "SP", "unsafe"),
     "TDR201": ("softmax-before-cross-entropy", "E", "SP", "unsafe"),
     "TDR202": ("log-softmax-before-cross-entropy", "W", "SP", "safe"),
     "TDR209": ("loss-module-given-tensors", "E", "SP", "safe"),

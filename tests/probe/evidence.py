@@ -221,6 +221,7 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("the optimizer took {} steps?, the scheduler {}", never, lambda _, steps: steps > 0),
         Claim("the learning rate stayed at {}", always, never),
     ],
+    "TDR133": [Claim("gradients reach {} parameters? through the target", some, none)],
     "TDR201": [Claim("{} of {} loss calls got {…}", some, none), Claim(BETWEEN, lies_in_unit, always)],
     "TDR202": [Claim("{} of {} loss calls got {…}", some, none), Claim(BETWEEN, lambda _, high: high <= 0, always)],
     "TDR203": [Claim("{} of {} loss calls got {…}", some, none), Claim(BETWEEN, always, lambda _, high: high <= 0)],

@@ -1,4 +1,4 @@
-"""What the script treats as a copy of a model, and is the model itself."""
+"""Second networks: what the script treats as a copy of a model and is the model itself, and targets that keep their graph."""
 
 from __future__ import annotations
 
@@ -41,3 +41,36 @@ class Renamed(Event, frozen=True, kw_only=True):
         use = f", and treat it as a copy (line {self.treated_at.row})" if self.treated_at is not None else ""
         what = f"the parameters of {quoted(self.model)}" if self.parameters else quoted(self.model)
         return f"make {quoted(self.name)} another name of {what}{use}"
+
+
+class TargetKept(Event, frozen=True, kw_only=True):
+    """A backward pass goes through the target of a difference as well as through what is to become like it.
+
+    `site` is the loss or the difference; for the probe, it is the backward pass.
+    """
+
+    name: str
+    """The expression for the target."""
+    sort: str
+    """What the target is: "bootstrap", something given plus a part of the output for other inputs; or "teacher"."""
+    own: bool
+    """Whether the network behind the target is the one that learns."""
+    backward_at: Site
+    """The backward pass."""
+    learners: frozenset[int] = NO_EVENTS
+    """The owners of parameters in the network that learns. Only the static witness writes them."""
+    modules: frozenset[int] = NO_EVENTS
+    """The owners of parameters that the target is computed with. Only the static witness writes them."""
+    network: str = ""
+    """The expression for the network behind the target."""
+    operand: int | None = None
+    """Which argument of the loss, or operand of the difference, the target is."""
+    kept: bool = True
+    """Whether the target has a graph."""
+    reached: int = 0
+    """The number of parameters that gradients reach through the target. Only the probe counts them."""
+
+    def words(self, _: Names, /) -> str:
+        if not self.kept:
+            return "the targets of the loss have no graph"
+        return f"the target {quoted(self.name)} ({self.sort}) keeps its graph"

@@ -87,19 +87,18 @@ class TargetNotDetached(Rule):
             yield from map(self._report, seen)
             return
         renamed = frozenset[int]().union(*(each.modules for each in trace.of(Renamed) if each.treated))
-        for event in first_per_site([each for each in seen if not each.modules & renamed]):
-            if _is_stepped(trace, event) if event.own else _is_nobodys(trace, event):
-                yield self._report(event)
+        found = [each for each in seen if not each.modules & renamed and _is_named(trace, each)]
+        yield from map(self._report, first_per_site(found))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether the loss went backward and no target in it had a graph."""
         events = _passes(trace, finding)
-        return bool(events) and (not any(event.kept for event in events) or "another target in the loss has a graph")
+        return bool(events) and (all(event.kept is False for event in events) or "it is unclear what the target is")
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """Yield how many parameters gradients reach through the target."""
         for event in _passes(trace, finding):
-            if not event.kept or event.own is (finding.level is Level.ERROR):
+            if event.kept is False or event.own is (finding.level is Level.ERROR):
                 text = f"gradients reach {count(event.reached, 'parameter')} through the target"
                 yield fact(text, event.reached, "parameters", event)
                 return
@@ -132,12 +131,13 @@ def _passes(trace: Trace, finding: Finding) -> list[TargetKept]:
     return [each for each in trace.of(TargetKept) if same_place(each.backward_at, finding.trail[-1].site)]
 
 
-def _is_stepped(trace: Trace, event: TargetKept) -> bool:
-    return any(event.modules & step.modules for step in trace.of(Stepped) if step.index > event.index)
+def _is_named(trace: Trace, event: TargetKept) -> bool:
+    """Whether the network that learns is behind the target and is stepped then, or one that nobody steps is.
 
-
-def _is_nobodys(trace: Trace, event: TargetKept) -> bool:
-    """Whether a network behind the target is in no optimizer, and none is in the one that steps the network that learns."""
+    None of those behind the target is in the optimizer that steps the network that learns, in the second case.
+    """
+    if event.own:
+        return any(event.modules & step.modules for step in trace.of(Stepped) if step.index > event.index)
     built = trace.of(OptimizerBuilt)
     stepped = {step.optimizer for step in trace.of(Stepped) if event.learners & step.modules}
     if not stepped or not all(each.whole for each in built):

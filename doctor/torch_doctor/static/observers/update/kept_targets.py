@@ -9,10 +9,11 @@ from msgspec import Struct
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_run
+from torch_doctor.static.tables import words
 from torch_doctor.static.training.loss import subtracting
 from torch_doctor.static.training.module import module_parts, written_forwards
 from torch_doctor.static.values import Const, Fact, Making, Module, Tensor
-from torch_doctor.trace import GraphCut, TargetKept
+from torch_doctor.trace import TargetKept
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -20,10 +21,8 @@ if TYPE_CHECKING:
     from torch_doctor.static.values import Args, Call, Value
     from torch_doctor.trace import Forward, Site
 
-_DISTANCES: Final = frozenset(
-    ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "MSELoss", "L1Loss", "SmoothL1Loss")
-)
-_DISTILLING: Final = _DISTANCES | {"kl_div", "KLDivLoss", "HuberLoss", "cosine_similarity"}
+_DISTANCES: Final = frozenset(words("mse_loss l1_loss smooth_l1_loss huber_loss MSELoss L1Loss SmoothL1Loss HuberLoss"))
+_DISTILLING: Final = _DISTANCES | {"kl_div", "KLDivLoss"}
 _PAIR: Final = 2
 
 
@@ -69,7 +68,8 @@ class KeptTargets(Observer, operated="-"):
         """Look into the loss for targets with a graph."""
         if not self._nodes or loss.flow.graph is not True:
             return
-        for value, made in subtracting.differences(loss):
+        compared = list(subtracting.differences(loss))
+        for value, made in compared:
             origin = value.origin if isinstance(value, Tensor) else None
             of_loss = origin is not None and made.name == subtracting.LOSS
             node = self._nodes.get(origin.site if of_loss and origin is not None and origin.site else made)
@@ -77,18 +77,18 @@ class KeptTargets(Observer, operated="-"):
                 continue
             kind = origin.operation.rpartition(".")[2] if of_loss and origin is not None else ""
             found = _bootstrapped(made) if not of_loss or kind in _DISTANCES else None
-            sort = "bootstrap"
-            if found is None and kind in _DISTILLING and of_loss:
-                found, sort = _taught(made), "teacher"
-            if found is not None:
-                self._tell(run, node, loss, call, sort, found)
+            others = (other for _, other in compared if other is not made)
+            if found is not None and not any(_has_it_without(other, found) for other in others):
+                self._tell(run, node, call, "bootstrap", found)
+            elif found is None and (not of_loss or kind in _DISTILLING):
+                for target in _taught(made, either=not of_loss):
+                    self._tell(run, node, call, "teacher", target)
 
-    def _tell(self, run: Run, node: p.Node, loss: Value, call: Call, sort: str, found: _Target) -> None:
-        """Write of a target that keeps its graph, unless the script computes the loss without it as well."""
+    def _tell(self, run: Run, node: p.Node, call: Call, sort: str, found: _Target) -> None:
+        """Write of a target that keeps its graph."""
         own = written_forwards.numbered(run, found.learned)
         behind = written_forwards.numbered(run, found.behind)
-        cuts = [event for event in run.trace.at(*loss.flow.cuts) if isinstance(event, GraphCut)]
-        if not own or not behind or any(cut.value.forwards & found.behind for cut in cuts):
+        if not own or not behind:
             return
         learners, modules = {each.module for each in own}, {each.module for each in behind}
         if sort == "bootstrap" and not all(self._apart(one, other) for one in own for other in behind):
@@ -141,11 +141,20 @@ def _bootstrapped(made: Making) -> _Target | None:
     return _Target(learned[0].forwards, behind, 0 if first.positive else 1)
 
 
-def _taught(made: Making) -> _Target | None:
-    """The target of a loss, where it is an output as its input is."""
-    learner, target = (each.flow for each in made.args[:2])
-    certain = learner.graph is target.graph is True and not learner.graph_forwards & target.graph_forwards
-    return _Target(learner.graph_forwards, target.graph_forwards, 1) if certain else None
+def _taught(made: Making, *, either: bool) -> list[_Target]:
+    """The target of a loss, where it is an output as its input is; of a difference, `either` operand may be it."""
+    left, right = (each.flow for each in made.args[:2])
+    if not left.graph is right.graph is True or left.graph_forwards & right.graph_forwards:
+        return []
+    found = [_Target(left.graph_forwards, right.graph_forwards, 1)]
+    return [*found, _Target(right.graph_forwards, left.graph_forwards, 0)] if either else found
+
+
+def _has_it_without(made: Making, found: _Target) -> bool:
+    """Whether another difference has the same target for the same output without its graph: both gradients are wanted."""
+    terms = subtracting.terms(made)
+    learned = any(term.forwards == found.learned for term in terms)
+    return learned and any(term.value.flow.forwards & found.behind and not term.forwards for term in terms)
 
 
 def _is_given(term: Term) -> bool:

@@ -122,17 +122,18 @@ class Renaming(
     @override
     def given(self, run: Run, function: FunctionValue, parameters: AbstractMapping[object, Value]) -> None:
         """Remember which expressions the parameters stand for."""
-        if self._call is None or not isinstance(self._call[0].node, p.Call):
+        node = None if self._call is None else self._call[0].node
+        if self._call is None or not isinstance(node, p.Call):
             return
         (call, frame), self._call = self._call, None
         plain = [each.name for each in function.node.parameters if each.kind == "plain"]
         if function.owner is not None and function.style != "static":
             del plain[:1]
-        given = [*zip(plain, call.args, call.node.args, strict=False)]
-        given += [(name, call.keywords[name], node) for name, node in call.node.keywords if name in call.keywords]
-        for name, value, node in given:
+        given = [*zip(plain, call.args, node.args, strict=False)]
+        given += [(name, call.keywords[name], each) for name, each in node.keywords if name in call.keywords]
+        for name, value, expression in given:
             if isinstance(value, (Module, Mapping, Sequence)) and parameters.get(name) is value:
-                self._passed[run.frame.id, name] = frame, node
+                self._passed[run.frame.id, name] = frame, expression
 
     # --- what shows that a copy is meant ---
 

@@ -83,13 +83,15 @@ def terms(made: Making) -> list[Term]:
             sign = positive if name in ("+", "add") else not positive
             factor = inner is not None and "alpha" in inner.keywords
             waiting += [(args[0], positive, scaled), (args[1], sign, scaled or factor)]
+        elif name == "where" and len(args) > 2:
+            waiting += [(each, positive, scaled) for each in args[1:3]]
         elif name in ("-", "neg") and len(args) == 1:
             waiting.append((args[0], not positive, scaled))
         elif name in ("*", "mul", "/", "div") and (product := _factor(name, *args[:2])) is not None:
             of, smaller, negative = product
             waiting.append((of, positive is not negative, scaled or smaller))
-        elif name in ARRANGING and args and (of := _computed(args[0])) is not None:
-            waiting.append((of, positive, scaled))
+        elif name in ARRANGING and args and (inside := _computed(args[0])) is not None:
+            waiting.append((inside, positive, scaled))
         else:
             found.append(Term(value, positive, scaled, _is_selected(value)))
     return found

@@ -65,12 +65,14 @@ class TargetKept(Event, frozen=True, kw_only=True):
     """The expression for the network behind the target."""
     operand: int | None = None
     """Which argument of the loss, or operand of the difference, the target is."""
-    kept: bool = True
-    """Whether the target has a graph."""
+    kept: Tri = True
+    """Whether the target has a graph; None if it is not clear which side of the loss is the target."""
     reached: int = 0
     """The number of parameters that gradients reach through the target. Only the probe counts them."""
 
     def words(self, _: Names, /) -> str:
+        if self.kept is None:
+            return "compare outputs in a loss, all of which have a graph"
         if not self.kept:
             return "the targets of the loss have no graph"
         return f"the target {quoted(self.name)} ({self.sort}) keeps its graph"

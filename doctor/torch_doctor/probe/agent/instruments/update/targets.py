@@ -40,6 +40,7 @@ class Instrument(Base):
         super().__init__(watch)
         self._looked: dict[int, int] = {}  # how often, by the site
         self._without: dict[int, Here] = {}  # backward passes of losses whose targets had no graph
+        self._unclear: dict[int, Here] = {}  # those of which it is not clear what the target is
         self._kept: set[tuple[int, bool]] = set()
         self._sides: dict[Any, tuple[Any, Any]] = {}  # what losses that were not gone back through yet compare
 
@@ -69,49 +70,53 @@ class Instrument(Base):
         if here.frame is None or self._looked.get(site, 0) >= MOST:
             return
         self._looked[site] = self._looked.get(site, 0) + 1
-        for name, left, right in (each for loss in losses for each in differences(loss.grad_fn, self._sides)):
-            found = bootstrapped(left, right)
-            sort = "bootstrap"
-            if found is None and name.startswith(DISTILLING) and left is not None and right is not None:
-                found, sort = ([left], [right]), "teacher"
-            if found is None:
-                self._without.setdefault(site, here)
+        for sides in (each for loss in losses for each in differences(loss.grad_fn, self._sides)):
+            found = bootstrapped(*sides)
+            sort, taught = ("bootstrap", False) if found is not None else ("teacher", None not in sides)
+            if not taught and found is None:
+                (self._without if any(sides) else self._unclear).setdefault(site, here)
                 continue
-            learned, target = ({id(each): each for each in _leaves(nodes)} for nodes in found)
+            learned, target = (
+                {id(each): each for each in _leaves(nodes)} for nodes in found or ([each] for each in sides)
+            )
             own = not learned.keys().isdisjoint(target)
-            if (sort == "bootstrap" or not own) and (site, own) not in self._kept:
+            if taught and own:
+                self._unclear.setdefault(site, here)
+            elif (site, own) not in self._kept:
                 self._kept.add((site, own))
                 self._tell(here, sort=sort, own=own, reached=len(target))
 
     def at_end(self, error: BaseException | None) -> None:
-        """Where no target had a graph."""
+        """Where no target had a graph, or what is the target is not clear."""
         kept = {site for site, _ in self._kept}
-        for site, here in self._without.items():
+        for site, here in (self._without | self._unclear).items():
             if site not in kept:
-                self._tell(here, sort="", own=False, kept=False)
+                self._tell(here, sort="", own=False, kept=None if site in self._unclear else False)
 
     def _tell(self, here: Here, **fields: Any) -> None:
         self.watch.recorder.event("TargetKept", here, name="", backward_at=here.site, **fields)
 
 
-def differences(root: Any, sides: dict[Any, tuple[Any, Any]]) -> Iterator[tuple[str, Any, Any]]:
-    """The losses of an input and a target, and the squared differences, behind a node: name, left and right side."""
+def differences(root: Any, sides: dict[Any, tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+    """The losses of an input and a target, and the squared differences, behind a node: both sides of each.
+
+    Two times None stands for something else, of which nobody knows what it compares.
+    """
     waiting, seen = [(root, False)], set[Any]()
     while waiting and len(seen) < NODES:
         node, squared = waiting.pop()
-        if node is None or node in seen or _forwards(node):
+        if node is None or node in seen:
             continue
         seen.add(node)
-        if node in sides:
-            yield ("KlDivBackward", *sides[node])
+        if node in sides or _forwards(node):  # what a module computed may have been a loss
+            yield sides.get(node, (None, None))
             continue
         name, inner = _name(node), [each for each, _ in node.next_functions]
         twice = name == "MulBackward" and inner[0] is inner[-1]
         alone = len(inner) > 1 and None in inner[:2]  # of a difference and zeros, or of a prediction and what is given
-        if name.startswith(DISTILLING) and not (alone and _is_difference(inner[0] or inner[1])):
-            yield name, inner[0], inner[1]
-        elif _is_difference(node) and squared:
-            yield name, node, ...
+        compares = name.startswith(DISTILLING) and not (alone and _is_difference(inner[0] or inner[1]))
+        if compares or (squared and name == "SubBackward"):
+            yield inner[0], inner[1]
         else:
             again = squared or twice or name in SQUARES or name.startswith(DISTILLING)
             waiting += [(each, again) for each in inner]
@@ -135,9 +140,7 @@ def bootstrapped(left: Any, right: Any) -> tuple[list[Any], list[Any]] | None:
 
 
 def _terms(left: Any, right: Any) -> Iterator[Term]:
-    waiting = [Term(left, positive=True, scaled=False)]
-    if right is not ...:
-        waiting.append(Term(right, positive=False, scaled=False))
+    waiting = [Term(left, positive=True, scaled=False), Term(right, positive=False, scaled=False)]
     looked = 0
     while waiting and looked < NODES:
         node, positive, scaled = waiting.pop()
@@ -153,6 +156,8 @@ def _terms(left: Any, right: Any) -> Iterator[Term]:
                 Term(inner[0], not positive, scaled),
                 Term(inner[-1] if len(inner) > 1 else None, positive, scaled),
             ]
+        elif name == "WhereBackward":
+            waiting += [Term(each, positive, scaled) for each in inner[-2:]]
         elif name == "NegBackward":
             waiting.append(Term(inner[0], not positive, scaled))
         elif name in ("MulBackward", "DivBackward") and None in inner:
@@ -169,7 +174,7 @@ def _is_difference(node: Any) -> bool:
         if node is None or _forwards(node) or _name(node) not in PASSING:
             break
         node = node.next_functions[0][0]
-    return node is not None and not _forwards(node) and _name(node) in ("SubBackward", "RsubBackward", "AddBackward")
+    return node is not None and not _forwards(node) and _name(node) == "SubBackward"
 
 
 def _leaves(nodes: list[Any]) -> list[Any]:

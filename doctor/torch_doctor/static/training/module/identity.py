@@ -23,6 +23,7 @@ Thing: TypeAlias = "int | frozenset[int]"
 """A module, by its number, or the owners of parameters in a container."""
 
 _SAME_MEMORY = frozenset(("detach", "view_as", "view", "data"))
+_MIXING = _SAME_MEMORY | {"+", "-", "*", "/", "add", "sub", "mul", "div", "lerp", "clone", "to", "float"}
 
 
 class Called(Struct, frozen=True):
@@ -55,7 +56,7 @@ def parameter_of(value: object, deep: int = 0) -> Params | None:
     if isinstance(value, Params):
         return value
     made = value.meta if isinstance(value, Tensor) else None
-    if not isinstance(made, Making) or not (deep or made.name in _SAME_MEMORY):
+    if not isinstance(made, Making) or made.name not in (_MIXING if deep else _SAME_MEMORY):
         return None
     found = [parameter_of(each, max(deep - 1, 0)) for each in (made.args if deep else made.args[:1])]
     return next((each for each in found if each is not None), None)

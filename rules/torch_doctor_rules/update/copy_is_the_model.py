@@ -95,7 +95,9 @@ class CopyIsTheModel(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether an optimizer stepped while the name had parameters of their own."""
-        return bool(at(trace, finding.site, Renamed))
+        if at(trace, finding.site, Renamed) or not trace.of(Stepped):
+            return bool(trace.of(Stepped))
+        return "it is unknown whose parameters the name got"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """Yield how many of its parameters the optimizer has."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Figure, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
-from torch_doctor.trace import OptimizerBuilt, Renamed, Stepped, TargetKept, Trace
+from torch_doctor.trace import Backward, OptimizerBuilt, Renamed, Stepped, TargetKept, Trace
 from torch_doctor_rules.judging.causes import place
-from torch_doctor_rules.judging.evidence import count, fact
+from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message, named
 
@@ -93,7 +93,9 @@ class TargetNotDetached(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether the loss went backward and no target in it had a graph."""
         events = _passes(trace, finding)
-        return bool(events) and (all(event.kept is False for event in events) or "it is unclear what the target is")
+        if not events and not at(trace, finding.trail[-1].site, Backward):
+            return False
+        return (bool(events) and all(event.kept is False for event in events)) or "it is unclear what the target is"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """Yield how many parameters gradients reach through the target."""

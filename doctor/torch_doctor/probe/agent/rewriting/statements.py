@@ -70,13 +70,27 @@ class StatementRewriter(Rewriter):
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         """`target = net.to(device)` → `target = bound(key, net.to(device))`, beside what is done to all assignments."""
-        if not all(isinstance(target, PATHS) for target in node.targets) or not may_rename(node.value):
-            return self._assigned(node)
-        text, value = self.file.spelled(node.targets[-1]), self.file.spelled(node.value)
-        key = self.index.add("bound", span_of(self.file.path, node), text=text, value=value)
+        target, value = node.targets[-1], node.value
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+            keys = [self._bound(node, *each) for each in zip(target.elts, value.elts, strict=True)]
+            statements = self._assigned(node)
+            if isinstance(node.value, ast.Tuple):
+                pairs = zip(keys, node.value.elts, strict=True)
+                node.value.elts = [each if key is None else self.call("bound", each, key, each) for key, each in pairs]
+            return statements
+        key = self._bound(node, target, value)
         statements = self._assigned(node)
-        node.value = self.call("bound", node.value, key, node.value)
+        if key is not None:
+            node.value = self.call("bound", node.value, key, node.value)
         return statements
+
+    def _bound(self, node: ast.Assign, target: ast.expr, value: ast.expr) -> int | None:
+        """The key of a value that may be a model, or the parameters of one, under another name; None for other values."""
+        chained = len(node.targets) > 1 and isinstance(value, ast.Call)
+        if not isinstance(target, PATHS) or not (chained or may_rename(value)):
+            return None
+        text, spelled = self.file.spelled(target), self.file.spelled(value)
+        return self.index.add("bound", span_of(self.file.path, node), text=text, value=spelled)
 
     def _assigned(self, node: ast.Assign) -> Any:
         """`x = x + v`, `x = 0.9 * x + 0.1 * v`, `x = torch.cat([x, v])`, `c[k] = v`, `self.a = v`, `p.requires_grad = v`."""

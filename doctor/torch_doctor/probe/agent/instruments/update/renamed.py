@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 MOST = 2_000  # names that are looked at
 LONGEST = 4_096  # items of a container
+ITEMS = 3  # tensors that one place puts in a container, of which the last one is looked at
 
 
 class Instrument(Base):
@@ -24,17 +25,25 @@ class Instrument(Base):
         self._named: dict[int, list[weakref.ref[Any]]] = {}  # models or tensors that have the names
         self._others: dict[int, tuple[Here, int]] = {}  # those that no optimizer had that stepped so far
         self._told: set[int] = set()
+        self._tensors_seen: dict[int, int] = {}  # how many items were tensors
         hooks.put("bound", self._bound)
 
     def _bound(self, key: int, value: Any) -> Any:
-        looked_at = isinstance(value, (self._module, dict, list)) and key not in self._told
+        several = isinstance(value, (self._module, dict, list))
+        looked_at = (several or isinstance(value, self.watch.torch.Tensor)) and key not in self._told
         if looked_at and len(self._named) < MOST and not self.watch.recorder.quiet:
             self.watch.recorder.safely(self._name, key, value)
         return value
 
     def _name(self, key: int, value: Any) -> None:
         kinds = self.watch.torch.nn.Module, self.watch.torch.Tensor
-        things = [value] if isinstance(value, kinds[0]) else _inside(value, kinds)
+        if isinstance(value, kinds[1]):
+            self._tensors_seen[key] = self._tensors_seen.get(key, 0) + 1
+            item = self.watch.recorder.index.nodes[key].text.endswith("]")
+            if not item or self._tensors_seen[key] > ITEMS or not value.is_leaf:
+                self._told.add(key)  # not worth a second look
+                return
+        things = [value] if isinstance(value, kinds) else _inside(value, kinds)
         self._others.pop(key, None)
         self._named.pop(key, None)
         if things:

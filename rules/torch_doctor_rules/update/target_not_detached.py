@@ -142,7 +142,7 @@ def _is_named(trace: Trace, event: TargetKept) -> bool:
         return any(event.modules & step.modules for step in trace.of(Stepped) if step.index > event.index)
     built = trace.of(OptimizerBuilt)
     stepped = {step.optimizer for step in trace.of(Stepped) if event.learners & step.modules}
-    if not stepped or not all(each.whole for each in built):
+    if not stepped or not stepped <= {each.optimizer for each in built} or not all(each.whole for each in built):
         return False
     owned = frozenset[int]().union(*(each.modules for each in built))
     beside = frozenset[int]().union(*(each.modules for each in built if each.optimizer in stepped))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.training.loss.subtracting import Term
     from torch_doctor.static.values import Args, Call, Value
-    from torch_doctor.trace import Forward, Site
+    from torch_doctor.trace import Site
 
 _DISTANCES: Final = frozenset(words("mse_loss l1_loss smooth_l1_loss huber_loss MSELoss L1Loss SmoothL1Loss HuberLoss"))
 _DISTILLING: Final = _DISTANCES | {"kl_div", "KLDivLoss"}
@@ -91,7 +91,7 @@ class KeptTargets(Observer, operated="-"):
         if not own or not behind:
             return
         learners, modules = {each.module for each in own}, {each.module for each in behind}
-        if sort == "bootstrap" and not all(self._apart(one, other) for one in own for other in behind):
+        if sort == "bootstrap" and not all(self._apart(one.index, other.index) for one in own for other in behind):
             return
         if sort == "teacher" and (learners & modules or not all(map(_is_known, self._modules(run, modules)))):
             return
@@ -111,9 +111,9 @@ class KeptTargets(Observer, operated="-"):
             backward_at=run.site(call.node),
         )
 
-    def _apart(self, one: Forward, other: Forward) -> bool:
-        """Whether two forwards surely got other inputs."""
-        given, others = self._given.get(one.index, ()), self._given.get(other.index, ())
+    def _apart(self, one: int, other: int) -> bool:
+        """Whether two forwards, by their numbers, surely got other inputs."""
+        given, others = self._given.get(one, ()), self._given.get(other, ())
         return bool(given) and bool(others) and given[0] is not others[0]
 
     def _modules(self, run: Run, numbers: set[int]) -> list[object]:
@@ -132,7 +132,8 @@ def _bootstrapped(made: Making) -> _Target | None:
     signs = {term.positive for term in learned}
     first = next((term for term in later if term.positive not in signs), None)
     forms = all(term.selected for term in learned) and len({term.forwards for term in learned}) == len(signs) == 1
-    if first is None or not forms or not any(map(_is_given, terms)):
+    given = {term.positive for term in terms if _is_given(term)}
+    if first is None or not forms or given != {first.positive}:
         return None
     behind = frozenset[int]().union(*(term.forwards for term in later))
     certain = learned[0].value.flow.graph is True and all(term.value.flow.graph is True for term in later)

@@ -152,10 +152,12 @@ def _taught(made: Making, *, either: bool) -> list[_Target]:
 
 
 def _has_it_without(made: Making, found: _Target) -> bool:
-    """Whether another difference has the same target for the same output without its graph: both gradients are wanted."""
+    """Whether another difference has the same target for the same output, perhaps without its graph: both gradients are wanted."""
     terms = subtracting.terms(made)
     learned = any(term.forwards == found.learned for term in terms)
-    return learned and any(term.value.flow.forwards & found.behind and not term.forwards for term in terms)
+    return learned and any(
+        term.value.flow.forwards & found.behind and term.value.flow.graph is not True for term in terms
+    )
 
 
 def _is_given(term: Term) -> bool:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.observer import Named, Observer, override
@@ -45,17 +43,6 @@ _DEEP = 3
 """Operations between what changes in place and a parameter that goes into it."""
 
 
-class _Alias(Struct, frozen=True):
-    """Where a name got something that the script has under another name."""
-
-    order: int
-    site: Site
-    name: str
-    model: str
-    parameters: bool
-    several: bool
-
-
 class Renaming(
     Lasting,
     Observer,
@@ -69,7 +56,7 @@ class Renaming(
     writes = (Renamed,)
 
     _things: dict[Key, Thing] = per_run(dict)  # what each name has now
-    _aliases: dict[Key, _Alias] = per_run(dict)
+    _aliases: dict[Key, identity.Alias] = per_run(dict)
     _names: dict[Thing, set[Key]] = per_run(dict)
     _passed: dict[Key, tuple[Frame, p.Expr]] = per_run(dict)  # what parameters of functions were given, and where
     _call: tuple[Call, Frame] | None = per_run()  # the call of the project's that was evaluated last
@@ -110,7 +97,8 @@ class Renaming(
             if others or not isinstance(thing, int):
                 spelled, alone = target
                 parameters = not isinstance(thing, int)
-                self._aliases[key] = _Alias(run.trace.next, run.site(node), spelled, text, parameters, not alone)
+                of = (parameters, not alone, self._source(run, node.value, thing))
+                self._aliases[key] = identity.Alias(run.trace.next, run.site(node), spelled, text, *of)
             self._things[key] = thing
             others.add(key)
 
@@ -268,13 +256,24 @@ class Renaming(
         """Tell of two names of a module that are meant to be two modules: the later one is the copy."""
         if None in keys:
             return
-        found = [self._aliases[key] for key in keys if key in self._aliases and self._things.get(key) == number]
+        pairs = zip(keys, reversed(keys), strict=True)
+        found = [
+            each
+            for key, other in pairs
+            if (each := identity.parted(self._aliases, key, other)) and self._things.get(key) == number
+        ]
         module = run.objects.get(number)
         if len(set(keys)) == _PAIR and found and isinstance(module, Module) and not module.fact(Fact.SEVERAL):
             alias = max(found, key=lambda each: each.order)
             self._tell(run, alias, module_parts.parts_of(run, module).owners, node, how)
 
-    def _tell(self, run: Run, alias: _Alias, modules: frozenset[int], node: p.Node, how: str) -> None:
+    def _source(self, run: Run, node: p.Expr, thing: Thing) -> Key | None:
+        """The name that a thing was taken from: itself, or as an argument of a function that gave it back."""
+        inside = (node, *node.args) if isinstance(node, p.Call) else (node,)
+        keys = [self._key(run, each) for each in inside]
+        return next((key for key in keys if key is not None and self._things.get(key) == thing), None)
+
+    def _tell(self, run: Run, alias: identity.Alias, modules: frozenset[int], node: p.Node, how: str) -> None:
         if alias.site in self._told:
             return
         self._told.add(alias.site)

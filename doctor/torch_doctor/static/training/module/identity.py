@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.static.values import Args, Value
     from torch_doctor.static.values.functions import Frame
-    from torch_doctor.trace import Scope
+    from torch_doctor.trace import Scope, Site
 
 Key: TypeAlias = "tuple[object, ...]"
 """What identifies a name: the object that has it, the name, and a key or an index within it."""
@@ -24,6 +24,18 @@ Thing: TypeAlias = "int | frozenset[int]"
 
 _SAME_MEMORY = frozenset(("detach", "view_as", "view", "data"))
 _MIXING = _SAME_MEMORY | {"+", "-", "*", "/", "add", "sub", "mul", "div", "lerp", "clone", "to", "float"}
+
+
+class Alias(Struct, frozen=True):
+    """Where a name got something that the script has under another name."""
+
+    order: int
+    site: Site
+    name: str
+    model: str
+    parameters: bool
+    several: bool
+    source: Key | None
 
 
 class Called(Struct, frozen=True):
@@ -133,3 +145,17 @@ def parameters_named(frame: Frame, node: p.Node, modules: frozenset[int]) -> Ite
             part = parameter_of(_value(frame, each))
             if part is not None and part.modules == modules:
                 yield each.id
+
+
+def parted(aliases: dict[Key, Alias], key: Key | None, other: Key | None) -> Alias | None:
+    """Where a name was given that another one does not come from: what was handed on since has the same thing."""
+    before: set[Key] = set()
+    while other is not None and other not in before:
+        before.add(other)
+        other = aliases[other].source if other in aliases else None
+    found = None
+    while key is not None and key in aliases and key not in before:
+        before.add(key)
+        found = aliases[key]
+        key = found.source
+    return found

@@ -254,9 +254,10 @@ class Renaming(
 
     def _same(self, run: Run, number: int, keys: list[Key | None], node: p.Node, how: str) -> None:
         """Tell of two names of a module that are meant to be two modules: the later one is the copy."""
-        if None in keys:
+        names = [key for key in keys if key is not None]
+        if len(names) < len(keys):
             return
-        pairs = zip(keys, reversed(keys), strict=True)
+        pairs = zip(names, reversed(names), strict=True)
         found = [
             each
             for key, other in pairs

@@ -78,7 +78,8 @@ class KeptTargets(Observer, operated="-"):
             kind = origin.operation.rpartition(".")[2] if of_loss and origin is not None else ""
             found = _bootstrapped(made) if not of_loss or kind in _DISTANCES else None
             others = (other for _, other in compared if other is not made)
-            if found is not None and not any(_has_it_without(other, found) for other in others):
+            unseen = found is not None and any(forwards & found.behind for forwards, _ in loss.flow.parts)
+            if found is not None and not unseen and not any(_has_it_without(other, found) for other in others):
                 self._tell(run, node, call, "bootstrap", found)
             elif found is None and (not of_loss or kind in _DISTILLING):
                 for target in _taught(made, either=not of_loss):

@@ -253,7 +253,7 @@ class Renaming(
     # --- telling ---
 
     def _same(self, run: Run, number: int, keys: list[Key | None], node: p.Node, how: str) -> None:
-        """Tell of two names of a module that are meant to be two modules: the later one is the copy."""
+        """Tell of two names of a module that are meant to be two: the first one is the copy, of an average the later one."""
         names = [key for key in keys if key is not None]
         if len(names) < len(keys):
             return
@@ -265,7 +265,7 @@ class Renaming(
         ]
         module = run.objects.get(number)
         if len(set(keys)) == _PAIR and found and isinstance(module, Module) and not module.fact(Fact.SEVERAL):
-            alias = max(found, key=lambda each: each.order)
+            alias = max(found, key=lambda each: each.order) if how == "averaged" else found[0]
             self._tell(run, alias, module_parts.parts_of(run, module).owners, node, how)
 
     def _source(self, run: Run, node: p.Expr, thing: Thing) -> Key | None:

@@ -353,6 +353,11 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("each stores {} {…} for a backward pass that never runs", some, never),
     ],
     "TDR403": [Claim("{} of {} training batches after the switch run in evaluation mode", some, none)],
+    "TDR415": [
+        Claim("the next step starts from an average of {} versions? of the weights", some, never),
+        Claim("the last step left the weights {} of their norm away", some, never),
+        Claim("after an average of {} versions? of the weights, the next step starts from other weights", never, some),
+    ],
     "TDR405": [
         Claim(
             "{} samples in batches of {}: the last one has {}",

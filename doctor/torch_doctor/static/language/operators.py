@@ -145,9 +145,28 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
         return fitting.combined(run, op, operands, tensor)
     if any(isinstance(value, Either) for value in operands):
         plain_tensors.combined(run, op, operands, node)
+        joined = tuple(map(_tensor_of, operands))
+        if all(isinstance(value, arithmetic) for value in joined) and flow.graph is False:
+            tensor = Tensor(flow, meta=making(op, joined))
+            for tell in run.observers.operated[op]:
+                tell(run, op, joined, tensor, node)
+            return fitting.combined(run, op, operands, tensor)
     sizes = op in _OF_SIZES and (Plain in classes or classes <= _SIZES)
     symbol = compound(op, *map(symbol_of, operands)) if sizes else None
     return fitting.combined(run, op, operands, Unknown(flow, holds, symbol))
+
+
+def _tensor_of(value: Value) -> Value:
+    """One tensor for several without a graph of whose numbers nothing is known, by the path; else the value itself."""
+    options = [option for _, option in value.options] if isinstance(value, Either) else []
+    plain = (
+        isinstance(each, Tensor)
+        and each.flow.graph is False
+        and each.kind is Kind.UNKNOWN
+        and isinstance(each.meta, Making)
+        for each in options
+    )
+    return Tensor(meta=making("either", tuple(options))) if options and all(plain) else value
 
 
 def _divided(run: Run, op: str, operands: tuple[Value, ...]) -> Const | None:

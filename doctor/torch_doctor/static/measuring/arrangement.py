@@ -187,6 +187,7 @@ EFFECTS: Final[dict[str, Effect]] = {
         (f"{name}{end}" for name in ("transpose", "swapaxes", "swapdims") for end in ("", "_")), _transpose
     ),
     "permute": _permute,
+    "parameters_to_vector": lambda _: Meta("", (None,)),
     "gather": _gather,
     **dict.fromkeys(("cat", "stack"), _stacked),
     **dict.fromkeys(("chunk", "split", "split_with_sizes", "unbind"), _part),

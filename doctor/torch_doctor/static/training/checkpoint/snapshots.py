@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.state import per_path
-from torch_doctor.static.values import Either, Mapping, Module, Tensor, Value
+from torch_doctor.static.values import Either, Making, Mapping, Module, Tensor, Value
 from torch_doctor.trace import StateTaken
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ NONE = States(frozenset(), only=False)
 def state_of(run: Run, module: Module, node: p.Node, receiver: str) -> Mapping:
     """A module's state dict: its tensors have no graph, stand under names that are not known, and are the module's own."""
     mapping: Mapping = run.own(Mapping(run.site(node)))
-    tensor = mapping.fields["rest"] = Tensor()
+    tensor = mapping.fields["rest"] = Tensor(meta=Making("state", (module,)))
     event = run.emit(StateTaken, node, module=module.id, name=receiver)
     run.of(StateTensors).taken[id(tensor)] = (tensor, event.index)
     return mapping

@@ -10,6 +10,7 @@ from torch_doctor.static.values import (
     CPU,
     MADE_OF_GRADIENTS,
     MOVED_PARAMETER,
+    NOTHING,
     NOWHERE,
     Call,
     Const,
@@ -136,6 +137,23 @@ def updates_by_hand(run: Run, node: p.Augment, old: Value, value: Value) -> bool
         gradients_changed(run, old, node, fills=node.op in "+-")
         return True
     return False
+
+
+@library("torch.nn.utils.vector_to_parameters")
+def from_vector(run: Run, _: str, call: Call) -> Value | None:
+    """The numbers of a vector are written into parameters."""
+    vector, given = call.argument(0, "vec"), call.argument(1, "parameters")
+    if vector is None or given is None:
+        return None
+    for value in leaves(given, decided=run.resolve, more=GIVING):
+        if isinstance(value, (Params, ParameterValue)):
+            owners = value.modules if isinstance(value, Params) else frozenset((value.id,))
+            for observe in run.observers.changed:
+                observe(run, value, Call((vector,), {}, call.node, f"{run.text_of_argument(call.node, 1)}.copy_"))
+            changed_by_hand(run, owners, (vector,), call.node)
+        else:
+            return None
+    return NOTHING
 
 
 @library_family(lambda name: name.startswith("torch.distributed."), stage=Stage.NOTE)

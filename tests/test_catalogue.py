@@ -108,6 +108,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR409": ("metric-shape", "E", "SP", "unsafe"),
     "TDR410": ("mean-divided-by-rows", "W", "SP", "unsafe"),
     "TDR415": ("average-not-restored", "E", "SP", "-"),
+    "TDR416": ("averaged-batch-norm-stale", "E", "SP", "-"),
     "TDR501": ("loss-accumulated-with-graph", "E", "SP", "safe"),
     "TDR502": ("graph-kept-in-container", "E", "SP", "safe"),
     "TDR503": ("retain-graph-in-loop", "W", "SP", "unsafe"),

@@ -358,6 +358,12 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("the last step left the weights {} of their norm away", some, never),
         Claim("after an average of {} versions? of the weights, the next step starts from other weights", never, some),
     ],
+    "TDR416": [
+        Claim("{} batch norm layers? with statistics of the average", never, some),
+        Claim("{} batch norm layers? with initial statistics", some, never),
+        Claim("{} batch norm layers? with statistics of the trained model", some, never),
+        Claim("the weights are an average of {} versions?", some, never),
+    ],
     "TDR405": [
         Claim(
             "{} samples in batches of {}: the last one has {}",

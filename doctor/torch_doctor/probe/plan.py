@@ -6,7 +6,17 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.trace import Backward, Forward, LoopEntered, ModeSet, SchedulerStepped, ScopeKind, Stepped, ZeroGrad
+from torch_doctor.trace import (
+    Backward,
+    Forward,
+    LoopEntered,
+    ModeSet,
+    SchedulerStepped,
+    ScopeKind,
+    Stepped,
+    WeightsAveraged,
+    ZeroGrad,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,6 +31,8 @@ BATCHES = 3
 """Passes through a training loop: the second shows stale gradients, the third growth."""
 EPOCHS = 2
 """Passes through what is around it: the second shows modes that were not restored, and accumulators."""
+LATE = 8
+"""Passes through it where it averages weights, perhaps only from some pass on."""
 STEPS = 60
 PASS_SECONDS = 2.0
 """How long a loop that only evaluates may take, whose passes are not counted: who cuts predictions must cut targets."""
@@ -149,11 +161,11 @@ def loops(traces: Iterable[Trace]) -> dict[Site, dict[str, Any]]:
             path = [site for site in _loops_around(event) if site in sites]
             for depth, site in enumerate(path):
                 inner[site].update(path[depth + 1 :])
-    periods = _periods(traces)
+    periods, late = _periods(traces), _averaged_late(traces)
     nested = {site: within - {site} for site, within in inner.items()}
     within: frozenset[Site] = frozenset().union(*nested.values())
     return {
-        site: {"cap": EPOCHS, "kind": "epoch"}
+        site: {"cap": LATE if site in late else EPOCHS, "kind": "epoch"}
         if nested[site]
         else {"cap": BATCHES if site in within else BATCHES * EPOCHS, "kind": "batch", **periods.get(site, {})}
         for site in sorted(inner)
@@ -173,6 +185,14 @@ def _periods(traces: Iterable[Trace]) -> dict[Site, dict[str, int]]:
             for site in _loops_around(event)[-1:]:
                 longest[site] = max([longest.get(site, 0), *periods])
     return {site: {"period": length} for site, length in longest.items() if length}
+
+
+def _averaged_late(traces: list[Trace]) -> set[Site]:
+    """The loops in which weights are averaged once in a pass, or a test decides from which one on."""
+    inner = {site for trace in traces for event in trace.of(Backward) for site in _loops_around(event)[-1:]}
+    averaged = [event for trace in traces for event in trace.of(WeightsAveraged)]
+    late = [event for event in averaged if event.guards or inner.isdisjoint(_loops_around(event))]
+    return {site for event in late for site in _loops_around(event)}
 
 
 def _loops_around(event: Event) -> list[Site]:

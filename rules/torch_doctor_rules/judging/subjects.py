@@ -47,6 +47,7 @@ def _accumulates(trace: Trace) -> bool:
 ACCUMULATION = Subject("accumulation", _accumulates)
 ADAPTERS = _with("adapters", "AdapterTrained")
 AVERAGES = _with("averaged weights", "AverageKept")
+AVERAGED_NORMS = _with("averaged batch norm", "AveragedNormsRan")
 BINARY_LOSSES = _loss("binary losses", "bce", "binarycrossentropy")
 CHECKPOINTS = _with("checkpoints", "Saved", "Loaded")
 CLASS_LOSSES = _loss("losses of classes", "crossentropy", "nll")

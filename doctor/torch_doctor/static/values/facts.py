@@ -115,6 +115,14 @@ class Fact(Enum):
     """Whether its forward calls code out of sight, which may be a layer of any sort."""
     AVERAGED = "averaged", False, _both
     """Whether it is the copy that an `AveragedModel` has of a model: its `module`."""
+    AVERAGES_EQUALLY = "averages equally", False, _both
+    """For such a copy: whether each update counts as much as the others, and the buffers are those of the model."""
+    AVERAGED_AT = "averaged at", None, _first
+    """For batch norm: where its model got averaged weights, of which modules, and whether each counts as much."""
+    RENEWED_SINCE = "renewed since", False, _either
+    """For batch norm: whether it may have gathered statistics since it got averaged weights, or been given some."""
+    GATHERED = "gathered", False, _either
+    """For batch norm: whether it may have gathered statistics, or been given some, at all."""
     COMPILED = "compiled", False, _either
     """Whether it may be compiled."""
     AROUND = "around", None, _first

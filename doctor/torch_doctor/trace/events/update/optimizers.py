@@ -112,6 +112,33 @@ class AverageKept(Event, frozen=True, kw_only=True):
         return f"evaluate an average of {self.tensors} versions of the weights: training {after}"
 
 
+class AveragedNormsRan(Event, frozen=True, kw_only=True):
+    """A model with averaged weights is evaluated, whose batch norm has gathered no statistics with these weights."""
+
+    forward: int
+    """The `Forward` event that evaluates it."""
+    module: int
+    """The model."""
+    norms: int
+    """The number of its batch norm layers."""
+    of: frozenset[int] = NO_EVENTS
+    """The modules, or the owners of the parameters, whose weights were averaged."""
+    since: Site | None = None
+    """Where the model last got averaged weights."""
+    initial: bool = False
+    """Whether the statistics are those of new layers; otherwise they are those of the model that trains."""
+    equal: bool = False
+    """Whether an `AveragedModel` averages with equal weights. Only the static witness knows it."""
+    versions: int = 0
+    """The number of earlier versions of the weights in the average. Only the probe counts them."""
+    renewed: bool = False
+    """Whether the statistics are others, so that they may have been gathered for the average. Only the probe writes it."""
+
+    def words(self, _: Names, /) -> str:
+        whose = "other" if self.renewed else "initial" if self.initial else "the trained model's"
+        return f"evaluate averaged weights with {whose} statistics of batch norm"
+
+
 class OptimizerRestored(Event, frozen=True, kw_only=True):
     """The state of another optimizer, or of a checkpoint, is loaded into an optimizer."""
 

@@ -35,11 +35,14 @@ class Evaluated:
 class Trained:
     """Parameters of an optimizer, and what some of their numbers were before its first step and after each."""
 
-    __slots__ = ("calls", "evaluated", "parameters", "versions")
+    __slots__ = ("calls", "evaluated", "model", "names", "parameters", "statistics", "versions")
 
     def __init__(self, parameters: list[Any]) -> None:
         self.parameters = [weakref.ref(each) for each in parameters]
         self.versions: list[Any] = []
+        self.statistics: list[Any] = []  # the running means of the first batch norm, with each version
+        self.model: Any = None  # the module that was called to train them
+        self.names: list[str] = []  # those of the parameters in it
         self.evaluated: Evaluated | None = None
         self.calls = 0
 
@@ -51,6 +54,8 @@ class Instrument(Base):
         super().__init__(watch)
         self._trained: IdentityMap[Trained] = IdentityMap()
         self._asked: list[Evaluated] = []  # by the call that is under way
+        self._norms_ran: dict[str, Any] | None = None  # what to write of that call
+        self._told: set[tuple[int, int]] = set()
 
     def before_step(self, optimizer: Any, here: Here) -> None:
         """What training goes on from is known."""
@@ -77,19 +82,22 @@ class Instrument(Base):
         if known is not None and numbers is not None:
             known.versions.append(numbers)
             known.calls = 0
+            known.statistics += [each.running_mean.detach().clone() for each in self._norms(known.model)[:1]]
 
     def before_forward(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], here: Here) -> None:
         """A call with autograd off may evaluate something else than what the last step left."""
         self._asked.clear()
-        if self.watch.torch.is_grad_enabled():
-            return
-        own = {id(each) for each in module.parameters()}
+        self._norms_ran = None
+        own = {id(each): name for name, each in module.named_parameters()}
         for known in self._trained.values():
-            if known.evaluated is None and 1 < len(known.versions) < VERSIONS and known.calls < CALLS:
+            if self.watch.torch.is_grad_enabled():
+                self._trains(known, module, own)
+            elif 1 < len(known.versions) < VERSIONS and known.calls < CALLS:
                 first = known.parameters[0]() if known.parameters else None
-                if first is not None and id(first) in own:
-                    known.calls += 1
+                known.calls += 1
+                if known.evaluated is None and first is not None and id(first) in own:
                     self._compare(known, here)
+                self._look_at_norms(known, module)
 
     def on_forward(
         self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], output: Any, here: Here, event: int
@@ -98,12 +106,53 @@ class Instrument(Base):
         for each in self._asked:
             each.event = event
         self._asked.clear()
+        if self._norms_ran is not None:
+            self.watch.recorder.event("AveragedNormsRan", here, forward=event, **self._norms_ran)
+            self._norms_ran = None
+
+    # --- batch norm ---
+
+    def _trains(self, known: Trained, module: Any, own: dict[int, str]) -> None:
+        """The parameters are trained in this module, by which their names are known."""
+        parameters = [each() for each in known.parameters]
+        if known.model is None and all(id(each) in own for each in parameters):
+            known.model, known.names = module, [own[id(each)] for each in parameters]
+
+    def _norms(self, module: Any) -> list[Any]:
+        """The batch norm layers of a module that have statistics."""
+        kind = self.watch.torch.nn.modules.batchnorm._BatchNorm
+        parts = [] if module is None else module.modules()
+        return [each for each in parts if isinstance(each, kind) and each.running_mean is not None]
+
+    def _look_at_norms(self, known: Trained, module: Any) -> None:
+        """Whether averaged weights are evaluated with the statistics of others."""
+        norms, key = self._norms(module), (id(module), len(known.versions))
+        if known.model is None or not norms or key in self._told or any(each.training for each in norms):
+            return
+        of = dict(module.named_parameters())
+        parts = [of.get(name, of.get(f"module.{name}", of.get(name.removeprefix("module.")))) for name in known.names]
+        old = [each() for each in known.parameters]
+        if any(a is None or b is None or a.shape != b.shape for a, b in zip(parts, old, strict=True)):
+            return
+        self._told.add(key)
+        with self.watch.unwatched():
+            count = versions(self.watch.torch, self._of(parts), known.versions)
+            if count > 1:
+                mean, spread = norms[0].running_mean.detach(), norms[0].running_var
+                initial = not bool(mean.any()) and (spread is None or bool((spread == 1).all()))
+                same = any(self.watch.torch.equal(mean, each.to(mean.device)) for each in known.statistics)
+                number = self.watch.recorder.references.number(module)
+                fields = {"module": number, "norms": len(norms), "versions": count, "initial": initial}
+                self._norms_ran = {**fields, "renewed": not (initial or same)}
 
     def _numbers(self, known: Trained) -> Any:
         """Some of the numbers that the parameters have now; None where one of them is gone."""
         parameters: list[Any] = [each() for each in known.parameters]
         if not parameters or any(each is None for each in parameters):
             return None
+        return self._of(parameters)
+
+    def _of(self, parameters: list[Any]) -> Any:
         with self.watch.unwatched():
             parts = [each.detach().flatten()[:NUMBERS].to("cpu", self.watch.torch.float64) for each in parameters]
             return self.watch.torch.cat(parts)

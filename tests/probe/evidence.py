@@ -216,6 +216,10 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("in {} of {} calls?, the result differs from `{…}`: {…}", some, never),
         Claim("the result equals `{…}` in {} calls?", never, some),
     ],
+    "TDR130": [
+        Claim("{} frozen parameter tensors? thawed before the next call", some, never),
+        Claim("{} batch norm layers? in training mode in the next batch", some, never),
+    ],
     "TDR132": [
         Claim("the optimizer took {} steps?, the scheduler none", some, never),
         Claim("the optimizer took {} steps?, the scheduler {}", never, lambda _, steps: steps > 0),

@@ -20,6 +20,7 @@ from torch_doctor_rules.judging.evidence import at
 from torch_doctor_rules.judging.gradients import fills
 from torch_doctor_rules.judging.modes import Modes
 from torch_doctor_rules.judging.passes import Passes
+from torch_doctor_rules.judging.thawing import Thawing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +44,8 @@ def changed_norms(trace: Trace) -> Iterator[tuple[FrozenNormsRan, Forward, ModeS
         ):
             continue
         mode = modes.last(forward)
+        if mode is not None and any(each.thawed is mode for each in trace.view(Thawing).norms()):  # TDR130
+            continue
         if trace.observed or not _parts_evaluate(trace, forward, mode):
             yield event, forward, mode
 

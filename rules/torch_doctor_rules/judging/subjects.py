@@ -54,6 +54,12 @@ CLASS_LOSSES = _loss("losses of classes", "crossentropy", "nll")
 DIFFERENCES = _loss("distances", "mse", "l1", "huber")
 DIVERGENCES = _loss("divergences", "kldiv")
 EVALUATION = Subject("an evaluation", _evaluates)
+FREEZINGS = Subject(
+    "a freezing",
+    lambda trace: (
+        any(_of(trace, "Thawed")) or any(each.module in each.norms and not each.whole for each in _of(trace, "ModeSet"))
+    ),
+)
 FROZEN_PARTS = _with("frozen parts", "FrozenMoved", "FrozenNormsRan")
 LIKELIHOODS = _loss("log-likelihoods", "nll")
 LOGARITHMS = _with("logarithms", "LogTaken")

@@ -10,6 +10,7 @@ from torch_doctor_rules.judging.adapters import takers, told
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import ADAPTERS
+from torch_doctor_rules.judging.thawing import Thawing
 from torch_doctor_rules.judging.wording import message, named, owner, sentence
 
 if TYPE_CHECKING:
@@ -128,6 +129,10 @@ class AdapterWiring(Rule):
 
     def _both(self, trace: Trace, event: AdapterTrained) -> Iterator[Finding]:
         """Yield the optimizers that also train the adapted weights."""
+        if event.since is not None and any(
+            each.thawed.site == event.since for each in trace.view(Thawing).parameters()
+        ):
+            return  # TDR130
         for built in takers(trace, event.own):
             if built.optimizer not in event.takers:
                 continue

@@ -170,5 +170,7 @@ def _in_dimensions() -> dict[str, Layer]:
 
 LAYERS: dict[str, Layer] = {f"torch.nn.{name}": layer for name, layer in (_SINGLE | _in_dimensions()).items()}
 """Every public layer of torch.nn; losses are in `losses`, AdaptiveLogSoftmaxWithLoss (both at once) is in neither."""
+BATCH_NORMS = frozenset(name for name in LAYERS if "BatchNorm" in name)
+"""Layers that gather statistics of batches."""
 NORMALISING = frozenset((*(f"torch.nn.InstanceNorm{d}" for d in _DIMENSIONS), "torch.nn.LocalResponseNorm"))
 """Layers without weights of their own that normalise."""

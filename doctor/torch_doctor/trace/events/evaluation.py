@@ -27,6 +27,8 @@ class ModeSet(Event, frozen=True, kw_only=True):
     """True for training mode; None if the argument is unknown."""
     whole: bool = True
     """False if the module is a part of another one, such as `model.backbone.eval()`."""
+    norms: frozenset[int] = NO_EVENTS
+    """The batch norm layers in it, or the module itself if it is one."""
 
     def introduce(self, names: Names) -> None:
         names.spelled(self.module, self.name, self.scope)

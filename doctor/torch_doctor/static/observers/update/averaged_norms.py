@@ -28,7 +28,7 @@ _AVERAGED: Final = "torch.optim.swa_utils.AveragedModel"
 _EQUAL: Final = frozenset(("torch.optim.swa_utils.get_swa_avg_fn", "torch.optim.swa_utils.get_swa_multi_avg_fn"))
 _STATISTICS: Final = frozenset(("buffers", "named_buffers", "running_mean", "running_var", "reset_running_stats"))
 """What the script may renew or copy statistics by."""
-_NORMS: Final = frozenset(name for name in layers.LAYERS if "BatchNorm" in name)
+_NORMS: Final = layers.BATCH_NORMS
 _SETS: Final = frozenset(("copy_", "__set__", "lerp_", "add_", "sub_", "__iadd__"))
 _IN_PLACE: Final = frozenset(("copy_", "lerp_", "add_", "mul_"))
 

@@ -146,7 +146,7 @@ def _frozen_norms(run: Run, module: Module) -> list[Module]:
     return [part for part in found if part.fact(Fact.FLAGGED) is not None]
 
 
-_NORMS = frozenset(name for name in layers.LAYERS if "BatchNorm" in name)
+_NORMS = layers.BATCH_NORMS
 
 
 def _gathers(part: Module) -> bool:

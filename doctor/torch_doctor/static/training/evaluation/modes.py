@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.state import per_run
+from torch_doctor.static.tables import layers
 from torch_doctor.static.training.module import library_models, module_parts
 from torch_doctor.static.values import (
     Either,
@@ -39,7 +40,9 @@ class FollowedCall(Knowledge):
 def set_mode(run: Run, module: Module, training_: Tri, node: p.Node, name: str) -> None:
     """`train()` and `eval()`."""
     put(run, module, training_)
-    run.emit(ModeSet, node, module=module.id, name=name, training=training_, whole=_whole(run, module))
+    parts = module_parts.parts_of(run, module).parts
+    norms = frozenset(part.id for part in (module, *parts) if part.layer in layers.BATCH_NORMS)
+    run.emit(ModeSet, node, module=module.id, name=name, training=training_, whole=_whole(run, module), norms=norms)
 
 
 def put(run: Run, module: Module, training_: Tri) -> None:

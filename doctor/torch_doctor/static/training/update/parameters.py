@@ -19,6 +19,7 @@ from torch_doctor.static.values import (
     Grads,
     Lib,
     Module,
+    Object,
     Origin,
     ParameterValue,
     Params,
@@ -34,6 +35,7 @@ from torch_doctor.trace import (
     Escaped,
     ParameterMoved,
     Stepped,
+    TrainableSet,
 )
 
 if TYPE_CHECKING:
@@ -97,6 +99,8 @@ def set_trainable(
     `whole` tells whether these are all parameters of their modules, `perhaps` that nobody knows which of them they are.
     """
     on = bool(flag.value) if isinstance(flag, Const) else None
+    if on is not None and whole:
+        _tell_of(run, modules, node, on=on)
     in_passing = on is not True and run.fork_depth > 0 and any(branch.loop_depth for branch in run.branches)
     for number in modules:
         thing = run.objects.get(number)
@@ -109,6 +113,20 @@ def set_trainable(
             run.heap.set(thing.facts, Fact.FROZEN_IN_PASSING, in_passing)
             if whole or perhaps:
                 run.heap.set(thing.facts, Fact.MAY_BE_FROZEN, on is not True)
+
+
+def _tell_of(run: Run, modules: frozenset[int], node: p.Node, *, on: bool) -> None:
+    """Write that parameters are frozen or thawed; for those that were frozen, where that was."""
+    things = [thing for number in modules if (thing := run.objects.get(number)) is not None and _has_own(run, thing)]
+    frozen = [each for each in things if each.fact(Fact.FROZEN) is True and each.fact(Fact.MAY_BE_FROZEN)]
+    sites = {each.fact(Fact.FLAGGED) for each in frozen} if on else set()
+    thawed = frozenset(each.id for each in frozen) if on else frozenset[int]()
+    since = sites.pop() if len(sites) == 1 else None
+    run.emit(TrainableSet, node, modules=frozenset(each.id for each in things), on=on, thawed=thawed, since=since)
+
+
+def _has_own(run: Run, thing: Object) -> bool:
+    return not isinstance(thing, Module) or module_parts.has_parameters(run, thing) is True
 
 
 def changed_by_hand(run: Run, modules: frozenset[int], values: Any, node: p.Node) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace.events.event import Event
+from torch_doctor.trace.events.event import NO_EVENTS, Event
 from torch_doctor.trace.events.wording import in_brackets, quoted
 
 if TYPE_CHECKING:
@@ -56,6 +56,39 @@ class LeafMade(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         return f"require gradients of {self.value.words()}, which starts a new graph"
+
+
+class TrainableSet(Event, frozen=True, kw_only=True):
+    """All parameters that some modules have themselves are frozen, or thawed. Only the static witness writes it."""
+
+    modules: frozenset[int]
+    """The owners of the parameters."""
+    on: bool
+    """Whether they require gradients from here on."""
+    thawed: frozenset[int] = NO_EVENTS
+    """Those of `modules` that were surely frozen before."""
+    since: Site | None = None
+    """Where they were frozen, if in one place."""
+
+    def words(self, names: Names, /) -> str:
+        return f"{'require gradients of' if self.on else 'freeze'} {names.things(self.modules)}"
+
+
+class Thawed(Event, frozen=True, kw_only=True):
+    """Parameters that the script froze require gradients again when their module is called. Only the probe writes it.
+
+    `site` is where they were thawed. Nothing was called in between.
+    """
+
+    since: Site | None
+    """Where they were frozen."""
+    tensors: int
+    """The number of the parameter tensors."""
+    frozen: int
+    """The number of those frozen in that place that still are."""
+
+    def words(self, _: Names, /) -> str:
+        return f"thaw {self.tensors} frozen parameter tensors before they are used"
 
 
 class GradFlagSet(Event, frozen=True, kw_only=True):

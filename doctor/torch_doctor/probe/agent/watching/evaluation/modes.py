@@ -46,6 +46,7 @@ class Watcher:
             return
         number = modules.tell(module, here)
         name = recorder.owner(here.site, "train", "eval")
-        recorder.event(
-            "ModeSet", here, module=number, name=name, training=bool(module.training), whole=not modules.is_part(module)
-        )
+        kind = self._watch.torch.nn.modules.batchnorm._BatchNorm
+        norms = sorted(recorder.references.number(part) for part in module.modules() if isinstance(part, kind))
+        fields = {"training": bool(module.training), "whole": not modules.is_part(module), "norms": norms}
+        recorder.event("ModeSet", here, module=number, name=name, **fields)

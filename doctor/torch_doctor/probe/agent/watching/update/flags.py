@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..watch import Watch
 
 OF_TENSORS = frozenset({"requires_grad", "grad", "_grad"})
+MOST = 100_000  # flags that are kept until a module is called
 VALUES = {"True": True, "False": False}
 
 
@@ -26,6 +27,8 @@ class Watcher:
         self._recorder = watch.recorder
         self._others: dict[int, int] = {}
         self.said: IdentityMap[tuple[int, bool]] = IdentityMap()
+        self.changes: list[tuple[Any, int, bool]] | None = None
+        """Parameters, where a flag is set, and the flag before that, where an instrument wants to know."""
         self._taken: IdentitySet = IdentitySet()
 
     def install(self) -> None:
@@ -45,7 +48,7 @@ class Watcher:
             frame = sys._getframe(1)
             self._recorder.safely(self._tell, key, thing, frame.f_locals.get(next(iter(frame.f_code.co_varnames), "")))
         elif name == "requires_grad":
-            self.said[thing] = self._recorder.index.site(key), thing in self._taken
+            self._keep(thing, self._recorder.index.site(key))
         return thing
 
     def _saying(self, original: Any) -> Any:
@@ -61,7 +64,16 @@ class Watcher:
     def _said(self, parameter: Any) -> None:
         here = self._recorder.here()
         if here.frame is not None:
-            self.said[parameter] = here.site, parameter in self._taken
+            self._keep(parameter, here.site)
+
+    def _keep(self, parameter: Any, site: int) -> None:
+        self.said[parameter] = site, parameter in self._taken
+        if (
+            self.changes is not None
+            and len(self.changes) < MOST
+            and isinstance(parameter, self._watch.torch.nn.Parameter)
+        ):
+            self.changes.append((parameter, site, parameter.requires_grad))
 
     def _count(self, _: BaseException | None) -> None:
         """Tells of what was set on objects that may well read it."""

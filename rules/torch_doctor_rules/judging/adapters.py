@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import same_place
 from torch_doctor.trace import AdapterTrained, OptimizerBuilt, Stepped
 from torch_doctor_rules.judging.evidence import at
+from torch_doctor_rules.judging.thawing import Thawing
 
 if TYPE_CHECKING:
     from torch_doctor.rule import Finding
@@ -27,6 +28,14 @@ def takers(trace: Trace, modules: frozenset[int]) -> list[OptimizerBuilt]:
         for built in trace.of(OptimizerBuilt)
         if built.whole and built.optimizer in stepping and modules <= built.modules
     ]
+
+
+def both_takers(trace: Trace, event: AdapterTrained) -> list[OptimizerBuilt]:
+    """The optimizers that train an adapter and what it adapts; none where TDR130 reports that this was thawed."""
+    thawed = event.since is not None and any(
+        each.thawed.site == event.since for each in trace.view(Thawing).parameters()
+    )
+    return [] if thawed else takers(trace, event.own)
 
 
 def told(trace: Trace, finding: Finding) -> list[AdapterTrained]:

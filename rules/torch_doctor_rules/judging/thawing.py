@@ -104,12 +104,11 @@ class Thawing:
 
     def _undoes(self, frozen: Event, thawed: Event, modules: set[int] | frozenset[int], *more: type[Event]) -> bool:
         """Whether nothing uses what is frozen until it is thawed, on each path on which it is frozen."""
-        users: list[Event] = [
+        kinds: tuple[type[Event], ...] = (Forward, Backward, Stepped, WeightsGiven, Escaped, *more)
+        users = [
             event
-            for kind in (Forward, Backward, Stepped, WeightsGiven, Escaped, *more)
-            for event in self._trace.of(kind)
-            if frozen.index < event.index < thawed.index
-            and (isinstance(event, Forward) or self._related(_of(event), modules))
+            for event in self._trace.between(frozen, thawed, *kinds)
+            if isinstance(event, Forward) or self._related(_of(event), modules)
         ]
         return not users and self._trace.implies(frozen, thawed) and not self._trace.asked(thawed)
 

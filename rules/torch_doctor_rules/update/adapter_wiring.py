@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import AdapterTrained, Stepped
-from torch_doctor_rules.judging.adapters import takers, told
+from torch_doctor_rules.judging.adapters import both_takers, takers, told
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import ADAPTERS
-from torch_doctor_rules.judging.thawing import Thawing
 from torch_doctor_rules.judging.wording import message, named, owner, sentence
 
 if TYPE_CHECKING:
@@ -129,11 +128,7 @@ class AdapterWiring(Rule):
 
     def _both(self, trace: Trace, event: AdapterTrained) -> Iterator[Finding]:
         """Yield the optimizers that also train the adapted weights."""
-        if event.since is not None and any(
-            each.thawed.site == event.since for each in trace.view(Thawing).parameters()
-        ):
-            return  # TDR130
-        for built in takers(trace, event.own):
+        for built in both_takers(trace, event):
             if built.optimizer not in event.takers:
                 continue
             steps = (step.name for step in trace.of(Stepped) if step.optimizer == built.optimizer)

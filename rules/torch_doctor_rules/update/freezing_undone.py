@@ -116,11 +116,10 @@ class FreezingUndone(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether the line ran, and what it left frozen stays so."""
         seen = at(trace, finding.site, Thawed)
-        if seen or at(trace, finding.site, ModeSet):
-            return (
-                bool(seen) and all(each.frozen for each in seen)
-            ) or "the probe run shows no training after the thawing"
-        return False
+        if seen and all(each.frozen for each in seen):
+            return True
+        ran = bool(seen) or any(each.site == finding.site for each in trace.of(ModeSet))
+        return "the probe run shows no training after the thawing" if ran else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many parameters were thawed, or how many batches updated the statistics."""

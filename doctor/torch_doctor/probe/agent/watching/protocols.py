@@ -71,6 +71,8 @@ class Flags(Protocol):
 
     said: IdentityMap[tuple[int, bool]]
     """For each parameter, where `requires_grad` was last set, and whether an optimizer had it then."""
+    changes: list[tuple[Any, int, bool]] | None
+    """Parameters, where a flag is set, and the flag before that, where an instrument wants to know."""
 
     def took(self, parameters: list[Any]) -> None:
         """An optimizer takes parameters."""

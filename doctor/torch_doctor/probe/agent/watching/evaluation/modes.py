@@ -48,5 +48,9 @@ class Watcher:
         name = recorder.owner(here.site, "train", "eval")
         kind = self._watch.torch.nn.modules.batchnorm._BatchNorm
         norms = sorted(recorder.references.number(part) for part in module.modules() if isinstance(part, kind))
-        fields = {"training": bool(module.training), "whole": not modules.is_part(module), "norms": norms}
+        fields: dict[str, Any] = {
+            "training": bool(module.training),
+            "whole": not modules.is_part(module),
+            "norms": norms,
+        }
         recorder.event("ModeSet", here, module=number, name=name, **fields)

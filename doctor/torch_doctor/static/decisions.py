@@ -13,17 +13,18 @@ from torch_doctor.static.program.walking import asks_version, tells_processes_ap
 from torch_doctor.static.state import per_run
 from torch_doctor.static.training.unresolved import elsewhere
 from torch_doctor.static.values import TRAINING, VERSION
+from torch_doctor.static.values.symbols import SYNCHRONISED
 from torch_doctor.trace import Branch, BranchKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from torch_doctor.static.values import Symbol
-    from torch_doctor.trace import Guards, Needs, Site, Trace
+    from torch_doctor.trace import Formula, Guards, Needs, Site, Trace
 
 
 REMAINDER = "%"
-_TELLING = (VERSION, REMAINDER, TRAINING)
+_TELLING = (VERSION, REMAINDER, SYNCHRONISED, TRAINING)
 
 
 class Decisions(Knowledge):
@@ -68,13 +69,23 @@ class Decisions(Knowledge):
         return found
 
     def branch(
-        self, symbol: Symbol, node: p.Node, site: Site, trace: Trace, needs: Callable[[Symbol], Needs | None]
+        self,
+        symbol: Symbol,
+        node: p.Node,
+        site: Site,
+        trace: Trace,
+        needs: Callable[[Symbol], Needs | None],
+        test: Callable[[Symbol], Formula | None],
     ) -> int:
-        """The number of the branch of the trace that a symbol decides; `needs` says which setting an arm of it needs."""
+        """The number of the branch of the trace that a symbol decides.
+
+        `needs` says which setting an arm of it needs, and `test` which formula it is.
+        """
         number = self._branches.get(symbol)
         if number is None:
             number = self._branches[symbol] = len(trace.branches)
-            trace.branches.append(Branch(site, self._kind(symbol, node), periodic.every(symbol), needs(symbol)))
+            kind, every = self._kind(symbol, node), periodic.every(symbol)
+            trace.branches.append(Branch(site, kind, every, test(symbol), needs(symbol)))
             for side in _sides(symbol):
                 self._about.setdefault(side, {})[number] = symbol
         return number
@@ -104,7 +115,7 @@ class Decisions(Knowledge):
         mentioned = _mentioned(symbol)
         if asks or VERSION in mentioned:
             return BranchKind.VERSION
-        if REMAINDER in mentioned:
+        if REMAINDER in mentioned or SYNCHRONISED in mentioned:
             return BranchKind.PERIODIC
         if TRAINING in mentioned:
             return BranchKind.MODE

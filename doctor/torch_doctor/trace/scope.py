@@ -9,6 +9,8 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from torch_doctor.trace.site import Site
 
 Guards: TypeAlias = frozenset[tuple[int, bool]]
@@ -42,6 +44,38 @@ class Every(Struct, frozen=True):
     """The outcome of the test for batches with this remainder."""
 
 
+class Formula(Struct, frozen=True):
+    """A test, or a number in one, whose value follows from how often loops have gone round.
+
+    `op` is an operator with its `parts`, or one of these: "number" (`value`), "pass" (the index of the current iteration of
+    the loop with the turn `of`, counted from `value`), "counter" (what the `CounterChanged` event `of` leaves), "batches"
+    (the length of the loader `of`) and "setting" (`value` by default, None if unknown).
+    """
+
+    op: str
+    """What it is."""
+    parts: tuple[Formula, ...] = ()
+    """The operands."""
+    value: float | None = None
+    """The number that it is, or starts from."""
+    of: int = 0
+    """The loop, event, loader or setting that it is about; "pass" and "batches" of 0 are about the innermost loop of batches."""
+
+    @property
+    def period(self) -> int:
+        """The largest number that something in it is divided by or compared with; 0 without one."""
+        sides = [part for each in self.within() if each.op in ("%", "==", ">=") for part in each.parts]
+        return max(
+            (int(abs(part.value)) for part in sides if part.op in ("number", "setting") and part.value), default=0
+        )
+
+    def within(self) -> Iterator[Formula]:
+        """Yield this formula and all in it."""
+        yield self
+        for part in self.parts:
+            yield from part.within()
+
+
 class Needs(Struct, frozen=True):
     """What options a branch needs whose test goes otherwise by default."""
 
@@ -66,6 +100,8 @@ class Branch(Struct, frozen=True):
     """What decides it."""
     every: Every | None = None
     """The batches that take a branch, if only their number decides it; None otherwise."""
+    test: Formula | None = None
+    """The test as a formula, if how often loops have gone round decides it; None otherwise."""
     needs: Needs | None = None
     """What the options have to be for the arm that their defaults do not take; None if the defaults do not decide it."""
 

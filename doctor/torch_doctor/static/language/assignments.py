@@ -99,21 +99,30 @@ def _built_together(run: Run, parts: list[Value], targets: tuple[p.Expr, ...], s
     return run.own(Sequence("tuple", Content(tuple(named)), run.site(source), run.frame.what))
 
 
-def _counted_on(run: Run, target: p.Expr, of: p.Expr, value: Value, node: p.Node) -> Value:
+def _counted_on(run: Run, target: p.Expr, of: p.Expr, value: Value, node: p.Assign) -> Value:
     """What `target = of` assigns, as in `count = (count + 1) % 4`: a number that goes on from what it was is not known."""
     if isinstance(target, p.Display) and isinstance(of, p.Display) and isinstance(value, Sequence) and run.loop_depth:
         return _each_counted_on(run, target, of, value, node)
-    if not isinstance(of, p.Operation) or not isinstance(value, Const) or type(value.value) not in (int, float):
+    known = isinstance(value, Const) and type(value.value) in (int, float)
+    if not isinstance(of, p.Operation) or not run.loop_depth or not (known or isinstance(value, Plain)):
         return value
-    if not run.loop_depth or running_sums.reading(run, target, of) is None:
-        return value
-    if any(isinstance(part, p.Call) for part in walk(of)):
-        return Plain()
-    targets.bind(run, target, Plain(), node)
-    return run.evaluate(of)
+    by_one = (
+        len(of.operands) == 2 and running_sums.alike(of.operands[0], target) and isinstance(of.operands[1], p.Const)
+    )
+    old = run.resolve(run.evaluate(target)) if by_one else Plain()
+    if known:
+        if running_sums.reading(run, target, of) is None:
+            return value
+        if any(isinstance(part, p.Call) for part in walk(of)):
+            return Plain()
+        targets.bind(run, target, Plain(), node)
+        value = run.evaluate(of)
+    if by_one:
+        counters.counted(run, node, of.op, old, run.evaluate(of.operands[1]), value)
+    return value
 
 
-def _each_counted_on(run: Run, target: p.Display, of: p.Display, value: Sequence, node: p.Node) -> Value:
+def _each_counted_on(run: Run, target: p.Display, of: p.Display, value: Sequence, node: p.Assign) -> Value:
     """The same of `count, rest = count + 1, other`."""
     items = value.content.items
     if value.content.rest is not None or not len(target.items) == len(of.items) == len(items):
@@ -158,7 +167,7 @@ def _augment(run: Run, node: p.Augment) -> bool:
             retained = keeping.keep(run, value, Retention.ACCUMULATED, holder, carries, node, name, bounded=bounded)
             result = operators.operate(run, node.op, (old, retained), node)
     result = sums.summed(run, old, value, result, node)
-    counters.counted(run, node, old, value, result)
+    counters.counted(run, node, node.op, old, value, result)
     targets.bind(run, node.target, result, node)
     return True
 

@@ -126,7 +126,13 @@ def through(run: Run, stream: Stream, text: str, body: tuple[p.Stmt, ...]) -> Co
     length = None if stream.length == math.inf and leaves(body) else stream.length
     whole = stream.loader if stream.whole and not leaves(body) else 0
     return Course(
-        passes, lambda number: renewed(stream.item, turn, number if passes > 1 else 0), text, kind, length, whole
+        passes,
+        lambda number: renewed(stream.item, turn, number if passes > 1 else 0),
+        text,
+        kind,
+        length,
+        whole,
+        turn[1],
     )
 
 
@@ -141,6 +147,7 @@ def entered(run: Run, site: Site, number: int, course: Course, before: int = 0) 
         length=course.length,
         whole=course.whole,
         before=before,
+        turn=course.turn,
     )
 
 

@@ -20,7 +20,7 @@ ACCELERATE = Framework(
         "unscale_gradients": Method(returns="nothing"),
         # Within, step and zero_grad of prepared optimizers wait until the window is full; backward divides the loss.
         # https://huggingface.co/docs/accelerate/usage_guides/gradient_accumulation
-        "accumulate": Method(returns="context"),
+        "accumulate": Method(("window",), returns="context"),
         "no_sync": Method(returns="context"),
         "autocast": Method(returns="context"),
         "main_process_first": Method(returns="context"),

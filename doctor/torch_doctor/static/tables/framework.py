@@ -20,10 +20,15 @@ Act: TypeAlias = Literal[
     "eval",
     "loop",
     "prepare",
+    "window",
     "gather",
     "opaque",
 ]
-"""What a method does to the contract; loop: it runs all of it, on its own terms; opaque: it may do any of it."""
+"""What a method does to the contract.
+
+loop: it runs all of it, on its own terms; window: a pass begins, and prepared optimizers wait for the window; opaque: it may do
+any of it.
+"""
 
 
 class Method(Struct, frozen=True):

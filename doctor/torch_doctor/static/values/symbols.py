@@ -50,6 +50,10 @@ CHANGED = "changed in place"
 """Begins what stands for the key in the symbol of an array that has other numbers now: it is all of the array that it was."""
 
 
+SYNCHRONISED = "sync_gradients"
+"""Begins the symbol of whether the window that a library keeps is complete."""
+
+
 LENGTH = "len"
 """Begins the symbol of the length of something."""
 

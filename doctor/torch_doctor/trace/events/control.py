@@ -32,10 +32,23 @@ class LoopEntered(Event, frozen=True, kw_only=True):
 
     0 if it executes all of them now.
     """
+    turn: int = 0
+    """The number by which formulas of tests name its iterations. Only the static witness writes it."""
 
     def words(self, _: Names, /) -> str:
         batches = ", batch by batch" if self.loop_kind is LoopKind.BATCHES else ""
         return f"loop over {quoted(self.over)}{batches}"
+
+
+class CounterChanged(Event, frozen=True, kw_only=True):
+    """A number that the script counts in a loop is changed. Only the static witness writes it."""
+
+    counter: int
+    """The counter."""
+    by: int | None = None
+    """What is added; None if the counter is set."""
+    value: int | None = None
+    """The number that it is set to, or that it had before something is added; None if unknown."""
 
 
 class LoopIterated(Event, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.domains.accounts import windows
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.libraries import lightning
@@ -30,6 +31,7 @@ from torch_doctor.static.values import (
     Value,
     held,
 )
+from torch_doctor.static.values.symbols import NEUTRAL
 from torch_doctor.trace import Owned, Stepped
 
 if TYPE_CHECKING:
@@ -84,6 +86,7 @@ def owner_built(run: Run, name: str, call: Call) -> Tool:
     values = call.values
     tool: Tool = run.own(Tool(run.site(call.node), owner, held(values), call.args, dict(call.keywords)))
     run.emit(Owned, call.node, framework=framework.name)
+    windows.built(run, tool, call)
     if framework.owns_gradients:
         escaping.hand_over(run, name, values, values, call.node)
     return tool
@@ -119,6 +122,10 @@ def framework_method(run: Run, of: Tool, name: str, call: Call) -> Value | None:
             Call((), call.keywords, call.node, run.text_of_argument(call.node, position)),
             through=f"{call.receiver}.{name}",
         )
+    if "prepare" in known.acts:
+        for value in call.values:
+            if isinstance(value, Optimizer):
+                windows.prepared(run, of, value)
     if "clip" in known.acts:
         gradients.clipped(run, f"{of.name}.{name}", call, managed=True)
     if "step" in known.acts:
@@ -142,6 +149,8 @@ def framework_method(run: Run, of: Tool, name: str, call: Call) -> Value | None:
         return NOTHING
     if known.returns == "tensor":
         return Unknown(given.flow.cut())
+    if "window" in known.acts and windows.entered(run, of):
+        return Unknown(Flow(graph=None), symbol=(NEUTRAL, of.id))
     return Unknown(Flow(graph=None))
 
 

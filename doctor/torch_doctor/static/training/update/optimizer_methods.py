@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from torch_doctor.static.domains.accounts import windows
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.library import library_family
@@ -47,7 +48,17 @@ if TYPE_CHECKING:
 
 
 def optimizer_method(run: Run, of: Optimizer, name: str, call: Call) -> Value:
-    """Call a method of an optimizer."""
+    """Call a method of an optimizer; where a library keeps windows, steps and clearings wait for their end."""
+    guards = run.guards
+    if name in ("step", "zero_grad"):
+        run.position.guards = guards | windows.waits(run, of, call.node)
+    try:
+        return _method(run, of, name, call)
+    finally:
+        run.position.guards = guards
+
+
+def _method(run: Run, of: Optimizer, name: str, call: Call) -> Value:
     if name == "step":
         closure = call.argument(0, "closure") or NOTHING
         called: Value = NOTHING

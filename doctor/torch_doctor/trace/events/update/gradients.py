@@ -10,6 +10,7 @@ from torch_doctor.trace.events.wording import autograd, in_brackets, quoted, sho
 if TYPE_CHECKING:
     from torch_doctor.trace.events.event import TensorFact
     from torch_doctor.trace.events.names import Names
+    from torch_doctor.trace.scope import Formula
     from torch_doctor.trace.site import Site
     from torch_doctor.trace.words import Tri
 
@@ -131,6 +132,24 @@ class Backward(Event, frozen=True, kw_only=True):
         reached = names.things(self.modules, whole=self.whole)
         start = f"backward {quoted(self.name)}" if self.name else "backward"
         return f"{start}: gradients for {reached}{in_brackets(traits)}"
+
+
+class LossDivided(Event, frozen=True, kw_only=True):
+    """The loss of the next `Backward` event was divided by a number that may differ from iteration to iteration."""
+
+    divided_at: Site | None = None
+    """The division. Only the static witness knows it."""
+    count: Formula | None = None
+    """The number as a formula, if loops count it. Only the static witness knows it."""
+    number: float | None = None
+    """The number. Only the probe knows it."""
+
+    def words(self, _: Names, /) -> str:
+        return (
+            "divide the next loss by a running count"
+            if self.number is None
+            else f"divide the next loss by {self.number:g}"
+        )
 
 
 class ZeroGrad(Event, frozen=True, kw_only=True):

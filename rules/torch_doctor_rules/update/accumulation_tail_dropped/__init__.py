@@ -54,7 +54,8 @@ class AccumulationTailDropped(Rule):
 
     ## When it is not reported
     - The condition does more than select every K-th batch.
-    - A counter continues from epoch to epoch.
+    - A counter continues from epoch to epoch, and the batches of all epochs fill the last window, or their number is not
+      known.
     - Something else may step in the loop, or after it before new gradients are computed. This includes unresolved code
       that receives the optimizer.
     - The length of the loader is a known multiple of K, or unresolved code determines it.
@@ -73,6 +74,7 @@ class AccumulationTailDropped(Rule):
     name = "accumulation-tail-dropped"
     level = Level.WARNING
     witness = "SP"
+    yields_to = frozenset({"TDR128"})
     fix = Fix.NONE
     only_confirms = True
     voided_by = frozenset({"values", "files", "arguments"})

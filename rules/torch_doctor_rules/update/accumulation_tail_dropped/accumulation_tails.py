@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from torch_doctor.trace import Backward, BatchTaken, BranchKind, LoaderBuilt, LoopKind, Stepped
 from torch_doctor_rules.judging.accumulation import Accumulation
+from torch_doctor_rules.judging.cadence import Cadence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,14 +38,23 @@ class Tails:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.accumulation = trace.view(Accumulation)
+        self.cadence = trace.view(Cadence)
         self._loaders = {event.loader: event for event in trace.of(LoaderBuilt)}
 
     def planned(self) -> Iterator[Tail]:
-        """As the source shows it: a test of the batch's number alone decides on every step, and a rest is not excluded."""
+        """As the source shows it: a test of the batch's number alone decides on every step, and a rest is not excluded.
+
+        Of a counter that goes on from epoch to epoch, a rest is known where the lengths of all loops are.
+        """
         for window in self.accumulation.windows():
             guard = self._guard(window.step, window.backward.guards)
             loader = self.loader(window.step)
-            if guard is None or guard.every is None or (loader is None and not self._is_handed_in(window.step)):
+            if guard is None or (loader is None and not self._is_handed_in(window.step)):
+                continue
+            if guard.every is None:
+                over = self.cadence.left(window.backward, window.step, loader)
+                if over and not self._stepped_elsewhere(window, guard.site):
+                    yield Tail(window, loader, guard.site, left=over)
                 continue
             length, rest = guard.every.length, guard.every.rest
             batches = None if loader is None else loader.batches

@@ -1,0 +1,134 @@
+"""What the passes of one loop come to: how many each step applies, how many are cleared unread, how many are applied again."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from torch_doctor.trace import Backward, Stepped, ZeroGrad
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from torch_doctor_rules.judging.playing import Played
+
+WINDOWS: Final = 3
+"""Windows that are played; a shorter one than this has no inverted test."""
+TWICE: Final = 2
+"""The length of the shortest window."""
+
+
+class Pass(Struct):
+    """One pass of the loop whose passes fill gradients, in order: what the pass, and what follows it, does to them.
+
+    `fresh` is how many passes have gradients that its step applies for the first time, and `again` how many have some that an
+    earlier step applied. `lost` are the passes that `cleared` throws away unread, and `clears` is what clears at all.
+    """
+
+    epoch: int
+    number: int
+    backward: Backward | None = None
+    step: Stepped | None = None
+    fresh: int = 0
+    again: int = 0
+    lost: tuple[Pass, ...] = ()
+    cleared: ZeroGrad | None = None
+    clears: ZeroGrad | None = None
+
+
+class Ledger(Struct, frozen=True):
+    """What the passes of one loop come to: `waiting` have a gradient at the end that no step has applied."""
+
+    passes: list[Pass]
+    waiting: int
+
+    def epochs(self) -> list[int]:
+        """Return the runs of the loop."""
+        return list(dict.fromkeys(each.epoch for each in self.passes))
+
+    def steps(self) -> bool:
+        """Return whether any pass steps."""
+        return any(each.step is not None for each in self.passes)
+
+
+def ledger(played: Iterable[Played]) -> Ledger:
+    """Return the passes that these backward passes, steps and clearings lie in."""
+    passes: list[Pass] = []
+    fresh: set[int] = set()
+    applied: set[int] = set()
+    for event, epoch, number in played:
+        if not passes or (passes[-1].number != number and isinstance(event, Backward)):
+            passes.append(Pass(epoch, number))
+        now, place = passes[-1], len(passes) - 1
+        if isinstance(event, Backward):
+            now.backward = event
+            fresh.add(place)
+            applied.discard(place)
+        elif isinstance(event, Stepped):
+            now.step, now.fresh, now.again = event, now.fresh + len(fresh), now.again + len(applied)
+            applied |= fresh
+            fresh = set()
+        if isinstance(event, ZeroGrad) or (isinstance(event, Stepped) and event.clears):
+            if isinstance(event, ZeroGrad):
+                now.clears = event
+                if fresh:
+                    now.lost, now.cleared = (*now.lost, *(passes[each] for each in sorted(fresh))), now.cleared or event
+            fresh, applied = set(), set()
+    return Ledger(passes, len(fresh))
+
+
+def inverted(found: Ledger, *, seen: bool = False) -> bool:
+    """Whether all but every k-th pass step, in each run of the loop, and no gradient is lost; in one run of it that was `seen`."""
+    regular = [_regularly(found, epoch, clears=False) >= WINDOWS for epoch in found.epochs()]
+    return (any if seen else all)(regular or [False]) and not any(each.lost for each in found.passes)
+
+
+def accumulates(found: Ledger) -> bool:
+    """Whether steps apply several passes each, but perhaps the first and those at the end of the loop."""
+    last = {each.epoch: each for each in found.passes}
+    steps = [each for each in found.passes if each.step is not None]
+    whole = [each for each in steps[1:] if last[each.epoch] is not each]
+    return bool(whole or steps) and all(each.fresh > 1 for each in whole or steps)
+
+
+def cleared(found: Ledger, least: int) -> Pass | None:
+    """The pass at which a part of a window is thrown away, where that happens in each window, and a step applies the rest.
+
+    The first window may have begun before, and one that ends with the last pass of a loop may have a single pass.
+    """
+    first: Pass | None = None
+    lost: list[Pass] = []
+    windows = 0
+    last = {each.epoch: each for each in found.passes}
+    for each in found.passes:
+        if each.step is not None:
+            whole = lost and each.fresh and all(_same_line(other, each) for other in lost)
+            if windows and not whole and last[each.epoch] is not each:
+                return None
+            windows, lost = windows + (bool(whole) or not windows), []
+        if each.lost:
+            lost += each.lost
+            first = first or each
+    return first if windows >= least else None
+
+
+def _same_line(one: Pass, other: Pass) -> bool:
+    return one.backward is not None and other.backward is not None and one.backward.site == other.backward.site
+
+
+def again(found: Ledger, *, seen: bool = False) -> Pass | None:
+    """The pass of a clearing, where each pass steps and only every k-th clears what earlier ones have applied."""
+    regular = [_regularly(found, epoch, clears=True) >= TWICE for epoch in found.epochs()]
+    if not (any if seen else all)(regular) or not all(each.step for each in found.passes):
+        return None
+    return next((each for each in found.passes if each.clears is not None), None)
+
+
+def _regularly(found: Ledger, epoch: int, *, clears: bool) -> int:
+    """After how many passes of a run of the loop one comes again that clears, or that does not step; 0 if irregularly."""
+    own = [each for each in found.passes if each.epoch == epoch]
+    numbers = [number for number, each in enumerate(own) if (each.clears if clears else not each.step)]
+    gaps = {after - before for before, after in pairwise(numbers)}
+    return gaps.pop() if len(gaps) == 1 else 0

@@ -56,6 +56,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR127": ("loss-term-without-gradient", "E", "SP", "-"),
     "TDR129": ("copy-is-the-model", "E", "SP", "unsafe"),
     "TDR130": ("freezing-undone", "E", "SP", "-"),
+    "TDR128": ("accumulation-cadence", "E", "SP", "-"),
     "TDR131": ("result-discarded", "E", "SP", "unsafe"),
     "TDR132": ("scheduler-never-stepped", "W", "SP", "-"),
     "TDR133": ("target-not-detached", "E", "SP", "unsafe"),

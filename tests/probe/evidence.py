@@ -212,6 +212,11 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("`backward\\(\\)` raises an error: the loss depends on no weight of the model", always, never),
     ],
     "TDR129": [Claim("the optimizer steps {} of {} parameters? of `{…}`", some, none)],
+    "TDR128": [
+        Claim("{} batch(?:es)? with a backward pass, {} steps?", always, lambda _, steps: steps > 0),
+        Claim("the gradients of {} batch(?:es)? are cleared before any step", some, always),
+        Claim("{} steps? apply gradients that an earlier step has applied", some, always),
+    ],
     "TDR131": [
         Claim("in {} of {} calls?, the result differs from `{…}`: {…}", some, never),
         Claim("the result equals `{…}` in {} calls?", never, some),

@@ -156,7 +156,7 @@ SYNC = Cause(
 )
 ACCUMULATION = Cause(
     "gradient accumulation is scaled or stepped incorrectly",
-    ("TDR106", "TDR107"),
+    ("TDR106", "TDR107", "TDR128"),
     ("overfit-one-batch",),
     kinds=("steps too large",),
 )

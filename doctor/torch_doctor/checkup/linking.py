@@ -26,7 +26,19 @@ UNLOCATED = (
 ENOUGH = 100
 """Updates after which a batch is memorised where everything is right and the learning rate is alive."""
 
-_UPDATES = ("TDR101", "TDR102", "TDR103", "TDR104", "TDR105", "TDR111", "TDR113", "TDR115", "TDR116", "TDR122")
+_UPDATES = (
+    "TDR101",
+    "TDR102",
+    "TDR103",
+    "TDR104",
+    "TDR105",
+    "TDR111",
+    "TDR113",
+    "TDR115",
+    "TDR116",
+    "TDR122",
+    "TDR128",
+)
 _PARAMETERS = (
     *("TDR114", "TDR117", "TDR118", "TDR119"),
     *("TDR301", "TDR302", "TDR304", "TDR307", "TDR308", "TDR309", "TDR310", "TDR311", "TDR312", "TDR313"),

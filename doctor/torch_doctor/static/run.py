@@ -11,7 +11,6 @@ from torch_doctor.static import describing, dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import SHARE_ALONE, OutOfBudget
 from torch_doctor.static.decisions import Decisions
-from torch_doctor.static.domains.accounts import formulas
 from torch_doctor.static.heap import Heap
 from torch_doctor.static.hooks import key_of
 from torch_doctor.static.knowing import Knowing
@@ -199,7 +198,7 @@ class Run(Positioned, Knowing):
         """Let the current path hold these facts from here on."""
         decisions, position = self.of(Decisions), self.position
         position.assumed = decisions.implied(position.assumed, facts, self.of(Options).last)
-        at = self.site(node), self.trace, self.of(Options).needs, partial(formulas.test, self)
+        at = self.site(node), self.trace, self.of(Options).needs, partial(dispatch.VERBS["formula"], self)
         position.guards |= {(decisions.branch(symbol, node, *at), arm) for symbol, arm in facts.items()}
 
     def resolve(self, value: Value) -> Value:

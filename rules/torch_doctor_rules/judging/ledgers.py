@@ -48,6 +48,10 @@ class Ledger(Struct, frozen=True):
         """Return the runs of the loop."""
         return list(dict.fromkeys(each.epoch for each in self.passes))
 
+    def last(self) -> list[Pass]:
+        """Return the last pass of each run: what it leaves may be cleared before the next."""
+        return list({each.epoch: each for each in self.passes}.values())
+
     def steps(self) -> bool:
         """Return whether any pass steps."""
         return any(each.step is not None for each in self.passes)
@@ -59,8 +63,10 @@ def ledger(played: Iterable[Played]) -> Ledger:
     fresh: set[int] = set()
     applied: set[int] = set()
     for event, epoch, number in played:
-        if not passes or (passes[-1].number != number and isinstance(event, Backward)):
+        if isinstance(event, Backward) and (not passes or passes[-1].number != number):
             passes.append(Pass(epoch, number))
+        if not passes:
+            continue
         now, place = passes[-1], len(passes) - 1
         if isinstance(event, Backward):
             now.backward = event
@@ -72,7 +78,7 @@ def ledger(played: Iterable[Played]) -> Ledger:
             fresh = set()
         if isinstance(event, ZeroGrad) or (isinstance(event, Stepped) and event.clears):
             if isinstance(event, ZeroGrad):
-                now.clears = event
+                now.clears = now.clears or event
                 if fresh:
                     now.lost, now.cleared = (*now.lost, *(passes[each] for each in sorted(fresh))), now.cleared or event
             fresh, applied = set(), set()
@@ -82,7 +88,9 @@ def ledger(played: Iterable[Played]) -> Ledger:
 def inverted(found: Ledger, *, seen: bool = False) -> bool:
     """Whether all but every k-th pass step, in each run of the loop, and no gradient is lost; in one run of it that was `seen`."""
     regular = [_regularly(found, epoch, clears=False) >= WINDOWS for epoch in found.epochs()]
-    return (any if seen else all)(regular or [False]) and not any(each.lost for each in found.passes)
+    last = {id(each) for each in found.last()}
+    lost = any(each.lost for each in found.passes if id(each) not in last)
+    return (any if seen else all)(regular or [False]) and not lost
 
 
 def accumulates(found: Ledger) -> bool:
@@ -129,6 +137,10 @@ def again(found: Ledger, *, seen: bool = False) -> Pass | None:
 def _regularly(found: Ledger, epoch: int, *, clears: bool) -> int:
     """After how many passes of a run of the loop one comes again that clears, or that does not step; 0 if irregularly."""
     own = [each for each in found.passes if each.epoch == epoch]
-    numbers = [number for number, each in enumerate(own) if (each.clears if clears else not each.step)]
+    first = next(
+        (each.clears.site for each in own if each.clears is not None), None
+    )  # another may clear between the runs
+    clearing = [each.clears is not None and each.clears.site == first for each in own]
+    numbers = [number for number, each in enumerate(own) if (clearing[number] if clears else each.step is None)]
     gaps = {after - before for before, after in pairwise(numbers)}
     return gaps.pop() if len(gaps) == 1 else 0

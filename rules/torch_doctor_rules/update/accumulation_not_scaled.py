@@ -73,6 +73,7 @@ class AccumulationNotScaled(Rule):
     name = "accumulation-not-scaled"
     level = Level.WARNING
     witness = "SP"
+    step_of = frozenset({"TDR128"})
     voided_by = frozenset({"inside"})
     subject = ACCUMULATION
     fix = Fix.UNSAFE

@@ -69,14 +69,14 @@ class MissingZeroGrad(Rule):
     name = "missing-zero-grad"
     level = Level.ERROR
     witness = "SP"
+    explained_by = frozenset({"TDR128"})
     shown_by = "second backward pass here after an update"
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.GRADIENTS, Figure.UPDATES})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first `backward()` for each set of parameters that finds their gradients of an earlier step."""
-        gradients = trace.view(Gradients)
-        reported: set[int] = set()
+        gradients, reported = trace.view(Gradients), set[int]()
         for again in gradients.adding:
             if found := [pair for pair in self._stale(gradients, again) if not pair[1] <= reported]:
                 reported.update(*(stale for _, stale in found))

@@ -157,6 +157,18 @@ def gone_through(nodes: Iterable[Any], keeps: int | None) -> tuple[set[int], boo
     return found, not waiting
 
 
+def divisor(node: Any) -> float | None:
+    """The whole number that a loss was last divided by, before a backward pass frees it; None if there is none."""
+    for _ in range(FURTHEST):
+        if node is None or not node.name().startswith(("Div", "Mul", "Add")):
+            return None
+        if node.name().startswith("Div"):
+            other = node._saved_other if by_a_number(node) else None
+            return float(other) if other is not None and float(other).is_integer() and float(other) >= 1 else None
+        node = node.next_functions[0][0]
+    return None
+
+
 def treated(node: Any) -> tuple[bool, bool]:
     """Whether a gradient scaler multiplied what a node gives, and whether anything else did since it became a loss."""
     scaled = divided = False

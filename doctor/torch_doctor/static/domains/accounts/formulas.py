@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from torch_doctor.static import dispatch
 from torch_doctor.static.choosing import option_of
 from torch_doctor.static.domains.accounts import windows
 from torch_doctor.static.knowledge import Knowledge
@@ -69,3 +70,6 @@ def _formula(run: Run, symbol: Symbol) -> Formula | None:
     default = run.of(Defaults).values.get(option_of(symbol))
     number = default.value if isinstance(default, Const) and isinstance(default.value, (int, float)) else None
     return Formula("setting", value=number, of=hash(symbol))
+
+
+dispatch.VERBS["formula"] = test

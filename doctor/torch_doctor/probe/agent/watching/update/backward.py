@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import claims
 from ...nodes import span_of
-from ..graphs import Behind, behind, gone_through, summed, treated
+from ..graphs import Behind, behind, divisor, gone_through, summed, treated
 from ..instrument_hooks import InstrumentHooks
 from .gradients import PROOFS
 
@@ -34,7 +34,7 @@ class Reached:
 class Before:
     """What was there before a backward pass."""
 
-    __slots__ = ("fact", "here", "losses", "old", "reached", "states", "weighted")
+    __slots__ = ("divisor", "fact", "here", "losses", "old", "reached", "states", "weighted")
 
     def __init__(self, here: Here, fact: dict[str, Any], reached: Behind) -> None:
         self.here = here
@@ -44,6 +44,7 @@ class Before:
         self.states: list[tuple[Any, int, int]] = []
         self.old: list[tuple[Any, Any]] = []
         self.weighted = False
+        self.divisor: float | None = None
 
 
 class Watcher:
@@ -113,6 +114,7 @@ class Watcher:
             if old is not None and self._proofs.get(here.site, 0) < PROOFS and gradients.is_stale(leaf):
                 before.old.append((leaf, old.detach().clone()))
         before.losses = losses
+        before.divisor = divisor(loss.grad_fn)
         before.reached.broadcasts += summed(losses) if self._watch.differences.stretched else []
         self._note_kept(before, keywords)
         before.weighted = len(arguments) > 1 or any(keywords.get(name) is not None for name in WEIGHTS)
@@ -188,6 +190,8 @@ class Watcher:
         scaled, divided = treated(before.losses[0].grad_fn)
         for broadcast in before.reached.broadcasts:
             recorder.event("Broadcast", here, **broadcast)
+        if before.divisor is not None:
+            recorder.event("LossDivided", here, number=before.divisor)
         number = recorder.event(
             "Backward",
             here,

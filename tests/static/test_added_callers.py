@@ -18,9 +18,13 @@ _DEFINING = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assi
 OTHER_MODEL = "the caller may have another model than the only one of the file"
 EVALUATES = "the caller may have put the model into evaluation mode"
 SERVES = "no script in sight trains the model: the caller may serve one"
+WAITS = "the caller's optimizer may wait for its window by itself, as accelerate's does"
 DISPROVED = {
     ("TDR107", "bad_counter_per_epoch"): "the caller's loader may have a length of whole windows",
     ("TDR107", "bad_loader_handed_in"): "the caller's loader may have a length of whole windows",
+    ("TDR127", "bad_entropy_as_number"): "the caller's optimizer may have other parameters",
+    ("TDR128", "bad_cleared_every_batch"): WAITS,
+    ("TDR128", "bad_counter_reset_every_batch"): WAITS,
     ("TDR203", "bad_raw_scores"): OTHER_MODEL,
     ("TDR204", "bad_in_forward"): OTHER_MODEL,
     ("TDR401", "bad_average_evaluated"): EVALUATES,

@@ -22,7 +22,7 @@ SUMS: Final = frozenset(words("+ add add_ lerp lerp_"))
 DIFFERENCES: Final = frozenset(words("- sub sub_ subtract"))
 
 
-class Weights(NamedTuple):
+class Blend(NamedTuple):
     """The weights of modules in a value."""
 
     of: frozenset[int]
@@ -33,45 +33,45 @@ class Weights(NamedTuple):
     """Whether they include the buffers: they are from a state dict."""
 
 
-NUMBER: Final = Weights(frozenset())
+NUMBER: Final = Blend(frozenset())
 
 
 class Blended(Domain["Weights | None"]):
     """The `Weights` in a value; None for anything else, such as gradients."""
 
-    stores: MutableMapping[Making, Weights] = per_path(dict)
+    stores: MutableMapping[Making, Blend] = per_path(dict)
     """Tensors outside of modules into which weights were averaged in place."""
-    into: MutableMapping[int, Weights] = per_path(dict)
+    into: MutableMapping[int, Blend] = per_path(dict)
     """Modules, or owners of parameters, whose own weights are an average."""
 
-    def unknown(self) -> Weights | None:
+    def unknown(self) -> Blend | None:
         """Nothing."""
         return None
 
-    def given(self, value: Value) -> Weights | None:
+    def given(self, value: Value) -> Blend | None:
         """Parameters are weights, those that follow others an average."""
         if isinstance(value, (Params, ParameterValue, Module)):
             owners = value.modules if isinstance(value, Params) else frozenset((value.id,))
             known = [self.into.get(number) for number in owners]
             found = next((each for each in known if each is not None), None)
-            return found if found is not None else Weights(owners, stats=isinstance(value, Module))
+            return found if found is not None else Blend(owners, stats=isinstance(value, Module))
         if isinstance(value, Sequence):
             return self.joined(map(self.of, value.content.all()))
         return NUMBER if isinstance(value, (Const, Plain)) else None
 
-    def of(self, value: Value) -> Weights | None:
+    def of(self, value: Value) -> Blend | None:
         """The answer for a value: for a tensor that was changed in place, what it became."""
         made = root(value)
         known = self.stores.get(made) if made is not None and self.stores else None
         return known if known is not None else super().of(value)
 
-    def join(self, left: Weights | None, right: Weights | None) -> Weights | None:
+    def join(self, left: Blend | None, right: Blend | None) -> Blend | None:
         """An average is at first a copy, or zeros."""
         if left is None or right is None:
             return None
-        return Weights(left.of | right.of, left.averaged or right.averaged, left.stats or right.stats)
+        return Blend(left.of | right.of, left.averaged or right.averaged, left.stats or right.stats)
 
-    def joined(self, found: Iterable[Weights | None]) -> Weights | None:
+    def joined(self, found: Iterable[Blend | None]) -> Blend | None:
         """What holds of several values together."""
         answers = list(found)
         result = answers[0] if answers else None
@@ -79,7 +79,7 @@ class Blended(Domain["Weights | None"]):
             result = self.join(result, answer)
         return result
 
-    def read(self, made: Making) -> Weights | None:
+    def read(self, made: Making) -> Blend | None:
         """What scales weights, adds them up, or copies them."""
         first = made.args[0] if made.args else None
         if made.name in constants.FILLED:
@@ -98,7 +98,7 @@ class Blended(Domain["Weights | None"]):
         if made.name in SCALES:
             return both if not (left.of and right.of) else None
         if made.name in SUMS | DIFFERENCES:
-            return Weights(both.of, both.averaged or bool(left.of and right.of), both.stats)
+            return Blend(both.of, both.averaged or bool(left.of and right.of), both.stats)
         return None
 
 

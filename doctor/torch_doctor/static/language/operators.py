@@ -11,6 +11,7 @@ from torch_doctor.static import dispatch, periodic
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import NONE, Flow, blend
 from torch_doctor.static.iteration import UNROLLED
+from torch_doctor.static.language import alternatives
 from torch_doctor.static.language.defaults import by_default
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import arrays as arrays_table
@@ -125,12 +126,9 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
         flow = replace(flow, means=NONE)
     if op in "*/" and (means := sums.ratio(run, op, operands, node)):
         flow = replace(flow, means=means)
-    if op in "*/" and flow.graph is not False:
-        flow = divided(flow)
-    holds = held(operands)
-    arithmetic = (Tensor, ParameterValue, Params, Grads, Const, Plain)
+    flow = divided(flow) if op in "*/" and flow.graph is not False else flow
     if any(isinstance(value, (Tensor, ParameterValue)) for value in operands) or (
-        all(isinstance(value, arithmetic) for value in operands)
+        all(isinstance(value, alternatives.ARITHMETIC) for value in operands)
     ):
         flow = with_parameters(run, flow, operands)
         differs = op == "-" and len(operands) > 1
@@ -145,28 +143,11 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
         return fitting.combined(run, op, operands, tensor)
     if any(isinstance(value, Either) for value in operands):
         plain_tensors.combined(run, op, operands, node)
-        joined = tuple(map(_tensor_of, operands))
-        if all(isinstance(value, arithmetic) for value in joined) and flow.graph is False:
-            tensor = Tensor(flow, meta=making(op, joined))
-            for tell in run.observers.operated[op]:
-                tell(run, op, joined, tensor, node)
-            return fitting.combined(run, op, operands, tensor)
+        if (several := alternatives.operated(run, op, operands, flow, node)) is not None:
+            return fitting.combined(run, op, operands, several)
     sizes = op in _OF_SIZES and (Plain in classes or classes <= _SIZES)
     symbol = compound(op, *map(symbol_of, operands)) if sizes else None
-    return fitting.combined(run, op, operands, Unknown(flow, holds, symbol))
-
-
-def _tensor_of(value: Value) -> Value:
-    """One tensor for several without a graph of whose numbers nothing is known, by the path; else the value itself."""
-    options = [option for _, option in value.options] if isinstance(value, Either) else []
-    plain = (
-        isinstance(each, Tensor)
-        and each.flow.graph is False
-        and each.kind is Kind.UNKNOWN
-        and isinstance(each.meta, Making)
-        for each in options
-    )
-    return Tensor(meta=making("either", tuple(options))) if options and all(plain) else value
+    return fitting.combined(run, op, operands, Unknown(flow, held(operands), symbol))
 
 
 def _divided(run: Run, op: str, operands: tuple[Value, ...]) -> Const | None:

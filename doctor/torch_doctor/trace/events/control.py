@@ -50,6 +50,11 @@ class CounterChanged(Event, frozen=True, kw_only=True):
     value: int | None = None
     """The number that it is set to, or that it had before something is added; None if unknown."""
 
+    def words(self, _: Names, /) -> str:
+        if self.by is not None:
+            return f"count on by {self.by}"
+        return "set a counter" if self.value is None else f"set a counter to {self.value}"
+
 
 class LoopIterated(Event, frozen=True, kw_only=True):
     """An iteration of a loop starts. The static witness executes two iterations if it does not know how many there are."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import AverageKept, Forward, Trace
-from torch_doctor_rules.evaluation.average_not_restored.swaps import Kept, WeightAverages
+from torch_doctor_rules.evaluation.average_not_restored.swaps import KeptAverage, WeightAverages
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.sites import first_per_site
@@ -110,7 +110,7 @@ class AverageNotRestored(Rule):
     def _seen(self, trace: Trace, finding: Finding) -> list[AverageKept]:
         return [each for each in trace.of(AverageKept) if place(each.site) == finding.cause]
 
-    def _report(self, kept: Kept) -> Finding:
+    def _report(self, kept: KeptAverage) -> Finding:
         trail = [
             Step(kept.site, "the average is written into the model here"),
             Step(kept.evaluation.site, "it is evaluated here"),

@@ -27,7 +27,7 @@ _LASTING = frozenset((BranchKind.FLAG, BranchKind.PERIODIC, BranchKind.VERSION))
 """Tests that are passed again while training goes on, if they are passed once."""
 
 
-class Kept(NamedTuple):
+class KeptAverage(NamedTuple):
     """An average that the model is evaluated with, and that training goes on from."""
 
     given: AverageGiven | AverageKept
@@ -48,17 +48,17 @@ class WeightAverages:
         self._passes = trace.view(Passes)
         self._related = self._passes.family.related
 
-    def kept(self) -> Iterator[Kept]:
+    def kept(self) -> Iterator[KeptAverage]:
         """Yield what is evaluated as an average and then trained on."""
         for seen in self._trace.of(AverageKept):
             forward = next((each for each in self._trace.at(seen.forward) if isinstance(each, Forward)), None)
             if seen.kept and forward is not None:
-                yield Kept(seen, seen.site, forward, None)
+                yield KeptAverage(seen, seen.site, forward, None)
         for given in self._trace.of(AverageGiven):
             evaluation = self._evaluation(given) if self._swaps(given) else None
             training = self._training(given, evaluation) if evaluation is not None else None
             if evaluation is not None and training is not None:
-                yield Kept(given, _called(given, evaluation), evaluation, training)
+                yield KeptAverage(given, _called(given, evaluation), evaluation, training)
 
     def _swaps(self, given: AverageGiven) -> bool:
         """Whether the average is of the model's own weights, is updated with its steps, and is written less often."""

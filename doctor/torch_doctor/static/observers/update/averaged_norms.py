@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static.domains import blending
-from torch_doctor.static.domains.blending import Blended, Weights
+from torch_doctor.static.domains.blending import Blend, Blended
 from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.observers.update.averaging import in_state
 from torch_doctor.static.tables import layers
@@ -66,7 +66,7 @@ class AveragedNorms(
             own = value.modules if isinstance(value, Params) else frozenset((value.id,))
             found = run.ask(Blended, call.values[0]) if call.method in _SETS and call.values else None
             if found is not None and found.of - own and call.method not in ("copy_", "__set__"):
-                _mark(run, own, Weights(found.of - own, averaged=True), call)
+                _mark(run, own, Blend(found.of - own, averaged=True), call)
             elif call.method in ("copy_", "__set__"):
                 _mark(run, own, found, call)
 
@@ -75,7 +75,7 @@ class AveragedNorms(
             of, _ = parameters.parameters_in(run, call.values)
             if module.fact(Fact.AVERAGES_EQUALLY):
                 own = frozenset(part.id for part in module_parts.parts_of(run, module).parts)
-                _mark(run, own, Weights(of, averaged=True), call, equal=True)
+                _mark(run, own, Blend(of, averaged=True), call, equal=True)
             return
         state = call.argument(0, "state_dict")
         found = in_state(run, state) if state is not None else None
@@ -124,7 +124,7 @@ class AveragedNorms(
         run.emit(AveragedNormsRan, call.node, **fields, initial=initial, equal=equal)
 
 
-def _mark(run: Run, own: frozenset[int], found: Weights | None, call: Call, *, equal: bool = False) -> None:
+def _mark(run: Run, own: frozenset[int], found: Blend | None, call: Call, *, equal: bool = False) -> None:
     """Note that these have averaged weights from here on, or other ones."""
     averaged = found is not None and found.averaged
     for number in own:

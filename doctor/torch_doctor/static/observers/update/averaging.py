@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.domains import blending
-from torch_doctor.static.domains.blending import Blended, Weights
+from torch_doctor.static.domains.blending import Blend, Blended
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.training.update import parameters
 from torch_doctor.static.values import Fact, Making, Mapping, Module, ParameterValue, Params, Tensor, Value
@@ -71,16 +71,16 @@ class Averaging(Observer, made=blending.SUMS | {"sub_", "copy_"}, computed="+-")
                 elif found is not None and found.averaged:
                     self._given(run, own, found, call)
 
-    def _added(self, run: Run, own: frozenset[int], found: Weights | None, call: Call) -> None:
+    def _added(self, run: Run, own: frozenset[int], found: Blend | None, call: Call) -> None:
         """Weights of others are added to those of a module."""
         others = found.of - own if found is not None else frozenset[int]()
         if found is None or not others:
             return
         for number in own:
-            run.of(Blended).into[number] = Weights(others, averaged=True)
+            run.of(Blended).into[number] = Blend(others, averaged=True)
         run.emit(WeightsAveraged, call.node, of=others, into=own)
 
-    def _given(self, run: Run, own: frozenset[int], found: Weights, call: Call) -> None:
+    def _given(self, run: Run, own: frozenset[int], found: Blend, call: Call) -> None:
         run.emit(AverageGiven, call.node, modules=own, of=found.of, name=call.receiver)
 
     def _loaded(self, run: Run, module: Module, call: Call) -> None:
@@ -89,7 +89,7 @@ class Averaging(Observer, made=blending.SUMS | {"sub_", "copy_"}, computed="+-")
         if call.method == "update_parameters" and module.fact(Fact.AVERAGED):
             of, _ = parameters.parameters_in(run, call.values)
             for number in own | {module.id}:
-                run.of(Blended).into[number] = Weights(of, averaged=True)
+                run.of(Blended).into[number] = Blend(of, averaged=True)
             run.emit(WeightsAveraged, call.node, of=of, into=own)
         state = call.argument(0, "state_dict")
         if state is not None and call.method == "load_state_dict":
@@ -98,7 +98,7 @@ class Averaging(Observer, made=blending.SUMS | {"sub_", "copy_"}, computed="+-")
                 self._given(run, own, found, call)
 
 
-def in_state(run: Run, state: Value, depth: int = DEEP) -> Weights | None:
+def in_state(run: Run, state: Value, depth: int = DEEP) -> Blend | None:
     """The weights in all tensors of a state dict."""
     if isinstance(state, Mapping):
         items = [each for each in state.fields.values() if isinstance(each, Value)]

@@ -17,7 +17,7 @@ from torch_doctor.trace import TargetKept
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
-    from torch_doctor.static.training.loss.subtracting import Term
+    from torch_doctor.static.training.loss.subtracting import SignedTerm
     from torch_doctor.static.values import Args, Call, Value
     from torch_doctor.trace import Site
 
@@ -161,7 +161,7 @@ def _has_it_without(made: Making, found: _Target) -> bool:
     )
 
 
-def _is_given(term: Term) -> bool:
+def _is_given(term: SignedTerm) -> bool:
     """Whether a term is no output, and no number that the script writes out: a reward."""
     return not isinstance(term.value, Const) and not term.value.flow.forwards
 

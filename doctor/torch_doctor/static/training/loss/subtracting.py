@@ -31,7 +31,7 @@ ARRANGING: Final = frozenset(
 """What selects, arranges or adds up numbers of one tensor."""
 
 
-class Term(Struct, frozen=True):
+class SignedTerm(Struct, frozen=True):
     """A summand of a difference, without its factor.
 
     `scaled` is whether it had one that may be smaller than 1, `selected` whether it is the output of a module, or a part of one.
@@ -69,9 +69,9 @@ def differences(loss: Value) -> Iterator[tuple[Value, Making]]:
             waiting += [(each, inner) for each in inside]
 
 
-def terms(made: Making) -> list[Term]:
+def terms(made: Making) -> list[SignedTerm]:
     """The terms of a difference, or of what a loss compares: its input less its target."""
-    found: list[Term] = []
+    found: list[SignedTerm] = []
     left, right = made.args[:2]
     waiting = [(left, True, False), (right, False, False)]
     while waiting and len(found) < _MOST:
@@ -93,7 +93,7 @@ def terms(made: Making) -> list[Term]:
         elif name in ARRANGING and args and (inside := _computed(args[0])) is not None:
             waiting.append((inside, positive, scaled))
         else:
-            found.append(Term(value, positive, scaled, _is_selected(value)))
+            found.append(SignedTerm(value, positive, scaled, _is_selected(value)))
     return found
 
 

@@ -36,8 +36,8 @@ class Blend(NamedTuple):
 NUMBER: Final = Blend(frozenset())
 
 
-class Blended(Domain["Weights | None"]):
-    """The `Weights` in a value; None for anything else, such as gradients."""
+class Blended(Domain["Blend | None"]):
+    """The `Blend` in a value; None for anything else, such as gradients."""
 
     stores: MutableMapping[Making, Blend] = per_path(dict)
     """Tensors outside of modules into which weights were averaged in place."""

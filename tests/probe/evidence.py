@@ -131,7 +131,10 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("one step applies {} batch(?:es)?", several, always),
         Claim("the loader gives {} batch(?:es)?: {} are left over", lambda _, left: left > 0, lambda _, left: not left),
     ],
-    "TDR108": [Claim("{} of {} calls? come between a backward pass and its step", not_all_of, all_of)],
+    "TDR108": [
+        Claim("{} of {} calls? come between a backward pass and its step", not_all_of, all_of),
+        Claim("{} of {} calls? got one parameter tensor", some, none),
+    ],
     "TDR109": [Claim("{} of {} calls? follow the scaler's protocol", not_all_of, all_of)],
     "TDR110": [Claim("the optimizer had stepped {} times? before the scheduler did", none, some)],
     "TDR111": [

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.trace import Backward, Clipped, Escaped, GaveUp, OptimizerBuilt, Stepped, ZeroGrad
+from torch_doctor.trace import Backward, Clipped, Escaped, GaveUp, OptimizerBuilt, ScopeKind, Stepped, ZeroGrad
 from torch_doctor_rules.judging.gradients import Gradients
 
 if TYPE_CHECKING:
@@ -43,6 +44,14 @@ class Clipping:
             found = self._too_late(clip) or self._too_early(clip) or self._too_often(clip)
             if found is not None:
                 yield found
+
+    def one_by_one(self) -> Iterator[Clipped]:
+        """The clippings of one parameter at a time, which no optimizer's own `step()` does."""
+        times = Counter(clip.site for clip in self.clips if clip.alone)
+        for clip in self.clips:
+            own = any(scope.kind is ScopeKind.CALL and scope.name == "step" for scope in clip.scope.chain())
+            if clip.alone and not own and (times[clip.site] > 1 or not self.trace.observed):
+                yield clip
 
     def meets(self, clip: Clipped | Stepped, event: Backward | Stepped | ZeroGrad) -> bool:
         """Whether both surely concern the same gradients: those of one module, or of all that is ever updated."""

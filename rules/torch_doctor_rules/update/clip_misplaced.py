@@ -29,6 +29,9 @@ class ClipMisplaced(Rule):
     come back. If gradients are clipped after every micro-batch, the accumulated sum is scaled down again and again,
     and late micro-batches weigh more.
 
+    A loop that clips one parameter at a time limits the norm of each. Large gradients are scaled down and small ones are
+    not, so the update points in another direction. This is reported as advice.
+
     ## Example
     ```python
     for x, y in loader:
@@ -56,6 +59,7 @@ class ClipMisplaced(Rule):
     - It clips other parameters than those of the backward pass and the step.
     - It clips between two different backward passes.
     - A backward pass or a step happens in unresolved code.
+    - An optimizer clips one parameter at a time in its own `step()`.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html
@@ -71,21 +75,40 @@ class ClipMisplaced(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every clipping that misses the gradients which are applied."""
-        yield from first_per_site(self._report(found) for found in trace.view(Clipping).misplaced())
+        misplaced = (self._report(found) for found in trace.view(Clipping).misplaced())
+        yield from first_per_site((*misplaced, *map(self._advise, trace.view(Clipping).one_by_one())))
+
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:  # noqa: ARG002 - as all rules
+        """Whether it is about the place: only the source shows that the parameter is one of several."""
+        return finding.level is not Level.ADVICE
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether each of these calls came between a backward pass and its step."""
         clips = at(trace, finding.site, Clipped)
+        if finding.level is Level.ADVICE:
+            return bool(clips)
         placed = list(map(trace.view(Clipping).in_place, clips))
         return bool(clips) if all(placed) else "one of these calls had no backward pass before it, or no step after it"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many of these calls came between a backward pass and its step."""
         clips = at(trace, finding.site, Clipped)
+        if finding.level is Level.ADVICE:
+            alone = sum(clip.alone for clip in clips)
+            yield fact(f"{alone} of {count(len(clips), 'call')} got one parameter tensor", alone, "calls", *clips[:1])
+            return
         placed = sum(map(trace.view(Clipping).in_place, clips))
         if clips:
             calls = count(len(clips), "call")
             yield fact(f"{placed} of {calls} come between a backward pass and its step", placed, "calls", clips[0])
+
+    def _advise(self, clip: Clipped) -> Finding:
+        return self.finding(
+            clip.site,
+            "each parameter is clipped by its own norm: the direction of the update changes",
+            help="clip the norm of all parameters at once, after the loop over them",
+            level=Level.ADVICE,
+        )
 
     def _report(self, found: Misplaced) -> Finding:
         clip, how, backward, step = found

@@ -27,6 +27,7 @@ from torch_doctor.static.values import (
     Optimizer,
     Origin,
     ParameterValue,
+    Params,
     Sequence,
     Stream,
     Tensor,
@@ -209,8 +210,15 @@ def clipped(run: Run, function: str, call: Call, *, managed: bool = False) -> No
     fill(run, call.node)
     given = call.args[:1] or tuple(value for key, value in call.keywords.items() if key == "parameters")
     modules, whole = parameters.parameters_in(run, given)
-    fields = {"modules": modules, "whole": whole and bool(given), "managed": managed}
+    alone = bool(given) and function.endswith("clip_grad_norm_") and _is_one_of_several(given[0])
+    fields = {"modules": modules, "whole": whole and bool(given), "managed": managed, "alone": alone}
     run.emit(Clipped, call.node, function=function, name=run.text(call.node), **fields)
+
+
+def _is_one_of_several(given: Value) -> bool:
+    """Whether this is one parameter that a loop over those of a module takes, or a list of it."""
+    items = given.content.items if isinstance(given, Sequence) and given.content.rest is None else (given,)
+    return len(items) == 1 and isinstance(items[0], Params) and items[0].single and not items[0].among
 
 
 def fill(run: Run, node: p.Node) -> None:

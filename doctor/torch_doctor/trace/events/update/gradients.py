@@ -205,6 +205,8 @@ class Clipped(Event, frozen=True, kw_only=True):
     """Whether they are changed in place (`p.grad.clamp_(-1, 1)`, `p.grad /= n`), which may have another reason."""
     fills: bool = False
     """Whether a gradient of zero may become nonzero."""
+    alone: bool = False
+    """Whether the norm is that of one parameter among several, as in a loop over them."""
 
     def words(self, names: Names, /) -> str:
         if self.manual:

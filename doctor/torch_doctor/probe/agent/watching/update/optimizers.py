@@ -285,7 +285,8 @@ class Watcher:
                 )
                 modules = self._watch.modules.owners([each for each in tensors if each.requires_grad], here)
                 function, text = f"torch.nn.utils.{name}", recorder.spelled(here.site, recorder.call(here.site))
-                recorder.event("Clipped", here, function=function, name=text, modules=sorted(modules))
+                alone = len(tensors) == 1 and name == "clip_grad_norm_"
+                recorder.event("Clipped", here, function=function, name=text, modules=sorted(modules), alone=alone)
 
         return wrap
 

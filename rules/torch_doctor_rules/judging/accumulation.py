@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from torch_doctor.edits import Divide
-from torch_doctor.trace import Backward, BranchKind, Stepped, ZeroGrad
+from torch_doctor.trace import Backward, BranchKind, LoopEntered, Stepped, ZeroGrad
 from torch_doctor_rules.judging.gradients import Gradients
 
 if TYPE_CHECKING:
@@ -62,8 +62,15 @@ class Accumulation:
 
     def _periodic(self, event: Event, guards: frozenset[tuple[int, bool]]) -> bool:
         """Whether the event happens only every k-th time, beside what these guards say."""
-        kinds = (self.trace.branches[branch].kind for branch, _ in event.guards - guards)
-        return any(kind is BranchKind.PERIODIC for kind in kinds)
+        batch = event.scope.iterations()[-1]
+        turns = {each.turn for each in self.trace.of(LoopEntered) if batch.loop in (each.loop, each.before)}
+        for number, _ in event.guards - guards:
+            branch = self.trace.branches[number]
+            if branch.kind is BranchKind.PERIODIC:
+                passes = {each.of for each in branch.test.within() if each.op == "pass"} if branch.test else set()
+                if not passes or passes & turns or 0 in passes:
+                    return True
+        return False
 
     def _seen(self, step: Stepped) -> Window | None:
         """As a run shows it: one line went backward in several iterations since the gradients were last cleared."""

@@ -97,10 +97,22 @@ class Cadence:
             largest = max(_largest(tests, setting), 1)
             lengths = Lengths(WINDOWS * largest + 1, EPOCHS, setting)
             played = self.played(events, backward, step, lengths)
-            found.append(None if played is None else self._judge(ledger(played), backward, step))
+            judged = None if played is None else self._judge(ledger(played), backward, step)
+            if judged is not None and judged.how == NEVER and not self._never(events, backward, step, lengths):
+                judged = None
+            found.append(judged)
         first = found[0]
         same = first is not None and all(each is not None and each.how == first.how for each in found)
         return first if same else None
+
+    def _never(self, events: list[Event], backward: Backward, step: Stepped, lengths: Lengths) -> bool:
+        """Whether no pass steps either where the loops around have as many turns, so that their counters get as far."""
+        multiplied = any(
+            each.op == "*" for each in _formulas(self._tests(events))
+        )  # the window may be longer than both
+        longer = None if multiplied else self.played(events, backward, step, lengths._replace(epochs=lengths.batches))
+        found = None if longer is None else ledger(longer)
+        return found is not None and bool(found.passes) and not found.steps()
 
     def played(self, events: list[Event], backward: Backward, step: Stepped, lengths: Lengths) -> list[Played] | None:
         """Return what happens in the loops around a backward pass; None if nobody knows."""
@@ -173,12 +185,14 @@ class Cadence:
 
     def _judge(self, found: Ledger, backward: Backward, step: Stepped) -> Off | None:
         tests = self._tests_of(step)
-        if tests and not found.steps():
+        if tests and found.passes and not found.steps():
             return Off(NEVER, tests[-1], backward, step)
         if tests and inverted(found):
             return Off(INVERTED, tests[-1], backward, step)
         alone = all(
-            event.optimizer == step.optimizer for event in self.trace.of(Stepped) if self._both(event, backward)
+            event.optimizer == step.optimizer
+            for event in self.trace.of(Stepped)
+            if any(self._both(event, each) for each in found.filling())
         )
         if alone and (lost := cleared(found, WINDOWS)) is not None and lost.cleared is not None:
             return Off(CLEARED, lost.cleared.site, backward, step, lost.cleared)

@@ -23,6 +23,7 @@ TWICE: Final = 2
 class Pass(Struct):
     """One pass of the loop whose passes fill gradients, in order: what the pass, and what follows it, does to them.
 
+    `applied` and `thrown` are the backward passes whose gradients its step applies, and `cleared` throws away unread.
     `fresh` is how many passes have gradients that its step applies for the first time, and `again` how many have some that an
     earlier step applied. `lost` are the passes that `cleared` throws away unread, and `clears` is what clears at all.
     """
@@ -36,6 +37,8 @@ class Pass(Struct):
     lost: tuple[Pass, ...] = ()
     cleared: ZeroGrad | None = None
     clears: ZeroGrad | None = None
+    applied: tuple[Backward, ...] = ()
+    thrown: tuple[Backward, ...] = ()
 
 
 class Ledger(Struct, frozen=True):
@@ -56,11 +59,17 @@ class Ledger(Struct, frozen=True):
         """Return whether any pass steps."""
         return any(each.step is not None for each in self.passes)
 
+    def filling(self) -> list[Backward]:
+        """Return the backward passes whose gradients are applied or thrown away, and the last one of each pass."""
+        found = (event for each in self.passes for event in (*each.applied, *each.thrown, each.backward))
+        return list({event.index: event for event in found if event is not None}.values())
+
 
 def ledger(played: Iterable[Played]) -> Ledger:
     """Return the passes that these backward passes, steps and clearings lie in."""
     passes: list[Pass] = []
     fresh: set[int] = set()
+    unread: list[Backward] = []
     applied: set[int] = set()
     for event, epoch, number in played:
         if isinstance(event, Backward) and (not passes or passes[-1].number != number):
@@ -71,17 +80,20 @@ def ledger(played: Iterable[Played]) -> Ledger:
         if isinstance(event, Backward):
             now.backward = event
             fresh.add(place)
+            unread.append(event)
             applied.discard(place)
         elif isinstance(event, Stepped):
             now.step, now.fresh, now.again = event, now.fresh + len(fresh), now.again + len(applied)
             applied |= fresh
-            fresh = set()
+            now.applied = (*now.applied, *unread)
+            fresh, unread = set(), []
         if isinstance(event, ZeroGrad) or (isinstance(event, Stepped) and event.clears):
             if isinstance(event, ZeroGrad):
                 now.clears = now.clears or event
                 if fresh:
+                    now.thrown = (*now.thrown, *unread)
                     now.lost, now.cleared = (*now.lost, *(passes[each] for each in sorted(fresh))), now.cleared or event
-            fresh, applied = set(), set()
+            fresh, applied, unread = set(), set(), []
     return Ledger(passes, len(fresh))
 
 
@@ -108,16 +120,24 @@ def cleared(found: Ledger, least: int) -> Pass | None:
     """
     first: Pass | None = None
     lost: list[Pass] = []
+    thrown: list[Backward] = []
     windows = 0
     last = {each.epoch: each for each in found.passes}
     for each in found.passes:
         if each.step is not None:
-            whole = lost and each.fresh and all(_same_line(other, each) for other in lost)
+            sites = {event.site for event in each.applied}
+            whole = (
+                lost
+                and each.fresh
+                and all(_same_line(other, each) for other in lost)
+                and any(event.site in sites for event in thrown)
+            )
             if windows and not whole and last[each.epoch] is not each:
                 return None
-            windows, lost = windows + (bool(whole) or not windows), []
+            windows, lost, thrown = windows + (bool(whole) or not windows), [], []
         if each.lost:
             lost += each.lost
+            thrown += each.thrown
             first = first or each
     return first if windows >= least else None
 
@@ -129,7 +149,11 @@ def _same_line(one: Pass, other: Pass) -> bool:
 def again(found: Ledger, *, seen: bool = False) -> Pass | None:
     """The pass of a clearing, where each pass steps and only every k-th clears what earlier ones have applied."""
     regular = [_regularly(found, epoch, clears=True) >= TWICE for epoch in found.epochs()]
-    if not (any if seen else all)(regular) or not all(each.step for each in found.passes):
+    if (
+        not (any if seen else all)(regular)
+        or not all(each.step for each in found.passes)
+        or not any(each.again for each in found.passes)
+    ):
         return None
     return next((each for each in found.passes if each.clears is not None), None)
 

@@ -141,9 +141,10 @@ def _is_named(trace: Trace, event: TargetKept) -> bool:
     if event.own:
         return any(event.modules & step.modules for step in trace.of(Stepped) if step.index > event.index)
     built = trace.of(OptimizerBuilt)
+    stepping = {step.optimizer for step in trace.of(Stepped)}
     stepped = {step.optimizer for step in trace.of(Stepped) if event.learners & step.modules}
     if not stepped or not stepped <= {each.optimizer for each in built} or not all(each.whole for each in built):
         return False
-    owned = frozenset[int]().union(*(each.modules for each in built))
+    owned = frozenset[int]().union(*(each.modules for each in built if each.optimizer in stepping))
     beside = frozenset[int]().union(*(each.modules for each in built if each.optimizer in stepped))
     return not event.modules & beside and not event.modules <= owned

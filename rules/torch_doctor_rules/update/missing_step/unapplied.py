@@ -15,6 +15,8 @@ from torch_doctor.trace import (
     OptimizerBuilt,
     SchedulerStepped,
     Stepped,
+    TargetKept,
+    WeightsGiven,
     ZeroGrad,
 )
 from torch_doctor_rules.judging.beside import Beside
@@ -173,6 +175,15 @@ def may_be_applied(
         if fills(each)
         for event in gradients.until_cleared(each, waiting)[0]
     )
+
+
+def behind_targets(gradients: Gradients, backward: Backward) -> frozenset[int]:
+    """The modules behind targets that keep their graph, and those whose weights the loop sets: no pass is to train them."""
+    trace = gradients.trace
+    kept = (event for event in trace.of(TargetKept) if event.kept and event.backward_at == backward.site)
+    given = (event for event in trace.of(WeightsGiven) if not event.anew and trace.common_loop(event, backward))
+    found = (*(event.modules - event.learners for event in kept), *(event.modules for event in given))
+    return gradients.family.within(frozenset[int]().union(*found))
 
 
 def is_cleared(gradients: Gradients, backward: Backward, waiting: frozenset[int]) -> bool:

@@ -9,7 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.domains import constants
 from torch_doctor.static.domains.constants import Filled
 from torch_doctor.static.training.module import module_parts
-from torch_doctor.static.values import Const, Fact, Module, ParameterValue, Params, Plain, Tensor, Value
+from torch_doctor.static.values import Const, Fact, Module, ParameterValue, Params, Plain, Tensor, Unknown, Value
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -30,6 +30,11 @@ def set_parameters(
     run: Run, given: Value | None, shown: p.Expr | None, how: str, value: Value | None, node: p.Node
 ) -> bool:
     """Note what a function or method writes into parameters; return whether that is one number."""
+    if isinstance(shown, p.Index) and isinstance(given, Unknown):  # the rest stays as it was
+        for thing in map(run.objects.get, given.holds):
+            if isinstance(thing, Module):
+                forget(run, thing)
+        return False
     if isinstance(given, Tensor):
         of = constants.parameter_of(given)
         given = of if of is not None else given

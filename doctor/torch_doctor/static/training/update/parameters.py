@@ -200,6 +200,7 @@ def moved(of: ParameterValue, name: str, call: Call) -> Tensor:
 
 
 def assigned(run: Run, module: Module, name: str, value: Value, node: p.Node) -> None:
-    """Write that a module keeps as an attribute what a move made of a parameter."""
-    if isinstance(value, Tensor) and value.origin.operation == MOVED_PARAMETER:
+    """Write that a module keeps as an attribute what a move made of a parameter; torch refuses it in the parameter's place."""
+    moved_there = isinstance(value, Tensor) and value.origin.operation == MOVED_PARAMETER
+    if moved_there and not isinstance(module.fields.get(name), ParameterValue):
         run.emit(ParameterMoved, node, owner=module.id, owner_class=module.class_name, name=name)

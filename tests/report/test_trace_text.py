@@ -236,5 +236,11 @@ def test_programs_get_every_event_with_all_it_says(script: Script) -> None:
     assert clipped["within"][-1] == {"kind": "iteration", "loop": 1, "number": 1, "over": "plain"}
     assert clipped["modules"] == [1]
     assert record["branches"] == [
-        {"site": {**clipped["site"], "column": 12, "end_column": 21}, "kind": "flag", "every": None, "needs": None}
+        {
+            "site": {**clipped["site"], "column": 12, "end_column": 21},
+            "kind": "flag",
+            "every": None,
+            "test": None,
+            "needs": None,
+        }
     ]

@@ -21,7 +21,7 @@ _SETS = frozenset(("copy_", "__set__"))
 DEEP = 2
 
 
-class Averaging(Observer, made=blending.SUMS | {"sub_", "copy_"}, computed="+-"):
+class Averaging(Observer, made=blending.SUMS | {"sub_", "copy_"}, operated="+-"):
     """Weights that are added to an average of them, and averages that are written into modules."""
 
     writes = (WeightsAveraged, AverageGiven)

@@ -21,22 +21,34 @@ MOST = 200  # calls of models that are remembered
 OUTPUT = "output of"
 
 
+class Axes:
+    """The dimensions by model and number of dimensions, and the models by the numbers of their forwards."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[int, int], set[int]] = {}
+        self.models: dict[int, int] = {}
+
+    def are(self, forwards: frozenset[int], given: Any, dim: int) -> bool | None:
+        """Whether a dimension of a model's output has the classes; None where no loss showed it."""
+        models = {self.models[each] for each in forwards if each in self.models}
+        known = self.known.get((models.pop(), given.dim())) if len(models) == 1 else None
+        return None if known is None else (dim if dim < 0 else dim - given.dim()) in known
+
+
 class Instrument(Base):
-    """Keeps the dimensions by model and number of dimensions, for who asks of a choice among them."""
+    """Keeps the dimensions for who asks of a choice among them."""
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
-        self._known: dict[tuple[int, int], set[int]] = {}
-        self._models: dict[int, int] = {}  # by the number of a forward
-        watch.class_axes = self
+        self._axes = watch.class_axes = Axes()
 
     def on_forward(
         self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], output: Any, here: Here, event: int
     ) -> None:
         """A model answered."""
         number = self.watch.recorder.references.number(module)
-        if len(self._models) < MOST:
-            self._models[event] = number
+        if len(self._axes.models) < MOST:
+            self._axes.models[event] = number
         if isinstance(output, self.watch.torch.Tensor) and output.grad_fn is not None:
             on_node(output.grad_fn)[OUTPUT] = number, output.dim()
 
@@ -56,7 +68,7 @@ class Instrument(Base):
         for _ in range(DEEPEST):
             output = (noted(node) or {}).get(OUTPUT) if node is not None else None
             if output is not None:
-                self._known.setdefault(output, set()).add(dim)
+                self._axes.known.setdefault(output, set()).add(dim)
                 return
             name = "" if node is None else node.name().partition("Backward")[0]
             if name in MOVING:
@@ -67,9 +79,3 @@ class Instrument(Base):
             elif name not in SAME:
                 return
             node = node.next_functions[0][0]
-
-    def are(self, forwards: frozenset[int], given: Any, dim: int) -> bool | None:
-        """Whether a dimension of a model's output has the classes; None where no loss showed it."""
-        models = {self._models[each] for each in forwards if each in self._models}
-        known = self._known.get((models.pop(), given.dim())) if len(models) == 1 else None
-        return None if known is None else (dim if dim < 0 else dim - given.dim()) in known

@@ -40,14 +40,18 @@ class Instrument(Base):
         def add(*arguments: Any, **keywords: Any) -> Any:
             result = original(*arguments, **keywords)
             if isinstance(result, tensor) and len(arguments) > 1 and result.dim() == SEQUENCES and not recorder.quiet:
-                for each in arguments[:2]:
-                    if isinstance(each, tensor) and _is_spread(each.shape, result.shape):
-                        recorder.safely(note, each, result, sys._getframe(1))
+                recorder.safely(note, arguments[:2], result, sys._getframe(1))
             return result
 
         return add
 
-    def _note(self, added: Any, result: Any, frame: Any) -> None:
+    def _note(self, operands: tuple[Any, ...], result: Any, frame: Any) -> None:
+        torch = self.watch.torch
+        tensors = [each for each in operands if isinstance(each, torch.Tensor)]
+        if any(each.layout is not torch.strided or each.is_nested for each in (*tensors, result)):
+            return  # these have no sizes
+        if not any(_is_spread(each.shape, result.shape) for each in tensors):
+            return
         recorder = self.watch.recorder
         sites = recorder.sites
         while frame.f_back is not None and sites.is_agents(frame.f_code.co_filename):  # it is watched twice

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING, Any
 
 from ...watching.naming import class_name
@@ -68,8 +69,7 @@ class Instrument(Base):
     def _any_packs(self) -> bool:
         trees = self.watch.recorder.index.trees()
         for file in [each for each in trees if each not in self._packs]:
-            with open(file, encoding="utf-8", errors="replace") as text:
-                self._packs[file] = PACKING in text.read()
+            self._packs[file] = any(PACKING in _names(node) for node in ast.walk(trees[file]))
         return any(self._packs.values())
 
     def _run(self, twin: Any, arguments: Any, keywords: Any, dims: list[Any], *, reverse: bool) -> Any:
@@ -89,6 +89,13 @@ class Instrument(Base):
         if not bool(close.any(0).all()) or not bool(close.any(1).all()):
             return None
         return int((~close.diagonal()).sum())
+
+
+def _names(node: ast.AST) -> tuple[str, ...]:
+    """What a node of the source names."""
+    if isinstance(node, ast.ImportFrom):
+        return tuple(each.name for each in node.names)
+    return (getattr(node, "attr", ""), getattr(node, "id", ""))
 
 
 def _dim(tensor: Any, rows: int) -> int | None:

@@ -171,7 +171,8 @@ def _unsqueezed(node: Any, shape: Shape, dim: int) -> tuple[int, Shape] | None:
 
 
 def _squeezed(node: Any, _: Shape, dim: int) -> tuple[int, Shape] | None:
-    at = _from_end(_dim(node._saved_dim), tuple(node._saved_self_sym_sizes))
+    of_all = not hasattr(node, "_saved_dim")  # `squeeze()` takes away whichever dimensions have one element
+    at = None if of_all else _from_end(_dim(node._saved_dim), tuple(node._saved_self_sym_sizes))
     return None if at is None else (dim - (dim <= at), None)
 
 

@@ -27,7 +27,7 @@ class AverageNotRestored(Rule):
 
     ## Example
     ```python
-    model = nn.Linear(4, 1)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     average = {name: p.detach().clone() for name, p in model.named_parameters()}
     for epoch in range(3):

@@ -60,6 +60,33 @@ def test_a_finding_that_needs_a_flag_is_confirmed_in_a_run_with_it(run: Run, wri
     assert again.status == 0
 
 
+COMMAND = """\
+import click
+import torch
+from torch import nn
+
+@click.command()
+@click.option("--loss", type=click.Choice(["nll", "ce"]), default="nll")
+def main(loss):
+    model = nn.Sequential(nn.Linear(4, 3), nn.LogSoftmax(1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    criterion = nn.CrossEntropyLoss() if loss == "ce" else nn.NLLLoss()
+    for _ in range(4):
+        optimizer.zero_grad()
+        criterion(model(torch.randn(16, 4)), torch.randint(0, 3, (16,))).backward()
+        optimizer.step()
+
+main()
+"""
+
+
+def test_a_loss_that_an_option_of_click_chooses_is_run_with_it(run: Run, write: Write) -> None:
+    write("train.py", COMMAND)
+    found = run("scan", "train.py", "--isolated", "--probe", "--probe-flags", "--output-format", "concise")
+    assert "(with `--loss ce`) [confirmed]" in found.out
+    assert "running `train.py --loss ce` as well" in found.err
+
+
 def test_a_bug_of_the_defaults_keeps_the_verdict_of_the_run_with_the_defaults(run: Run, write: Write) -> None:
     kept = TAIL.format(clear="if args.hold: optimizer.zero_grad()")
     write("train.py", f"{HEAD}    if args.hold:\n        scores = F.softmax(scores, dim=1)\n{kept}")

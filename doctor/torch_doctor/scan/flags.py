@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.probing import Probing, Runnable
     from torch_doctor.rule import Finding
+    from torch_doctor.trace import Trace
 
 
 class Flags(Struct, frozen=True):
@@ -53,10 +54,19 @@ def _most_needed(findings: Sequence[Finding], part: Runnable, script: Path) -> F
         if not finding.condition or finding.verdict is Verdict.CONFIRMED:
             continue
         for trace in traces:
-            arguments = trace.arguments_for(*finding.shown())
-            if arguments and trace.condition(*finding.shown()) == finding.condition:
+            arguments = _arguments(trace, finding)
+            if arguments:
                 counted[arguments, finding.condition] += 1
                 break
     for (arguments, condition), number in counted.most_common(1):
         return Flags(arguments, condition, number)
     return None
+
+
+def _arguments(trace: Trace, finding: Finding) -> tuple[str, ...] | None:
+    """Return the arguments for the setting that a finding needs; None if this trace does not know them."""
+    places = finding.shown()
+    if trace.condition(*places) == finding.condition:
+        return trace.arguments_for(*places)
+    named = {f"with {each.words}": each.arguments for branch in trace.branches if (each := branch.needs) is not None}
+    return named.get(finding.condition) if any(event.site in places for event in trace.events) else None

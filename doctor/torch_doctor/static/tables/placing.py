@@ -31,7 +31,7 @@ FIRST_ALONE: frozenset[str] = frozenset(
         """
         expand_as view_as reshape_as resize_as_ sum_to_size copy_ set_
         index_put index_put_
-        new_tensor new_zeros new_ones new_full new_empty
+        new new_tensor new_zeros new_ones new_full new_empty
         pad view reshape resize_ expand repeat tile narrow split split_with_sizes chunk interpolate upsample roll unfold fold
         broadcast_to unflatten affine_grid one_hot max_unpool1d max_unpool2d max_unpool3d
         zeros ones full

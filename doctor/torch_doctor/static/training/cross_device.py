@@ -87,7 +87,7 @@ def of_computed(run: Run, name: str, call: Call, *, made: bool, scalar: bool) ->
             places.note_move(run, call.node)
         sent = Origin(device=goal or "", needs=needs, how="moved", since=run.site(call.node), sized=True)
         return sent if goal else NOWHERE
-    beside = name.endswith("_like") or name.startswith("new_")
+    beside = name.endswith("_like") or name.startswith("new_") or name == "new"
     return places.of(call.args[0]) if beside and call.args else NOWHERE
 
 

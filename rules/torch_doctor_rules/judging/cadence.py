@@ -23,12 +23,23 @@ from torch_doctor.trace import (
 )
 from torch_doctor_rules.judging.gradients import Gradients, fills
 from torch_doctor_rules.judging.ledgers import WINDOWS, Ledger, accumulates, again, cleared, inverted, ledger
-from torch_doctor_rules.judging.playing import CONSTANT, STEPS, Lengths, Play, Played, Unplayable
+from torch_doctor_rules.judging.playing import (
+    CONSTANT,
+    STEPS,
+    Lengths,
+    Play,
+    Played,
+    Unplayable,
+    formulas_in,
+    largest_in,
+    open_in,
+    places_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from torch_doctor.trace import Branch, Event, Formula, LoaderBuilt, Site, Trace
+    from torch_doctor.trace import Branch, Event, LoaderBuilt, Site, Trace
 
 EPOCHS: Final = 3
 """Runs of the loop that are played."""
@@ -74,7 +85,7 @@ class Cadence:
             if backward is None or (key := (step.site, backward.site)) in done:
                 continue
             done.add(key)
-            if counted or self._tests_of(step) or backward.scope.iterations()[-1].site not in _places(step):
+            if counted or self._tests_of(step) or backward.scope.iterations()[-1].site not in places_of(step):
                 yield self._judged(backward, step)
 
     def _filled_by(self, step: Stepped) -> Backward | None:
@@ -93,8 +104,8 @@ class Cadence:
             return None
         tests = self._tests(events)
         found: list[Off | None] = []
-        for setting in SETTINGS if _open(tests) else SETTINGS[:1]:
-            largest = max(_largest(tests, setting), 1)
+        for setting in SETTINGS if open_in(tests) else SETTINGS[:1]:
+            largest = max(largest_in(tests, setting), 1)
             lengths = Lengths(WINDOWS * largest + 1, EPOCHS, setting)
             played = self.played(events, backward, step, lengths)
             judged = None if played is None else self._judge(ledger(played), backward, step)
@@ -108,7 +119,7 @@ class Cadence:
     def _never(self, events: list[Event], backward: Backward, step: Stepped, lengths: Lengths) -> bool:
         """Whether no pass steps either where the loops around have as many turns, so that their counters get as far."""
         multiplied = any(
-            each.op == "*" for each in _formulas(self._tests(events))
+            each.op == "*" for each in formulas_in(self._tests(events))
         )  # the window may be longer than both
         longer = None if multiplied else self.played(events, backward, step, lengths._replace(epochs=lengths.batches))
         found = None if longer is None else ledger(longer)
@@ -229,7 +240,7 @@ class Cadence:
         often = [lengths.get(scope.loop) for scope in backward.scope.iterations()[:-1]]
         events = self._concerned(backward, step)
         batches = None if loader is None else loader.batches
-        if events is None or not batches or None in often or _open(self._tests(events)):
+        if events is None or not batches or None in often or open_in(self._tests(events)):
             return 0
         if math.prod(map(float, filter(None, often))) * batches * len(events) > STEPS:
             return 0
@@ -238,7 +249,7 @@ class Cadence:
             return 0
         found = ledger(played)
         inside = backward.scope.iterations()[-1].site
-        lost = [each for each in found.passes if each.cleared is not None and inside not in _places(each.cleared)]
+        lost = [each for each in found.passes if each.cleared is not None and inside not in places_of(each.cleared)]
         return found.waiting + sum(len(each.lost) for each in lost)
 
     # --- as a run shows it ---
@@ -287,27 +298,3 @@ class Cadence:
                 if number:
                     played.append(Played(event, 0 if before is None else before.loop, number))
         return ledger(played)
-
-
-def _places(event: Event) -> set[Site]:
-    """The headers of the loops that an event lies in."""
-    return {scope.site for scope in event.scope.iterations()}
-
-
-def _open(tests: list[Branch]) -> bool:
-    """Whether a test depends on a setting without a known default."""
-    return any(each.op == "setting" and each.value is None for each in _formulas(tests))
-
-
-def _largest(tests: list[Branch], setting: int) -> int:
-    """The largest number in tests: none of them has a longer window."""
-    values = (
-        setting if each.value is None else each.value for each in _formulas(tests) if each.op in ("number", "setting")
-    )
-    return max((int(abs(value)) for value in values), default=0)
-
-
-def _formulas(tests: list[Branch]) -> Iterator[Formula]:
-    for branch in tests:
-        if branch.test is not None:
-            yield from branch.test.within()

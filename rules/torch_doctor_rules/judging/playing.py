@@ -10,7 +10,7 @@ from torch_doctor.trace import BranchKind, CounterChanged, LoopEntered, LoopKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from torch_doctor.trace import Event, Formula, Scope, Site, Trace
+    from torch_doctor.trace import Branch, Event, Formula, Scope, Site, Trace
 
 STEPS: Final = 60_000
 """Events after which a play ends: loops with longer windows are not judged."""
@@ -228,3 +228,28 @@ _LEAVES: Final[Mapping[str, Callable[[Play, Formula, dict[int, int], dict[int, i
     "batches": Play._batches,  # noqa: SLF001
     "setting": Play._setting,  # noqa: SLF001
 }
+
+
+def open_in(tests: list[Branch]) -> bool:
+    """Whether a test depends on a setting without a known default."""
+    return any(each.op == "setting" and each.value is None for each in formulas_in(tests))
+
+
+def largest_in(tests: list[Branch], setting: int) -> int:
+    """The largest number in tests: none of them has a longer window."""
+    values = (
+        setting if each.value is None else each.value for each in formulas_in(tests) if each.op in ("number", "setting")
+    )
+    return max((int(abs(value)) for value in values), default=0)
+
+
+def formulas_in(tests: list[Branch]) -> Iterator[Formula]:
+    """Yield the formulas of tests, and those within them."""
+    for branch in tests:
+        if branch.test is not None:
+            yield from branch.test.within()
+
+
+def places_of(event: Event) -> set[Site]:
+    """The headers of the loops that an event lies in."""
+    return {scope.site for scope in event.scope.iterations()}

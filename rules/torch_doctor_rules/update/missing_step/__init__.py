@@ -16,7 +16,6 @@ from torch_doctor_rules.judging.testing import in_a_test
 from torch_doctor_rules.judging.wording import message, named, owner, sentence
 from torch_doctor_rules.update.missing_step.unapplied import (
     are_read,
-    behind_targets,
     cleared_only,
     is_cleared,
     may_be_applied,
@@ -94,7 +93,6 @@ class MissingStep(Rule):
             for backward in gradients.filling:
                 waiting = gradients.family.within(optimizer.modules) & backward.modules
                 waiting |= gradients.family.within(backward.modules) & optimizer.modules
-                waiting -= behind_targets(gradients, backward)
                 if (
                     waiting
                     and backward.index > optimizer.index

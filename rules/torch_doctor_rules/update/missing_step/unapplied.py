@@ -151,8 +151,9 @@ def may_be_applied(
     optimizer steps elsewhere, the pass is to train only where it clears the gradients through that optimizer.
     """
     trace = gradients.trace
-    if backward.through == "assigned" and not backward.forwards:
-        return True  # nobody knows what was assigned: zeros, perhaps
+    assigned = backward.through == "assigned" and not backward.forwards  # nobody knows what: zeros, perhaps
+    if assigned or waiting <= behind_targets(gradients, backward):
+        return True
     if _may_be_kept(gradients, optimizer.optimizer, backward):
         return True
     beside = trace.view(Beside)

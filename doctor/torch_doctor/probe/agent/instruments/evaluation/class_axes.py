@@ -21,7 +21,7 @@ MOST = 200  # calls of models that are remembered
 OUTPUT = "output of"
 
 
-class Axes:
+class ClassDimensions:
     """The dimensions by model and number of dimensions, and the models by the numbers of their forwards."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Instrument(Base):
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
-        self._axes = watch.class_axes = Axes()
+        self._axes = watch.class_axes = ClassDimensions()
 
     def on_forward(
         self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], output: Any, here: Here, event: int

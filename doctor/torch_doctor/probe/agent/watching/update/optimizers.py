@@ -280,13 +280,12 @@ class Watcher:
         def told(parameters: Any) -> None:
             here = recorder.here()
             if here.frame is not None:
-                tensors = (
-                    list(self._watch.marks.tensors(parameters, 1)) if not isinstance(parameters, list) else parameters
-                )
+                given = isinstance(parameters, list)
+                tensors = parameters if given else list(self._watch.marks.tensors(parameters, 1))
                 modules = self._watch.modules.owners([each for each in tensors if each.requires_grad], here)
-                function, text = f"torch.nn.utils.{name}", recorder.spelled(here.site, recorder.call(here.site))
-                alone = len(tensors) == 1 and name == "clip_grad_norm_"
-                recorder.event("Clipped", here, function=function, name=text, modules=sorted(modules), alone=alone)
+                text = recorder.spelled(here.site, recorder.call(here.site))
+                fields: dict[str, Any] = {"name": text, "alone": len(tensors) == 1 and name == "clip_grad_norm_"}
+                recorder.event("Clipped", here, function=f"torch.nn.utils.{name}", modules=sorted(modules), **fields)
 
         return wrap
 

@@ -42,6 +42,26 @@ for number in range(12):
         optimizer.step()
         optimizer.zero_grad()
 """
+LATER = """\
+import torch
+from torch import nn
+
+actor, critic = nn.Linear(4, 1), nn.Linear(5, 1)
+first = torch.optim.Adam(actor.parameters())
+second = torch.optim.Adam(critic.parameters())
+for step in range(200):
+    state = torch.randn(8, 4)
+    if step > 100:
+        value = critic(torch.cat([state, torch.rand(8, 1)], 1)).square().mean()
+        second.zero_grad()
+        value.backward()
+        second.step()
+        if step % 2 == 0:
+            wish = -critic(torch.cat([state, actor(state)], 1)).mean()
+            first.zero_grad()
+            wish.backward()
+            first.step()
+"""
 LOST = """\
 import torch
 from torch import nn
@@ -72,6 +92,17 @@ def test_a_loss_fills_the_gradients_of_each_model_that_it_reaches(run: Run, writ
         "clears `generator`",
         "`fooled` fills the gradients of `generator`, `critic`",
         "`first` applies `fooled` (line 15) to `generator`",
+    ]
+
+
+def test_a_step_applies_nothing_that_was_cleared_behind_the_same_test(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", LATER)
+    found = notes(run, "train.py")
+    assert [note for note in found if note.startswith("`second` applies")] == [
+        "`second` applies `value` (line 12) to `critic`"
+    ]
+    assert [note for note in found if note.startswith("`first` applies")] == [
+        "`first` applies `wish` (line 17) to `actor`"
     ]
 
 

@@ -31,6 +31,7 @@ APP = "import typer\napp = typer.Typer()\n@app.command()\ndef main({option}):{tr
 FIRE = "import fire\ndef main({option}):{training}\nfire.Fire(main)\n"
 FIELDS = "from dataclasses import dataclass, field\n@dataclass\nclass Args:\n    {option}\n"
 TYRO = FIELDS + "import tyro\ndef main(args):{training}\nmain(tyro.cli(Args))\n"
+SAID = "with `--soft True`"
 READER = (
     FIELDS + "from transformers import HfArgumentParser, TrainingArguments\ndef main(args, others):{training}\n"
     "main(*HfArgumentParser((Args, TrainingArguments)).parse_args_into_dataclasses())\n"
@@ -61,7 +62,14 @@ def _conditions(form: str, option: str, test: str, name: str = "") -> list[str]:
         (TYPER, 'soft: str = typer.Option("no", help="which")', 'soft == "yes"', "with `--soft yes`"),
         (APP, "soft_head: bool = False", "soft_head", "with `--soft-head`"),
         (FIRE, "soft_head=False", "soft_head", "with `--soft_head`"),
+        (FIRE, "soft=True", "not soft", "with `--nosoft`"),
         (TYRO, "soft: bool = False", "args.soft", "with `--soft`"),
+        (
+            TYRO.replace("tyro.cli", "pyrallis.parse").replace("tyro", "pyrallis"),
+            "soft: bool = False",
+            "args.soft",
+            SAID,
+        ),
         (TYRO, 'head: str = field(default="none")', 'args.head == "softmax"', "with `--head softmax`"),
         (TYRO, "soft: bool = True", "args.soft", ""),
         (READER, 'head: str = field(default="none")', 'args.head == "softmax"', "with `--head softmax`"),

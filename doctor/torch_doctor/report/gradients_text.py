@@ -15,7 +15,6 @@ from torch_doctor.trace import (
     Registered,
     Stepped,
     Trace,
-    Unregistered,
     ZeroGrad,
     claims,
 )
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Event, Site
 
 READS: Final[frozenset[type[Event]]] = frozenset(
-    (Backward, Forward, ModuleBuilt, OptimizerBuilt, Registered, Stepped, Unregistered, ZeroGrad)
+    (Backward, Forward, ModuleBuilt, OptimizerBuilt, Registered, Stepped, ZeroGrad)
 )
 """The events that are written out, and those that name and contain modules."""
 MOST: Final = 3
@@ -44,36 +43,38 @@ class Account:
         self._children: dict[int, set[int]] = defaultdict(set)
         for event in trace.of(Registered):
             self._children[event.owner].add(event.child)
-        self._there: list[Backward] = []
+        self._passes: list[Backward] = []
+        self._clears: list[Stepped | ZeroGrad] = []
         self._applied: set[int] = set()
 
     def notes(self) -> Iterator[tuple[Update, str, list[Backward]]]:
         """Yield each event with what it does, and the passes that it is about."""
         for event in self._trace.events:
             if isinstance(event, Backward) and event.through != "autograd.grad" and not event.inputs_only:
-                self._there.append(event)
+                self._passes.append(event)
                 yield event, self._filled(event), [event]
-            elif isinstance(event, Stepped):
-                passes = self._concerned(event)
-                self._applied |= {each.index for each in passes}
-                yield event, self._stepped(event, passes), passes
-                if event.clears:
-                    self._there = [each for each in self._there if each not in passes]
-            elif isinstance(event, ZeroGrad):
-                passes = self._concerned(event)
-                unread = [each for each in passes if each.index not in self._applied] if self._trace.observed else []
-                yield event, self._cleared(event, unread), passes
-                if not event.guards or self._trace.observed:
-                    self._there = [each for each in self._there if each not in passes]
+            elif isinstance(event, (Stepped, ZeroGrad)):
+                passes = [each for each in self._passes if self._is_there(each, event)]
+                if isinstance(event, Stepped):
+                    self._applied |= {each.index for each in passes}
+                    yield event, self._stepped(event, passes), passes
+                else:
+                    unread = (
+                        [each for each in passes if each.index not in self._applied] if self._trace.observed else []
+                    )
+                    yield event, self._cleared(event, unread), passes
+                if isinstance(event, ZeroGrad) or event.clears:
+                    self._clears.append(event)
 
-    def _concerned(self, event: Stepped | ZeroGrad) -> list[Backward]:
-        """The passes whose gradients are there and that an event is about."""
-        own = self._within(event.modules)
-        return [
-            each
-            for each in self._there
-            if self._trace.together(each, event) and (own & self._within(each.modules) or not event.modules)
-        ]
+    def _is_there(self, earlier: Backward, event: Stepped | ZeroGrad) -> bool:
+        """Whether an event finds gradients of a pass: nothing that surely comes before it, on its path, has cleared them."""
+        if not self._trace.together(earlier, event):
+            return False
+        left = self._within(earlier.modules)
+        for clear in self._clears:
+            if clear.index > earlier.index and self._trace.implies(event, clear):
+                left = left - self._within(clear.modules)
+        return bool(left & self._within(event.modules)) or (not event.modules and bool(left))
 
     def _within(self, modules: frozenset[int]) -> set[int]:
         found, waiting = set[int](), [*modules]

@@ -6,7 +6,7 @@ pyrallis 0.3 and of transformers 4.40 (`HfArgumentParser`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.static.choosing import Option
 from torch_doctor.static.knowledge import Lasting
@@ -40,10 +40,27 @@ DECLARED, ALL, CHOICE = "declared option", "options of all parameters", "choice"
 """Begin the symbols of what declares options, and of the choices of one."""
 READER, APP = "reader of dataclasses", "application"
 """Begin the symbols of what reads the fields of dataclasses, and of what has commands."""
-_COMMANDS = {"typer.run": "-", "fire.Fire": "_", "plac.call": "-"}
-"""What makes an option of each parameter that has a default, and what joins the words of its name."""
-_PARSERS = {"tyro.cli": "-", "simple_parsing.parse": "_", "pyrallis.parse": "_", "draccus.parse": "_"}
-"""What makes an option of each field of a dataclass, and what joins the words of its name."""
+
+
+class Spelling(NamedTuple):
+    """How an option is spelled: what joins the words of its name, and begins a switch that turns one off (None: no switches)."""
+
+    joint: str
+    off: str | None
+
+
+_TYPER = Spelling("-", "--no-")
+_COMMANDS = {"typer.run": _TYPER, "fire.Fire": Spelling("_", "--no")}
+"""What makes an option of each parameter that has a default."""
+_PARSERS = {
+    "tyro.cli": _TYPER,
+    "simple_parsing.parse": Spelling("_", "--no"),
+    "pyrallis.parse": Spelling("_", None),
+    "draccus.parse": Spelling("_", None),
+}
+"""What makes an option of each field of a dataclass."""
+_READER = Spelling("_", "--no_")
+"""How `HfArgumentParser` spells them."""
 
 
 class Commands(Lasting):
@@ -84,7 +101,7 @@ def decorates(run: Run, decorator: Value, function: FunctionValue) -> bool:
     """Whether a decorator declares an option of a function, or options of all its parameters, which are noted."""
     symbol = decorator.symbol if isinstance(decorator, Plain) else ("",)
     if symbol[0] == ALL:
-        _parameters(run, function, "-")
+        _parameters(run, function, _TYPER)
         run.of(Commands).functions.setdefault(symbol[1], []).append(function)
     elif symbol[0] == DECLARED:
         _note(run, function, *run.of(Commands).declared[symbol])
@@ -95,8 +112,8 @@ def decorates(run: Run, decorator: Value, function: FunctionValue) -> bool:
 
 def called_by(run: Run, name: str, function: FunctionValue) -> None:
     """Note that a command line calls a function, if it makes options of the parameters that have defaults."""
-    if (joint := _COMMANDS.get(name)) is not None:
-        _parameters(run, function, joint)
+    if (spelling := _COMMANDS.get(name)) is not None:
+        _parameters(run, function, spelling)
 
 
 def given(run: Run, function: FunctionValue, parameter: str) -> Value | None:
@@ -144,22 +161,23 @@ def method(run: Run, func: Plain, call: Call) -> Value | None:
     classes = run.of(Commands).readers.get(symbol[1], ())
     bare = Call((), {}, call.node)
     found = [
-        _settings(run, each, bare, "_") if isinstance(each, ClassValue) else run.call(each, bare) for each in classes
+        _settings(run, each, bare, _READER) if isinstance(each, ClassValue) else run.call(each, bare)
+        for each in classes
     ]
     return Sequence("tuple", Content(tuple(found), None if found else Plain()))
 
 
-def _parameters(run: Run, function: FunctionValue, joint: str) -> None:
+def _parameters(run: Run, function: FunctionValue, spelling: Spelling) -> None:
     for parameter in function.node.parameters:
         if parameter.default is not None:
             value = run.evaluate(parameter.default)
-            _note(run, function, parameter.name, _by_default(parameter.name, value, joint))
+            _note(run, function, parameter.name, _by_default(parameter.name, value, spelling))
 
 
-def _settings(run: Run, cls: ClassValue, call: Call, joint: str) -> Plain:
+def _settings(run: Run, cls: ClassValue, call: Call, spelling: Spelling) -> Plain:
     symbol = PARSED, (UNTOLD, cls.node.name, str(run.site(call.node)))
     for name, value in _fields(cls):
-        _keep(run, (".", symbol, name), value, _by_default(name, value, joint))
+        _keep(run, (".", symbol, name), value, _by_default(name, value, spelling))
     return Plain(symbol)
 
 
@@ -188,7 +206,10 @@ def _declared(on: str, off: str, call: Call) -> Option | None:
         return None
     if constant(call.keywords.get("required", NOTHING)) or constant(call.keywords.get("multiple", NOTHING)):
         return None
-    if off or constant(call.keywords.get("is_flag", NOTHING)):
+    flag = bool(constant(call.keywords.get("is_flag", NOTHING)))
+    if flag and not off and (default.value or "flag_value" in call.keywords):
+        return None  # what the flag sets depends on the version of click
+    if off or flag:
         return Option(off if off and default.value else on, Const(bool(default.value)), switch=True)
     kind = call.keywords.get("type", NOTHING)
     if isinstance(kind, Plain) and kind.symbol[0] == CHOICE:
@@ -197,11 +218,11 @@ def _declared(on: str, off: str, call: Call) -> Option | None:
     return Option(on, default, read if read in (int, float, str) else None)
 
 
-def _by_default(name: str, default: Value, joint: str) -> Option | None:
+def _by_default(name: str, default: Value, spelling: Spelling) -> Option | None:
     """What is known of an option that is a parameter or a field with a default."""
     if not isinstance(default, Const) or not isinstance(default.value, (bool, int, float, str)):
         return None
-    spelled = f"--{name.replace('_', joint)}"
-    if isinstance(default.value, bool):
-        return Option(f"--no{joint}{spelled[2:]}" if default.value else spelled, default, switch=True)
+    spelled = f"--{name.replace('_', spelling.joint)}"
+    if isinstance(default.value, bool) and spelling.off is not None:
+        return Option(f"{spelling.off}{spelled[2:]}" if default.value else spelled, default, switch=True)
     return Option(spelled, default, type(default.value))

@@ -32,6 +32,7 @@ class Counters(Knowledge):
 
     events: dict[Symbol, tuple[int, int]] = per_run(dict)  # the counter, and its event
     numbers: dict[tuple[p.Node, int], int] = per_run(dict)
+    settings: dict[Symbol, int] = per_run(dict)  # the numbers of settings, in the order in which tests name them
 
 
 def test(run: Run, symbol: Symbol) -> Formula | None:
@@ -69,7 +70,12 @@ def _formula(run: Run, symbol: Symbol) -> Formula | None:
         return None
     default = run.of(Defaults).values.get(option_of(symbol))
     number = default.value if isinstance(default, Const) and isinstance(default.value, (int, float)) else None
-    return Formula("setting", value=number, of=hash(symbol))
+    return Formula("setting", value=number, of=_number(run, symbol))
+
+
+def _number(run: Run, setting: Symbol) -> int:
+    settings = run.of(Counters).settings
+    return settings.setdefault(setting, len(settings) + 1)
 
 
 dispatch.VERBS["formula"] = test

@@ -55,9 +55,9 @@ def _is_of_a_table(value: Value) -> bool:
             return False
         if made.name == "nn.Embedding":
             return _counts(made.args[0])
-        if made.name == "[]":
-            return _is_table(made.args[0])
-        if made.name not in _PASSED_ON:
+        if made.name == "[]" and _is_table(made.args[0]):
+            return True
+        if made.name not in _PASSED_ON and made.name != "[]":
             return False
         value = made.args[0]
     return False

@@ -67,6 +67,8 @@ class MissingNoGrad(Rule):
     - The result is used in a training loss (teachers), or discarded.
     - The model is frozen.
     - The input is random, unless the model is in evaluation mode and samples between the training epochs.
+    - For a single forward pass over random numbers between two updates or epochs (samples to look at), unless TDR402 is
+      selected: its graph is no larger than that of an update. It is advice then.
     - For smoke tests, for a script that calls the model once to show the result and computes no score, and in tests.
 
     Consecutive passes of one model in one block, without training in between, are reported once.
@@ -114,6 +116,7 @@ class MissingNoGrad(Rule):
                     trail=trail,
                     cause=place(passes.first_of_block(forward, wrong).site),
                     edits=without_gradients(passes, forward),
+                    level=Level.ADVICE if _is_one_sample(trace, forward, passes) else None,
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -141,6 +144,13 @@ class MissingNoGrad(Rule):
             return False
         in_loop = any(scope.loop_kind is not LoopKind.COUNTED for scope in forward.scope.iterations())
         return in_loop or (passes.comes_after_training(forward) and is_scored(passes.trace, forward))
+
+
+def _is_one_sample(trace: Trace, forward: Forward, passes: Passes) -> bool:
+    """Whether it is one forward pass over random numbers between updates: its graph is no larger than that of an update."""
+    trained = passes.training_of(forward)[:1]
+    around = trace.common_loop(trained[0], forward) if trained else None
+    return forward.inputs.source is Source.NOISE and around is not None and forward.scope.iterations()[-1] is around
 
 
 def _switched_on(trace: Trace, forward: Forward) -> bool:

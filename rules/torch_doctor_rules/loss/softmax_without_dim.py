@@ -80,7 +80,8 @@ class SoftmaxWithoutDim(Rule):
             name = event.function.rpartition(".")[2]
             yield self.finding(
                 event.site,
-                f"`{name}` gets no `dim`: torch guesses it from the number of dimensions, which may be wrong",
+                f"`{name}` gets no `dim`: torch guesses it from the number of dimensions",
+                cause="no dim",
                 help="pass the dimension of the classes: `dim=1`, or `dim=-1` for the last one",
                 edits=_edits(event),
             )

@@ -88,6 +88,7 @@ class LayerNeverUsed(Rule):
                     owner=event.owner_class,
                 ),
                 help="call it in `forward`, or remove it",
+                cause=event.owner_class,
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -89,7 +89,7 @@ def method(run: Run, thing: Value, cls: ClassValue, function: p.Function) -> Non
     """Run one method of a fresh object, as somebody out of sight may."""
     attribute = run.attribute(thing, function.name, cls.node)
     if isinstance(attribute, Bound) and attribute.function.node is function:
-        driven = _is_driven(cls) or _is_called(run.main, function)
+        driven = _is_driven(cls) or _is_called(run.main, function) or _is_work_of_a_base(cls, function)
         _outside(run, driven=driven)
         with run.of(arguments.Guessing).override(building=driven):
             call = _call(run, attribute.function, function, skip=1)
@@ -132,6 +132,12 @@ def _is_driven(cls: ClassValue) -> bool:
 def _is_called(unit: Unit, function: p.Function) -> bool:
     """Whether the file calls a function, which no run could follow so far: nobody knows what came before."""
     return not unit.calls.isdisjoint((function.name, f"self.{function.name}"))
+
+
+def _is_work_of_a_base(cls: ClassValue, function: p.Function) -> bool:
+    """Whether a base class in another file has this method, or calls it: who uses the base begins it, and nobody knows how."""
+    bases = [base for base in cls.mro()[1:] if isinstance(base, ClassValue) and base.unit is not cls.unit]
+    return any(f"self.{function.name}" in base.unit.calls or function in methods(base.node) for base in bases)
 
 
 def _moved(run: Run) -> None:

@@ -95,6 +95,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR317": ("reshaped-across-axes", "E", "SP", "-"),
     "TDR318": ("sequence-axis", "E", "SP", "unsafe"),
     "TDR319": ("future-leak", "E", "SP", "-"),
+    "TDR321": ("mask-inverted", "E", "SP", "unsafe"),
     "TDR316": ("input-ignored", "W", "SP", "-"),
     "TDR312": ("dead-units", "W", "P", "-"),
     "TDR313": ("constant-output", "E", "P", "-"),

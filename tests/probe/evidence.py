@@ -356,6 +356,12 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("with the samples reversed, {} of {} outputs were those of other samples", some, none),
     ],
     "TDR318": [Claim("with one sample replaced, {} of {} other samples? changed", some, none)],
+    "TDR321": [
+        Claim("{} positions attend to only later ones", some, never),
+        Claim("{} positions attend to no later ones", never, some),
+        Claim("attention gets only token {…}, and none of {} others?", some, never),
+        Claim("attention gets {} tokens?, and leaves out only token {…}", never, some),
+    ],
     "TDR319": [Claim("earlier outputs changed with a later element in {} of {} samples?", some, none)],
     "TDR317": [Claim("{} groups of dimensions in another order: {…}", some, none)],
     "TDR316": [Claim("other values in it changed the output in {} of {} tr(?:y|ies)", none, some)],

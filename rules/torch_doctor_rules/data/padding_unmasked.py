@@ -75,6 +75,7 @@ class PaddingUnmasked(Rule):
     witness = "SP"
     needs = frozenset({"unmasked"})
     only_confirms = True
+    explained_by = frozenset({"TDR321"})
     shown_by = "padded sequences in the input of this model"
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -82,6 +82,7 @@ class ConstantOutput(Rule):
             "TDR304",
             "TDR309",
             "TDR312",
+            "TDR321",
         }
     )
 

@@ -90,7 +90,8 @@ class FutureLeak(Rule):
     level = Level.ERROR
     witness = "SP"
     needs = frozenset({"foresight"})
-    yields_to = frozenset({"TDR218", "TDR318"})
+    yields_to = frozenset({"TDR218", "TDR318", "TDR321"})
+    explained_by = frozenset({"TDR321"})
     shown_by = "targets taken from the inputs"
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -163,7 +163,8 @@ def _compared(run: Run, node: p.Compare) -> tuple[Value, bool]:
         made = plain_tensors.combined(run, op, (left, right), node)
         kept = kinds.computed(Effect.COMPARED, (left, right))
         origin = places.result(run, (left, right)) if made is None else made
-        return Tensor(flow, kept.kind, origin, scalar=_single(left, right), meta=making(op, (left, right))), negated
+        meta = making(node.op, (left, right), site=run.site(node))
+        return Tensor(flow, kept.kind, origin, scalar=_single(left, right), meta=meta), negated
     symbol = compound(op, symbol_of(left), _names(right) if op == "in" else symbol_of(right))
     return Plain(symbol, arrays.operated(op, (left, right))), negated
 

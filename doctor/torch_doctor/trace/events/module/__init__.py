@@ -2,6 +2,7 @@
 
 from torch_doctor.trace.events.module.behaviour import *
 from torch_doctor.trace.events.module.foresight import *
+from torch_doctor.trace.events.module.masking import *
 from torch_doctor.trace.events.module.members import *
 from torch_doctor.trace.events.module.positions import *
 from torch_doctor.trace.events.module.reshaping import *

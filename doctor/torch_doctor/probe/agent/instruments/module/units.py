@@ -188,9 +188,9 @@ class Instrument(Base):
         return not normed and any(rates)
 
     def _alike(self, rows: Any, relative: float = SAME) -> bool:
-        """Whether all samples are the same, as far as rounding allows."""
-        spread = float((rows.max(dim=0).values - rows.min(dim=0).values).max())
-        return spread <= relative * max(1e-12, float(rows.abs().max()))
+        """Whether all samples are the same, each number by itself: one may be huge, as that of an action which is masked."""
+        spread = rows.max(dim=0).values - rows.min(dim=0).values
+        return bool((spread <= relative * rows.abs().max(dim=0).values.clamp(min=1e-12)).all())
 
     def _is_rounding(self, module: Any, rows: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
         """Whether small differences between the samples are gone where a copy computes in double precision."""

@@ -1,0 +1,101 @@
+"""Masks that attention gets, and those by which scores are filled before a softmax or a maximum."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from torch_doctor.static import program as p
+from torch_doctor.static.domains import masks
+from torch_doctor.static.domains.masks import Masks
+from torch_doctor.static.domains.unmasked import READERS
+from torch_doctor.static.measuring import measured
+from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_run
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.values import Const, Module, Tensor, Value
+from torch_doctor.trace import MaskGiven
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Call
+    from torch_doctor.trace import Site
+
+    _Given: TypeAlias = tuple[Value | None, ...]
+
+_FILLING: Final = frozenset(("masked_fill", "masked_fill_"))
+_ATTENTION: Final = "torch.nn.functional.scaled_dot_product_attention"
+_FAR_BELOW: Final = -1e3
+"""A number that nothing is left of in a softmax, and that no maximum takes."""
+_FILLED: Final = ("input", "mask", "value")
+_WHERE: Final = ("condition", "input", "other")
+
+
+class GivenMasks(
+    Observer, made=lambda name: name == _ATTENTION or name.rpartition(".")[2] in _FILLING or name == "torch.where"
+):
+    """Watches what gets masks of which the source shows what is True in them."""
+
+    writes = (MaskGiven,)
+
+    _told: set[Site] = per_run(set)
+
+    @override
+    def left(self, run: Run, module: Module, call: Call, result: Value) -> None:
+        """A layer of torch with attention was called: it leaves out what is True."""
+        if module.cls is None and module.layer in READERS and "**" not in call.keywords:
+            self._to_attention(run, module.layer, call, leaves_out=True)
+
+    @override
+    def made(self, run: Run, name: str, call: Call, result: Value) -> None:
+        """Attention as a function uses what is True; what fills scores leaves it out, and `where` uses it."""
+        if canonical(name) == _ATTENTION:
+            self._to_attention(run, _ATTENTION, call, leaves_out=False)
+        elif name == "torch.where":
+            mask, scores, other = (call.argument(place, keyword) for place, keyword in enumerate(_WHERE))
+            self._filled(run, name, call, (scores, mask, other), (0, _WHERE[0]), leaves_out=False)
+        else:
+            given = tuple(call.argument(place, keyword) for place, keyword in enumerate(_FILLED))
+            self._filled(run, name, call, given, (1, _FILLED[1]), leaves_out=True)
+
+    def _to_attention(self, run: Run, name: str, call: Call, *, leaves_out: bool) -> None:
+        for place, keyword, places in READERS[name].sequences:
+            sequence = call.argument(place, keyword)
+            for each in places:
+                mask = call.argument(*each)
+                if isinstance(mask, Tensor) and measured(mask).dtype == "bool":
+                    self._write(run, name, call, (sequence, mask), each, leaves_out=leaves_out)
+
+    def _filled(
+        self, run: Run, name: str, call: Call, given: _Given, argument: tuple[int, str], *, leaves_out: bool
+    ) -> None:
+        scores, mask, filling = given
+        if isinstance(filling, Const) and isinstance(filling.value, (int, float)) and filling.value <= _FAR_BELOW:
+            self._write(run, name, call, (scores, mask), argument, leaves_out=leaves_out)
+
+    def _write(
+        self, run: Run, name: str, call: Call, given: _Given, argument: tuple[int, str], *, leaves_out: bool
+    ) -> None:
+        sequence, mask = given
+        place, keyword = argument
+        found = None if mask is None else run.ask(Masks, mask)
+        here = run.site(call.node)
+        told = keyword.endswith("padding_mask")
+        if found is None or here in self._told or not masks.is_of(run, found, sequence, told=told):
+            return
+        self._told.add(here)
+        written = call.node.args if isinstance(call.node, p.Call) else ()
+        place -= len(call.args) - len(written)  # the object of a method is not among the arguments as written
+        run.emit(
+            MaskGiven,
+            call.node,
+            name=name.rpartition(".")[2],
+            mask=run.text_of_argument(call.node, place, keyword),
+            keyword=keyword,
+            position=place,
+            marks=found.marks,
+            leaves_out=leaves_out,
+            inverted=(found.marks in masks.USED) is leaves_out,
+            made_at=found.site,
+        )

@@ -2,6 +2,7 @@
 
 from torch_doctor.trace.broken import *
 from torch_doctor.trace.events import *
+from torch_doctor.trace.limits import Limits as Limits
 from torch_doctor.trace.record import Dependencies as Dependencies
 from torch_doctor.trace.record import Trace as Trace
 from torch_doctor.trace.run import *

@@ -10,6 +10,7 @@ from torch_doctor.trace.events.axes import *
 from torch_doctor.trace.events.checkpoint import *
 from torch_doctor.trace.events.control import *
 from torch_doctor.trace.events.data import *
+from torch_doctor.trace.events.derivatives import *
 from torch_doctor.trace.events.device import *
 from torch_doctor.trace.events.evaluation import *
 from torch_doctor.trace.events.event import NO_EVENTS as NO_EVENTS

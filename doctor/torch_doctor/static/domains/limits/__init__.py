@@ -1,0 +1,8 @@
+"""Which values numbers can take, and where the derivatives of operations are infinite."""
+
+from torch_doctor.static.domains.limits.bounds import Bounds
+from torch_doctor.static.domains.limits.guards import guarded
+from torch_doctor.static.domains.limits.singular import LOGARITHMS, Singular, singular
+from torch_doctor.static.domains.limits.span import Span, Taken
+
+__all__ = ["LOGARITHMS", "Bounds", "Singular", "Span", "Taken", "guarded", "singular"]

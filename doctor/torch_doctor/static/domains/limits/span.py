@@ -1,0 +1,131 @@
+"""An interval with the values in it that are surely taken, and the precision of its numbers."""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from torch_doctor.trace.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from torch_doctor.static.values import Making
+
+CLAMP, EPSILON, MASK, PAIR, ROUNDING, TEST = "clamp", "epsilon", "mask", "pair", "rounding", "test"
+"""Why a value is taken: a bound; a constant that rounds to it; zeros of a mask; equal operands; the precision; a test for it."""
+_FORMATS: Final = {"float32": "f", "float16": "e"}
+_BFLOAT_BITS: Final = 16
+
+
+class Taken(NamedTuple):
+    """A value that some of the numbers have, why, and the record of the operation that gives it."""
+
+    value: float
+    why: str
+    made: Making
+
+
+class Span(Struct, frozen=True, eq=False):
+    """What is known of the numbers of a tensor.
+
+    `stops` are values at which no gradient goes on to what the numbers were computed of, such as the zeros of a ReLU.
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+    taken: tuple[Taken, ...] = ()
+    stops: frozenset[float] = frozenset()
+    whole: bool = False
+
+    @property
+    def constant(self) -> float | None:
+        """The number that all numbers are; None where they differ, or nobody knows."""
+        return self.low if self.low == self.high else None
+
+    @property
+    def positive(self) -> bool:
+        """Whether no number is negative."""
+        return self.low >= 0
+
+    def at(self, value: float) -> Taken | None:
+        """Why a value is taken; None where it is not surely taken, or no gradient goes through it."""
+        if value in self.stops:
+            return None
+        return next((each for each in self.taken if each.value == value), None)
+
+    def limits(self, dtype: str) -> Limits:
+        """The same as events have it."""
+        return Limits(self.low, self.high, tuple(sorted({each.value for each in self.taken})), self.whole, dtype)
+
+    def only(self, kept: Iterable[str] = ()) -> Span:
+        """The same interval, of which values are taken for these reasons only."""
+        return replace(self, taken=tuple(each for each in self.taken if each.why in kept))
+
+    def mapped(self, function: Callable[[float], float], *, falling: bool = False) -> Span:
+        """What a function that rises, or falls, makes of each number."""
+        ends = [_at(function, end) for end in (self.low, self.high)]
+        low, high = ends[::-1] if falling else ends
+        return Span(
+            -math.inf if low is None else low,
+            math.inf if high is None else high,
+            self.through(function),
+            self.stopping(function),
+        )
+
+    def through(self, function: Callable[[float], float]) -> tuple[Taken, ...]:
+        """The values that are taken after a function of each number."""
+        found = [(each, _at(function, each.value)) for each in self.taken]
+        return tuple(each._replace(value=value) for each, value in found if value is not None)
+
+    def stopping(self, function: Callable[[float], float]) -> frozenset[float]:
+        """The values at which gradients stop, after a function of each number."""
+        found = [_at(function, value) for value in self.stops]
+        return frozenset(value for value in found if value is not None)
+
+    def rounded(self, dtype: str) -> Span:
+        """The same in the precision of a dtype."""
+        if dtype not in _FORMATS and dtype != "bfloat16":
+            return self
+        taken = tuple(each._replace(value=rounded(each.value, dtype)) for each in self.taken)
+        return replace(self, low=rounded(self.low, dtype), high=rounded(self.high, dtype), taken=taken)
+
+
+UNKNOWN: Final = Span()
+
+
+def hull(spans: Iterable[Span]) -> Span:
+    """The interval around several, in which each has what it takes."""
+    each = list(spans)
+    if not each:
+        return UNKNOWN
+    taken = tuple(one for span in each for one in span.taken)
+    return Span(min(span.low for span in each), max(span.high for span in each), taken)
+
+
+def rounded(value: float, dtype: str) -> float:
+    """A number in the precision of a dtype; unchanged where that is not known, or has more."""
+    if not math.isfinite(value):
+        return value
+    try:
+        if dtype == "bfloat16":
+            bits = struct.unpack("<I", struct.pack("<f", value))[0]
+            bits += 0x7FFF + ((bits >> _BFLOAT_BITS) & 1)  # to the nearest, and of two to the even one
+            return float(struct.unpack("<f", struct.pack("<I", bits & 0xFFFF0000))[0])
+        code = _FORMATS.get(dtype)
+        return value if code is None else float(struct.unpack(f"<{code}", struct.pack(f"<{code}", value))[0])
+    except (OverflowError, struct.error):
+        return math.copysign(math.inf, value)
+
+
+def _at(function: Callable[[float], float], value: float) -> float | None:
+    """A function of a number; None where it has no value there."""
+    try:
+        found = function(value)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        return None
+    return None if not isinstance(found, float) or math.isnan(found) else found

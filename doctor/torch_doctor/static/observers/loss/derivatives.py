@@ -1,0 +1,144 @@
+"""Operations whose derivative is infinite at a value that their operand surely takes, and that a loss goes backward through."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from torch_doctor.static import program as p
+from torch_doctor.static.domains.axes.comparing import made_of
+from torch_doctor.static.domains.limits import LOGARITHMS, Bounds, Singular, guarded, singular
+from torch_doctor.static.domains.limits.singular import inside
+from torch_doctor.static.domains.limits.span import CLAMP, EPSILON, TEST
+from torch_doctor.static.measuring import measured
+from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.state import per_run
+from torch_doctor.static.tables import words
+from torch_doctor.static.values import Either, Making, Tensor
+from torch_doctor.trace import DerivativeInfinite, Limits
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.unit import Unit
+    from torch_doctor.static.values import Call, Value
+
+_NAMES: Final = frozenset(
+    words(
+        """
+        sqrt sqrt_ rsqrt rsqrt_ reciprocal log log_ log2 log10 log1p acos arccos asin arcsin atanh arctanh acosh arccosh erfinv
+        logit pow pow_ float_power div divide true_divide clamp clamp_ clip clip_ clamp_min clamp_min_ clamp_max clamp_max_ max
+        min maximum minimum sigmoid softmax tanh log_softmax mul multiply where masked_fill one_hot cdist sub subtract add
+        """
+    )
+)
+_FAR: Final = 1000
+"""Records behind a loss that are looked at."""
+
+
+class InfiniteDerivatives(
+    Observer, operated="+-*/**", made=lambda name: name.rpartition(".")[2] in _NAMES
+):
+    """Asks at each backward pass for the limits of what roots, powers, quotients and the like were computed of."""
+
+    writes = (DerivativeInfinite,)
+
+    _places: dict[Making, tuple[Unit, p.Node]] = per_run(dict)  # where each operation stands
+    _seen: set[Making] = per_run(set)
+    _told: set[p.Node] = per_run(set)
+
+    @override
+    def operated(self, run: Run, op: str, operands: tuple[Value, ...], result: Value, node: p.Node) -> None:
+        """An operator was applied."""
+        self._placed(run, result, node)
+
+    @override
+    def made(self, run: Run, name: str, call: Call, result: Value) -> None:
+        """A function or method was called."""
+        self._placed(run, result, call.node)
+
+    def _placed(self, run: Run, result: Value, node: p.Node) -> None:
+        if isinstance(result, Tensor) and isinstance(result.meta, Making):
+            self._places.setdefault(result.meta, (run.frame.unit, node))
+
+    @override
+    def backward(self, run: Run, loss: Value, call: Call) -> None:
+        """Look through the records behind a loss."""
+        self._look(run, loss)
+
+    @override
+    def handed_back(self, run: Run, value: Value, function: p.Node) -> None:
+        """A loss, or the output of a model, goes to callers that are out of sight."""
+        self._look(run, value)
+
+    def _look(self, run: Run, loss: Value) -> None:
+        waiting = [loss]
+        for _ in range(_FAR):
+            if not waiting:
+                return
+            value = waiting.pop()
+            if isinstance(value, Either):
+                waiting += [option for _, option in value.options]
+            made = made_of(value)
+            if made is None or made in self._seen or value.flow.graph is not True:
+                continue
+            self._seen.add(made)
+            waiting += inside(made.args)
+            if made in self._places:
+                self._check(run, made)
+
+    def _check(self, run: Run, made: Making) -> None:
+        """Write of an operation that has an infinite derivative, or of those that a choice leaves out too late."""
+        found = singular(made)
+        if found is not None and _trains(made):
+            span = run.ask(Bounds, found.operand)
+            for place in found.places:
+                taken = span.at(place)
+                if taken is not None and (found.operation not in LOGARITHMS or taken.why in (CLAMP, EPSILON)):
+                    limits = span.limits(measured(found.operand).dtype)
+                    self._tell(run, made, found, place, taken.why, taken.made, limits)
+                    break
+        for each in guarded(made):
+            if _trains(each.made) and each.place not in run.ask(Bounds, each.singular.operand).stops:
+                self._tell(run, each.made, each.singular, each.place, TEST, made, Limits())
+
+    def _tell(
+        self, run: Run, made: Making, found: Singular, place: float, why: str, source: Making, limits: Limits
+    ) -> None:
+        if made not in self._places:
+            return
+        unit, node = self._places[made]
+        if node in self._told:
+            return
+        self._told.add(node)
+        made_unit, made_node = self._places.get(source, (None, None))
+        run.emit(
+            DerivativeInfinite,
+            unit.site(node.at),
+            operation=found.operation,
+            name=_operand(unit, node, 1 if found.operation == "div" else 0),
+            place=place,
+            why=why,
+            limits=limits,
+            reached=True,
+            made_at=None if made_unit is None or made_node is None else made_unit.site(made_node.at),
+            made="" if made_unit is None or made_node is None else made_unit.text(made_node.at),
+            by_call=isinstance(node, p.Call),
+        )
+
+
+def _trains(made: Making) -> bool:
+    """Whether gradients go through an operation to what is trained."""
+    flows = [each.flow for each in made.args]
+    return any(flow.graph is True and (flow.graph_forwards or flow.modules) for flow in flows)
+
+
+def _operand(unit: Unit, node: p.Node, place: int) -> str:
+    """The user's expression for an operand."""
+    if isinstance(node, p.Operation) and len(node.operands) > place:
+        return unit.text(node.operands[place].at)
+    if isinstance(node, p.Call):
+        of_object = isinstance(node.func, p.Attribute) and len(node.args) <= place
+        if of_object and isinstance(node.func, p.Attribute):
+            return unit.text(node.func.value.at)
+        index = place if len(node.args) > place else 0
+        return unit.text(node.args[index].at) if node.args else ""
+    return ""

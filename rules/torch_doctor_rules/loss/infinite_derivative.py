@@ -107,7 +107,7 @@ class InfiniteDerivative(Rule):
     witness = "SP"
     needs = frozenset({"derivatives"})
     voided_by = frozenset({"inside"})
-    explained_by = frozenset({"TDR210"})
+    yields_to = frozenset({"TDR210"})
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES, Figure.HERE})
 
@@ -142,7 +142,8 @@ class InfiniteDerivative(Rule):
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """The derivative, and how many values were there."""
-        for event in at(trace, finding.site, DerivativeInfinite)[:1]:
+        found = sorted(at(trace, finding.site, DerivativeInfinite), key=lambda event: event.count, reverse=True)
+        for event in found[:1]:
             seen = f"{event.count} of {event.of} values were {event.place:g}" if event.count else "its operand can get there"
             yield fact(
                 f"the derivative of {event.operation} at {event.place:g} is {event.derivative}; {seen}",

@@ -175,7 +175,8 @@ def versions(torch: Any, numbers: Any, earlier: list[Any]) -> int:
     last = earlier[-1]
     ways = [each - last for each in earlier[:-1] if not torch.equal(each, last)]
     moved = numbers - last
-    if not ways or numbers.numel() < 2 * len(ways):
+    finite = bool(torch.isfinite(torch.stack([numbers, *earlier])).all())
+    if not ways or not finite or numbers.numel() < 2 * len(ways):
         return 0
     slack = CLOSE * float(moved.norm()) + 1e-7 * float(last.norm())
     while ways:

@@ -1,0 +1,204 @@
+"""Operations whose derivative is infinite at a value of their operand: is it there, or can it get there?"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ...watching.graph_kinds import SAME
+from ..instrument import Instrument as Base
+from .reachable import can_be, stopped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ...scopes import Here
+    from ...watching.watch import Watch
+
+MOST = 40  # calls of one place that are looked at
+WAITING = 400  # calls whose gradients have not come yet
+PLACES: dict[str, tuple[float, ...]] = {
+    **dict.fromkeys(("sqrt", "rsqrt", "reciprocal", "log", "log2", "log10"), (0.0,)),
+    "log1p": (-1.0,),
+    **dict.fromkeys(("acos", "arccos", "asin", "arcsin", "atanh", "arctanh"), (1.0, -1.0)),
+    **dict.fromkeys(("acosh", "arccosh"), (1.0,)),
+}
+POWERS = ("pow", "__pow__", "float_power")
+QUOTIENTS = ("__truediv__", "div", "divide", "true_divide")
+LOGARITHMS = ("log", "log2", "log10", "log1p")
+ONE_SIDED = ("sqrt", "rsqrt", "acosh", "arccosh", "pow")
+
+
+class _Call:
+    """A call whose gradients are waited for."""
+
+    def __init__(self, here: Here, operation: str, place: float, operand: Any, count: int) -> None:
+        self.here, self.operation, self.place, self.count, self.of = here, operation, place, count, operand.numel()
+        self.why = ""
+        self.stopped = False
+        self.derivative = ""
+        self.came = False
+        self.bad = False
+
+
+class Instrument(Base):
+    """Wraps roots, powers, logarithms, quotients and arc functions, and waits for gradients to come through them."""
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._tensor = watch.torch.Tensor
+        self._looked: dict[int, int] = {}
+        self._calls: list[_Call] = []
+        self._without: dict[int, _Call] = {}
+        self._told: dict[int, int] = {}
+        self._finite = True
+        for name in (*PLACES, *POWERS, *QUOTIENTS):
+            for owner in (watch.torch, self._tensor):
+                if hasattr(owner, name):
+                    watch.patches.replace(owner, name, self._wrapping(name))
+        watch.patches.replace(self._tensor, "__rtruediv__", self._wrapping("__rtruediv__"))
+
+    def _wrapping(self, name: str) -> Callable[[Any], Any]:
+        recorder, tensor = self.watch.recorder, self._tensor
+
+        def wrap(original: Any) -> Any:
+            def compute(*arguments: Any, **keywords: Any) -> Any:
+                made = original(*arguments, **keywords)
+                if isinstance(made, tensor) and made.grad_fn is not None and not recorder.quiet:
+                    recorder.safely(self._note, name, made, arguments, keywords)
+                return made
+
+            return compute
+
+        return wrap
+
+    def _note(self, name: str, made: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        found = self._operand(name, arguments, keywords)
+        if found is None or made.is_nested:
+            return
+        operation, operand, exponent = found
+        if not operand.is_floating_point() or not operand.numel() or self.watch.recorder.rests():
+            return
+        here = self.watch.recorder.here()
+        if here.frame is None or self._looked.get(here.site, 0) >= MOST or len(self._calls) >= WAITING:
+            return
+        self._looked[here.site] = self._looked.get(here.site, 0) + 1
+        with self.watch.unwatched(), self.watch.torch.no_grad():
+            call = self._examined(here, operation, operand.detach())
+        node = operand.grad_fn
+        if node is not None:
+            why = next(((why, each) for each in _places(operation) if (why := can_be(self.watch.torch, operand, each))), None)
+            if why is not None:
+                call.why = why[0]
+                call.place = call.place if call.count else why[1]
+            call.stopped = operation != "div" and stopped(node)
+        call.derivative = self._derivative(operation, call.place, exponent, operand)
+        made.register_hook(lambda _: setattr(call, "came", True))
+        if call.count and operand.requires_grad:
+            operand.register_hook(lambda gradient: self.watch.recorder.safely(self._arrived, call, gradient))
+        self._calls.append(call)
+
+    def _operand(
+        self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> tuple[str, Any, float] | None:
+        """The operation, the operand that decides, and the exponent; None for operations without such a value."""
+        operand, number = arguments[0] if arguments else None, 1.0
+        if name in POWERS:
+            exponent = arguments[1] if len(arguments) > 1 else keywords.get("exponent")
+            if isinstance(exponent, self._tensor):
+                exponent = float(exponent.detach()) if exponent.numel() == 1 and not exponent.requires_grad else None
+            if not isinstance(exponent, (int, float)) or exponent >= 1 or exponent == 0:
+                return None
+            name, number = ("reciprocal" if exponent == int(exponent) else "pow"), float(exponent)
+        elif name in QUOTIENTS:
+            operand, name = (arguments[1] if len(arguments) > 1 else None), "div"
+        elif name == "__rtruediv__":
+            name = "div"
+        return (name, operand, number) if isinstance(operand, self._tensor) else None
+
+    def _examined(self, here: Here, operation: str, values: Any) -> _Call:
+        """How many numbers are at a place where the derivative is infinite, or beyond it."""
+        best = _Call(here, operation, _places(operation)[0], values, 0)
+        for place in _places(operation):
+            there = values == place
+            if operation in ONE_SIDED:
+                there = values <= place
+            elif operation in PLACES and operation not in (*LOGARITHMS, "reciprocal"):
+                there = values.abs() >= 1 if place > 0 else there
+            count = int(there.sum())
+            if count > best.count:
+                best = _Call(here, operation, place, values, count)
+        return best
+
+    def _derivative(self, operation: str, place: float, exponent: float, operand: Any) -> str:
+        """The derivative at a place, on a copy."""
+        torch = self.watch.torch
+        with self.watch.unwatched(), torch.enable_grad():
+            value = torch.tensor(place, dtype=operand.dtype, requires_grad=True)
+            if operation == "pow":
+                made = value**exponent
+            elif operation in ("div", "reciprocal"):
+                made = value.reciprocal()
+            else:
+                made = getattr(torch, operation)(value)
+            (found,) = torch.autograd.grad(made, value)
+        return str(float(found))
+
+    def _arrived(self, call: _Call, gradient: Any) -> None:
+        with self.watch.unwatched():
+            call.bad = not bool(gradient.isfinite().all())
+
+    def before_backward(self, losses: list[Any], here: Here) -> None:
+        """A backward pass begins: of a loss that is not finite there is nothing to tell."""
+        with self.watch.unwatched():
+            self._finite = all(math.isfinite(float(loss.detach().sum())) for loss in losses)
+
+    def on_backward(self, losses: list[Any], got: list[Any], here: Here, event: int) -> None:
+        """Gradients have come: write of the operations that they came through."""
+        came = [call for call in self._calls if call.came]
+        self._calls = [call for call in self._calls if not call.came]
+        bad = self._finite and any(call.bad for call in came) and self._has_bad(got)
+        for call in came:
+            seen = call.count > 0 and call.bad and bad and not call.stopped
+            if seen or call.why:
+                self._tell(call, reached=True, count=call.count if seen else 0)
+            else:
+                self._without.setdefault(call.here.site, call)
+
+    def on_step(self, optimizer: Any, here: Here, event: int) -> None:
+        """What no gradients came through until now gets none."""
+        self._calls.clear()
+
+    def at_end(self, error: BaseException | None) -> None:
+        """Of operations that were never at such a value, that they were looked at."""
+        for site, call in self._without.items():
+            if site not in self._told:
+                self._tell(call, reached=None, count=0)
+
+    def _has_bad(self, got: list[Any]) -> bool:
+        with self.watch.unwatched():
+            return any(each.grad is not None and not bool(each.grad.isfinite().all()) for each in got)
+
+    def _tell(self, call: _Call, *, reached: bool | None, count: int) -> None:
+        """Write of a place once, and once more when numbers were there."""
+        site, more = call.here.site, 2 if count else 1
+        if self._told.get(site, 0) >= more:
+            return
+        self._told[site] = more
+        recorder = self.watch.recorder
+        recorder.event(
+            "DerivativeInfinite",
+            call.here,
+            operation=call.operation,
+            name=recorder.argument(site, 1 if call.operation == "div" else 0) or recorder.owner(site),
+            place=call.place,
+            why="" if count else call.why,
+            reached=reached,
+            count=count,
+            of=call.of,
+            derivative=call.derivative,
+        )
+
+
+def _places(operation: str) -> tuple[float, ...]:
+    return PLACES.get(operation, (0.0,))

@@ -75,6 +75,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR208": ("loss-arguments-swapped", "E", "SP", "unsafe"),
     "TDR214": ("silent-broadcast", "E", "SP", "unsafe"),
     "TDR220": ("softmax-axis", "E", "SP", "unsafe"),
+    "TDR219": ("infinite-derivative", "E", "SP", "unsafe"),
     "TDR221": ("reduced-to-one-number", "E", "SP", "-"),
     "TDR213": ("softmax-over-one-output", "E", "SP", "-"),
     "TDR210": ("unstable-log", "W", "SP", "unsafe"),

@@ -292,6 +292,14 @@ CLAIMS: dict[str, list[Claim]] = {
             lambda low, high: max(abs(low - 1), abs(high - 1)) <= NEAR_ONE,
         )
     ],
+    "TDR219": [
+        Claim(
+            "the derivative of {…} at {} is {}; {} of {} values were {}",
+            lambda _, slope, count, *__: count > 0 and not math.isfinite(slope),
+            never,
+        ),
+        Claim("the derivative of {…} at {} is {}; its operand can get there", lambda _, slope: not math.isfinite(slope), never),
+    ],
     "TDR221": [
         Claim(
             "it reduces {} samples with {} elements each to one number",

@@ -25,7 +25,7 @@ TEXTS = {
 OTHERWISE = "`{name}` can be exactly {place}, where the derivative of `{operation}` is infinite"
 NOTES = {
     "clamp": "the values are bounded here",
-    "epsilon": "this bound is {place} in the precision of the tensor",
+    "epsilon": "the epsilon here is lost in the precision of the tensor",
     "mask": "the zeros of the mask come from here",
     "pair": "a set is compared with itself here: the diagonal is 0",
     "rounding": "rounding makes this exact for large inputs",
@@ -34,11 +34,11 @@ NOTES = {
 """The step of the trail for each reason."""
 HELPS = {
     "epsilon": "use a larger epsilon, such as 1e-6 in float32",
-    "test": "replace the value before the operation: `torch.where(v > 0, v, 1.0)`",
+    "test": "replace the values before the operation, with `torch.where` inside it",
 }
 ROOTS = ("sqrt", "rsqrt", "pow", "log", "log2", "log10", "reciprocal")
 OPERATORS = {"div": "/", "pow": "**"}
-BOUNDED = "keep the values away from {place}: `clamp` them to a bound that is {side} by at least 1e-6"
+BOUNDED = "keep the values away from {place}, for example with a bound that is {side} by at least 1e-6"
 
 
 class InfiniteDerivative(Rule):
@@ -151,6 +151,11 @@ class InfiniteDerivative(Rule):
                 "",
                 event,
             )
+
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
+        """Whether such values made the gradients of the run infinite or NaN; the source shows none that only can be there."""
+        made_up = trace.run is not None and trace.run.voids("values", "weights", "files") is not None
+        return not made_up and any(event.count for event in at(trace, finding.site, DerivativeInfinite))
 
 
 def _edits(event: DerivativeInfinite) -> list[Wrap]:

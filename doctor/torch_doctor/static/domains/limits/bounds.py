@@ -69,7 +69,7 @@ class Bounds(Domain[Span]):
 
     def read(self, made: Making) -> Span:
         """What an operation makes of the numbers that it gets."""
-        dtype = self.precision(made)
+        dtype = self.precision(made) or "float32"  # who tells of it asks whether that is so
         return self._read(made, dtype).rounded(dtype)
 
     def precision(self, made: Making) -> str:
@@ -82,7 +82,7 @@ class Bounds(Domain[Span]):
             if inner is None:
                 break
             made, dtype = inner, measured(Tensor(meta=inner)).dtype
-        return dtype
+        return dtype if dtype in ranges.FRACTIONS else ""
 
     def _read(self, made: Making, dtype: str) -> Span:
         name = made.name.removesuffix("_") if made.name not in ("_", "__") else made.name

@@ -21,6 +21,8 @@ COMPARED: Final = frozenset(words("> < >= <= == != gt lt ge le eq ne one_hot isn
 """What gives zeros and ones."""
 INDICES: Final = frozenset(("int64", "int32"))
 """The dtypes of indices."""
+FRACTIONS: Final = frozenset(("float64", "float32", "float16", "bfloat16"))
+"""The dtypes of fractions."""
 _ROUNDED: Final = frozenset(("float32", "float16", "bfloat16"))
 """Precisions in which a sigmoid soon becomes 1."""
 _BOUNDED: Final[dict[str, tuple[float, float, tuple[float, ...]]]] = {

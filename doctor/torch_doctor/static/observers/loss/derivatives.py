@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static import program as p
 from torch_doctor.static.domains.axes.comparing import made_of
-from torch_doctor.static.domains.limits import LOGARITHMS, Bounds, Singular, guarded, singular
+from torch_doctor.static.domains.limits import LOGARITHMS, Bounds, Singular, Taken, guarded, singular
 from torch_doctor.static.domains.limits.singular import inside
-from torch_doctor.static.domains.limits.span import CLAMP, EPSILON, TEST
+from torch_doctor.static.domains.limits.span import CLAMP, EPSILON, ROUNDING, TEST
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_run
@@ -92,13 +92,22 @@ class InfiniteDerivatives(
             span = run.ask(Bounds, found.operand)
             for place in found.places:
                 taken = span.at(place)
-                if taken is not None and (found.operation not in LOGARITHMS or taken.why in (CLAMP, EPSILON)):
+                logarithm = found.operation in LOGARITHMS and (taken is None or taken.why not in (CLAMP, EPSILON))
+                if taken is not None and not logarithm and self._is_rounded(run, made, taken):
                     limits = span.limits(measured(found.operand).dtype)
                     self._tell(run, made, found, place, taken.why, taken.made, limits)
                     break
         for each in guarded(made):
             if _trains(each.made) and each.place not in run.ask(Bounds, each.singular.operand).stops:
                 self._tell(run, each.made, each.singular, each.place, TEST, made, Limits())
+
+    def _is_rounded(self, run: Run, made: Making, taken: Taken) -> bool:
+        """Whether a value that rounding gives is there in the precision at hand: other than by default, the script names it."""
+        if taken.why not in (EPSILON, ROUNDING):
+            return True
+        text = run.main.source.text + self._places[made][0].source.text
+        known = bool(run.of(Bounds).precision(taken.made))
+        return "set_default_" not in text and (known or not ("double" in text or "float64" in text))
 
     def _tell(
         self, run: Run, made: Making, found: Singular, place: float, why: str, source: Making, limits: Limits

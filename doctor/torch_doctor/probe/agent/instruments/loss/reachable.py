@@ -34,7 +34,7 @@ def can_be(torch: Any, tensor: Any, place: float) -> str:
         if _bare(node) == "RsubBackward":
             inner = _arranged(node.next_functions[0][0])
             before = _result(torch, inner)
-            if before is None or before.shape != tensor.shape or not torch.equal(1 - before, tensor.detach()):
+            if before is None or not torch.equal(1 - before.flatten(), tensor.detach().flatten()):
                 return ""
             for why, value in _ends(torch, inner, tensor.dtype):
                 if float(1 - torch.tensor(value, dtype=tensor.dtype)) == place:
@@ -59,11 +59,12 @@ def stopped(node: Any) -> bool:
 
 def _ends(torch: Any, node: Any, dtype: Any) -> Iterator[tuple[str, float]]:
     """The ends of what a node gives, in the precision of a dtype."""
-    name = _bare(node)
+    node = node.next_functions[0][0] if _bare(node) == "GatherBackward" else node
+    name = "" if node is None else _bare(node)
     if name in ("ClampBackward", "ClampMinBackward", "ClampMaxBackward"):
         for bound in (getattr(node, "_saved_min", None), getattr(node, "_saved_max", None)):
             if bound is not None and getattr(bound, "numel", int)() <= 1:
-                yield CLAMP, float(torch.as_tensor(bound).to(dtype))
+                yield CLAMP, float(torch.as_tensor(bound, dtype=dtype))
     elif name in ("MaximumBackward", "MinimumBackward"):
         given = [side for side in (node._saved_self, node._saved_other) if not side.requires_grad]
         if given and given[0].numel() and bool((given[0] == given[0].flatten()[0]).all()):

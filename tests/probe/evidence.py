@@ -298,7 +298,11 @@ CLAIMS: dict[str, list[Claim]] = {
             lambda _, slope, count, *__: count > 0 and not math.isfinite(slope),
             never,
         ),
-        Claim("the derivative of {…} at {} is {}; its operand can get there", lambda _, slope: not math.isfinite(slope), never),
+        Claim(
+            "the derivative of {…} at {} is {}; its operand can get there",
+            lambda _, slope: not math.isfinite(slope),
+            never,
+        ),
     ],
     "TDR221": [
         Claim(

@@ -96,7 +96,7 @@ GRAPHS = Cause(
 )
 NUMBERS = Cause(
     "a logarithm, a division or a root produces NaN or infinity",
-    ("TDR120", "TDR210"),
+    ("TDR120", "TDR210", "TDR219"),
     ("non-finite",),
     kinds=("not finite",),
 )

@@ -59,7 +59,19 @@ _LOSSES = (
     "TDR220",
     "TDR221",
 )
-_NOT_FINITE = ("TDR101", "TDR109", "TDR120", "TDR121", "TDR203", "TDR205", "TDR210", "TDR211", "TDR711", "TDR805")
+_NOT_FINITE = (
+    "TDR101",
+    "TDR109",
+    "TDR120",
+    "TDR121",
+    "TDR203",
+    "TDR205",
+    "TDR210",
+    "TDR211",
+    "TDR219",
+    "TDR711",
+    "TDR805",
+)
 _GRAPHS = ("TDR402", "TDR501", "TDR502", "TDR503", "TDR504", "TDR505", "TDR506")
 EXPLAINING = {
     "data not finite": (),
@@ -79,7 +91,7 @@ EXPLAINING = {
     "other rows": ("TDR216", "TDR220", "TDR221", "TDR314", "TDR401", "TDR406"),
     "loading": ("TDR301", "TDR302", "TDR303", "TDR304", "TDR307", "TDR308", "TDR602", "TDR606", "TDR608"),
     "resuming": ("TDR122", "TDR303", "TDR602", "TDR605", "TDR608"),
-    "precision": ("TDR210", "TDR805", "TDR810"),
+    "precision": ("TDR210", "TDR219", "TDR805", "TDR810"),
     "devices": ("TDR210", "TDR801", "TDR802", "TDR803", "TDR810"),
     "compiler": (),
     "loader": ("TDR703", "TDR705"),

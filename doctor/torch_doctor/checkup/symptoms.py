@@ -57,7 +57,7 @@ SYMPTOMS = (
     Symptom(
         "the loss is nan",
         "the loss, an output, a gradient or a weight is NaN or infinite",
-        ("nan after a few steps", "inf loss", "gradients are not finite"),
+        ("nan after a few steps", "nan after a while", "inf loss", "gradients are not finite"),
         (causes.NUMBERS, causes.EXPLODING, causes.RATE, causes.HALF, causes.BAD_BATCH, causes.UPDATE),
         seen_by="non-finite",
     ),

@@ -37,7 +37,6 @@ HELPS = {
     "test": "replace the values before the operation, with `torch.where` inside it",
 }
 ROOTS = ("sqrt", "rsqrt", "pow", "log", "log2", "log10", "reciprocal")
-OPERATORS = {"div": "/", "pow": "**"}
 BOUNDED = "keep the values away from {place}, for example with a bound that is {side} by at least 1e-6"
 
 
@@ -125,7 +124,7 @@ class InfiniteDerivative(Rule):
                     TEXTS.get(why, OTHERWISE),
                     name=named(event.name, "the operand"),
                     place=shown,
-                    operation=OPERATORS.get(event.operation, event.operation),
+                    operation=event.operation,
                 ),
                 help=HELPS.get(why) or BOUNDED.format(place=shown, side="smaller" if event.place > 0 else "larger"),
                 trail=[Step(event.made_at, NOTES[why].format(place=shown))]
@@ -144,7 +143,11 @@ class InfiniteDerivative(Rule):
         """The derivative, and how many values were there."""
         found = sorted(at(trace, finding.site, DerivativeInfinite), key=lambda event: event.count, reverse=True)
         for event in found[:1]:
-            seen = f"{event.count} of {event.of} values were {event.place:g}" if event.count else "its operand can get there"
+            seen = (
+                f"{event.count} of {event.of} values were {event.place:g}"
+                if event.count
+                else "its operand can get there"
+            )
             yield fact(
                 f"the derivative of {event.operation} at {event.place:g} is {event.derivative}; {seen}",
                 event.count,
@@ -160,6 +163,11 @@ class InfiniteDerivative(Rule):
 
 def _edits(event: DerivativeInfinite) -> list[Wrap]:
     """A clamp around the operand of a call, where it is to be larger than 0."""
-    if not event.by_call or event.place != 0 or event.operation not in ROOTS or event.why not in ("clamp", "pair", "rounding"):
+    if (
+        not event.by_call
+        or event.place != 0
+        or event.operation not in ROOTS
+        or event.why not in ("clamp", "pair", "rounding")
+    ):
         return []
     return [Wrap(event.site, "{}.clamp(min=1e-6)", argument=0)]

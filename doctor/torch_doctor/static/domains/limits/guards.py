@@ -27,7 +27,9 @@ _OPPOSITE: Final = {">": "<=", "<": ">=", ">=": "<", "<=": ">", "==": "!=", "!="
 _MIRRORED: Final = {">": "<", "<": ">", ">=": "<=", "<=": ">=", "==": "==", "!=": "!="}
 _INVERTED: Final = frozenset(words("~ logical_not"))
 _PRODUCTS: Final = frozenset(words("* mul multiply"))
-_EACH: Final = frozenset(words("+ - * / add sub mul div neg exp log sqrt square abs sin cos tanh float to clone nan_to_num"))
+_EACH: Final = frozenset(
+    words("+ - * / add sub mul div neg exp log sqrt square abs sin cos tanh float to clone nan_to_num")
+)
 _SMALL: Final = 1e-2
 _DEEP: Final = 6
 _FEW: Final = 24

@@ -8,7 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.domains.axes.comparing import made_of
 from torch_doctor.static.domains.limits import LOGARITHMS, Bounds, Singular, Taken, guarded, singular
 from torch_doctor.static.domains.limits.singular import inside
-from torch_doctor.static.domains.limits.span import CLAMP, EPSILON, ROUNDING, TEST
+from torch_doctor.static.domains.limits.span import CLAMP, EPSILON, PAIR, ROUNDING, TEST
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_run
@@ -30,13 +30,13 @@ _NAMES: Final = frozenset(
         """
     )
 )
+_SIGNS: Final = {"pow": "**", "reciprocal": "**", "div": "/"}
+"""The operators of operations that are no calls."""
 _FAR: Final = 1000
 """Records behind a loss that are looked at."""
 
 
-class InfiniteDerivatives(
-    Observer, operated="+-*/**", made=lambda name: name.rpartition(".")[2] in _NAMES
-):
+class InfiniteDerivatives(Observer, operated="+-*/**", made=lambda name: name.rpartition(".")[2] in _NAMES):
     """Asks at each backward pass for the limits of what roots, powers, quotients and the like were computed of."""
 
     writes = (DerivativeInfinite,)
@@ -92,8 +92,7 @@ class InfiniteDerivatives(
             span = run.ask(Bounds, found.operand)
             for place in found.places:
                 taken = span.at(place)
-                logarithm = found.operation in LOGARITHMS and (taken is None or taken.why not in (CLAMP, EPSILON))
-                if taken is not None and not logarithm and self._is_rounded(run, made, taken):
+                if taken is not None and _counts(found, taken.why) and self._is_rounded(run, made, taken):
                     limits = span.limits(measured(found.operand).dtype)
                     self._tell(run, made, found, place, taken.why, taken.made, limits)
                     break
@@ -122,16 +121,27 @@ class InfiniteDerivatives(
         run.emit(
             DerivativeInfinite,
             unit.site(node.at),
-            operation=found.operation,
-            name=_operand(unit, node, 1 if found.operation == "div" else 0),
+            operation=_SIGNS.get(found.operation, "") if not isinstance(node, p.Call) else found.operation,
+            name=_operand(unit, node, 1 if found.operation == "div" else 0, len(made.args)),
             place=place,
             why=why,
             limits=limits,
             reached=True,
             made_at=None if made_unit is None or made_node is None else made_unit.site(made_node.at),
             made="" if made_unit is None or made_node is None else made_unit.text(made_node.at),
-            by_call=isinstance(node, p.Call),
+            by_call=isinstance(node, p.Call) and (len(node.args) == len(made.args) or not node.args),
         )
+
+
+def _counts(found: Singular, why: str) -> bool:
+    """Whether an operation is worth a word for this reason.
+
+    Logarithms without a bound are unstable for other reasons, too. Quotients and arc functions do not get to a value that
+    only rounding gives as easily as a power of an error does, and divisors may be masks that have no zeros.
+    """
+    if found.operation in LOGARITHMS:
+        return why in (CLAMP, EPSILON)
+    return found.operation in ("sqrt", "rsqrt", "pow") or why in (CLAMP, EPSILON, PAIR)
 
 
 def _trains(made: Making) -> bool:
@@ -140,14 +150,14 @@ def _trains(made: Making) -> bool:
     return any(flow.graph is True and (flow.graph_forwards or flow.modules) for flow in flows)
 
 
-def _operand(unit: Unit, node: p.Node, place: int) -> str:
-    """The user's expression for an operand."""
+def _operand(unit: Unit, node: p.Node, place: int, count: int) -> str:
+    """The user's expression for one of the operands of an operation that has so many."""
+    if isinstance(node, p.Augment):
+        return unit.text((node.target, node.value)[place].at)
     if isinstance(node, p.Operation) and len(node.operands) > place:
         return unit.text(node.operands[place].at)
-    if isinstance(node, p.Call):
-        of_object = isinstance(node.func, p.Attribute) and len(node.args) <= place
-        if of_object and isinstance(node.func, p.Attribute):
-            return unit.text(node.func.value.at)
-        index = place if len(node.args) > place else 0
-        return unit.text(node.args[index].at) if node.args else ""
-    return ""
+    if not isinstance(node, p.Call):
+        return ""
+    of_object = isinstance(node.func, p.Attribute) and len(node.args) < count
+    operands = (node.func.value, *node.args) if of_object and isinstance(node.func, p.Attribute) else node.args
+    return unit.text(operands[place].at) if len(operands) > place else ""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...watching.graph_kinds import SAME
 from ..instrument import Instrument as Base
 from .reachable import can_be, stopped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from ...scopes import Here
     from ...watching.watch import Watch
@@ -87,7 +86,9 @@ class Instrument(Base):
             call = self._examined(here, operation, operand.detach())
         node = operand.grad_fn
         if node is not None:
-            why = next(((why, each) for each in _places(operation) if (why := can_be(self.watch.torch, operand, each))), None)
+            why = next(
+                ((why, each) for each in _places(operation) if (why := can_be(self.watch.torch, operand, each))), None
+            )
             if why is not None:
                 call.why = why[0]
                 call.place = call.place if call.count else why[1]

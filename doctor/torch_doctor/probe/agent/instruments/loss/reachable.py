@@ -16,7 +16,17 @@ BOUNDED = {"Sigmoid": (1.0,), "Softmax": (1.0,), "Tanh": (1.0, -1.0)}
 """Functions whose result becomes these numbers when it is rounded."""
 STOPPING = frozenset(
     f"{name}Backward"
-    for name in ("Relu", "Threshold", "Hardtanh", "Where", "MaskedFill", "Cdist", "EuclideanDist", "IndexPut", "Hardsigmoid")
+    for name in (
+        "Relu",
+        "Threshold",
+        "Hardtanh",
+        "Where",
+        "MaskedFill",
+        "Cdist",
+        "EuclideanDist",
+        "IndexPut",
+        "Hardsigmoid",
+    )
 )
 """Nodes that let no gradient through where they give an end of their range."""
 THROUGH = ARRANGING | {f"{name}Backward" for name in ("Sum", "Mean", "Pow", "Sqrt", "Mul", "Div", "Index", "Clone")}

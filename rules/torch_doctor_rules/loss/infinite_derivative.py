@@ -48,6 +48,14 @@ class InfiniteDerivative(Rule):
     makes a gradient infinite. The chain rule multiplies it by 0, which gives NaN, and one step makes all weights NaN. A
     mask after the operation does not help, since the derivative is multiplied by the zeros of the mask.
 
+    Values that are exactly there by construction are reported:
+
+    - the end of a clamp before a root, a power below 1, a logarithm, a quotient or an arc function;
+    - an epsilon that the precision swallows: `1 - 1e-8` is 1 in float32;
+    - the diagonal of distances of a set to itself that are computed with `sqrt`, and roots of masked values;
+    - `(1 - p) ** g` with a `g` below 1, where `p` comes from a sigmoid or a softmax;
+    - `torch.where(v > 0, v.sqrt(), 0)`: the arm that is not chosen is differentiated, too.
+
     ## Example
     ```python
     def distances(points):
@@ -79,13 +87,6 @@ class InfiniteDerivative(Rule):
     It counts the values of the operand at which the derivative is infinite. If there is none yet, it looks at the clamp, the
     sigmoid or the softmax that gives the operand, and computes on a copy what the operation gets at the end of its range.
     The evidence is the derivative there.
-
-    ## What is reported
-    - A root, a power below 1, a quotient or an arc function of a value that is clamped to the critical value.
-    - A logarithm behind such a clamp, or behind an epsilon that the precision swallows: `1 - 1e-8` is 1 in float32.
-    - Distances of a set to itself that are computed with `sqrt`, and roots of masked values.
-    - `(1 - p) ** g` with a `g` below 1, where `p` comes from a sigmoid or a softmax.
-    - `torch.where(v > 0, v.sqrt(), 0)`: the arm that is not chosen is differentiated, too.
 
     ## When it is not reported
     - The value may come near the critical value, but only by chance, as in the root of a mean squared error. The probe

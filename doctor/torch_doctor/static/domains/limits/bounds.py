@@ -11,7 +11,7 @@ from torch_doctor.static.domains.axes.comparing import made_of
 from torch_doctor.static.domains.domain import Domain
 from torch_doctor.static.domains.limits import arithmetic, pairs, ranges
 from torch_doctor.static.domains.limits.singular import inside
-from torch_doctor.static.domains.limits.span import CLAMP, EPSILON, MASK, PAIR, UNKNOWN, Span, Taken, hull, rounded
+from torch_doctor.static.domains.limits.span import CLAMP, EPSILON, MASK, PAIR, UNKNOWN, Attained, Span, hull, rounded
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.measuring.arguments import argument
 from torch_doctor.static.tables import words
@@ -96,7 +96,7 @@ class Bounds(Domain[Span]):
         if name == "either":
             return self.join(*(self.of(each) for each in made.args[:2]))
         if name in ranges.COMPARED:
-            return Span(0.0, 1.0, (Taken(0.0, MASK, made), Taken(1.0, MASK, made)), whole=True)
+            return Span(0.0, 1.0, (Attained(0.0, MASK, made), Attained(1.0, MASK, made)), whole=True)
         if name in _JOINING:
             return hull(self.of(each) for each in inside(made.args[:1])).only(ranges.OF_EACH)
         if (rule := self._RULES.get(name)) is not None:
@@ -121,7 +121,7 @@ class Bounds(Domain[Span]):
         if len(made.args) < 2 or "alpha" in made.keywords:
             return UNKNOWN
         if pairs.with_itself(*made.args[:2]):
-            return Span(taken=(Taken(0.0, PAIR, made),))
+            return Span(taken=(Attained(0.0, PAIR, made),))
         left, right = self._operands(made)
         return arithmetic.added(left, right.mapped(lambda value: -value, falling=True), dtype)
 
@@ -216,7 +216,7 @@ class Bounds(Domain[Span]):
 
     def _distances(self, made: Making, _: str) -> Span:
         itself = len(made.args) > 1 and pairs.same(*made.args[:2])
-        return Span(0.0, taken=(Taken(0.0, PAIR, made),) if itself else (), stops=frozenset((0.0,)))
+        return Span(0.0, taken=(Attained(0.0, PAIR, made),) if itself else (), stops=frozenset((0.0,)))
 
     _RULES: Final[dict[str, Callable[[Bounds, Making, str], Span]]] = {
         **dict.fromkeys(words("+ add"), _sum),
@@ -251,7 +251,7 @@ def bounded(span: Span, made: Making, low: float | None, high: float | None, dty
         held = next((each for each in span.taken if each.value == exact), None)
         why = EPSILON if is_swallowed(bound, exact) else CLAMP
         if reaches or held is not None or (why == EPSILON and beyond == exact):
-            taken.append(Taken(exact, why, made))
+            taken.append(Attained(exact, why, made))
         if reaches:
             ends[word] = exact
     return Span(ends["low"], ends["high"], tuple(taken), frozenset(stops))

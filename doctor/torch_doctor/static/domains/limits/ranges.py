@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.domains.limits.span import CLAMP, EPSILON, MASK, PAIR, ROUNDING, Span, Taken
+from torch_doctor.static.domains.limits.span import CLAMP, EPSILON, MASK, PAIR, ROUNDING, Attained, Span
 from torch_doctor.static.tables import shapes as table
 from torch_doctor.static.tables import words
 from torch_doctor.static.values import Const, Making
@@ -67,7 +67,7 @@ def elementwise(name: str, first: Span, made: Making, dtype: str) -> Span | None
         taken = near if dtype in _ROUNDED and free else ()
         if dtype == "float16" and free and low == 0 and high == 1:
             taken = (low, *near)
-        return Span(low, high, tuple(Taken(value, ROUNDING, made) for value in taken))
+        return Span(low, high, tuple(Attained(value, ROUNDING, made) for value in taken))
     if name in ("abs", "absolute"):
         lowest = 0.0 if first.low <= 0 <= first.high else min(abs(first.low), abs(first.high))
         return Span(lowest, max(abs(first.low), abs(first.high)), first.through(abs), first.stopping(abs))
@@ -75,7 +75,7 @@ def elementwise(name: str, first: Span, made: Making, dtype: str) -> Span | None
         found = first.mapped(_FUNCTIONS[name])
         return Span(max(found.low, 0.0), found.high, found.taken, found.stops) if name in ("exp", "sqrt") else found
     if name == table.LOSSES and made.of is True and dtype in _ROUNDED:
-        return Span(0.0, taken=(Taken(0.0, ROUNDING, made),))
+        return Span(0.0, taken=(Attained(0.0, ROUNDING, made),))
     return None
 
 

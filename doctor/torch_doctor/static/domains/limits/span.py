@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
@@ -18,11 +17,15 @@ if TYPE_CHECKING:
 
 CLAMP, EPSILON, MASK, PAIR, ROUNDING, TEST = "clamp", "epsilon", "mask", "pair", "rounding", "test"
 """Why a value is taken: a bound; a constant that rounds to it; zeros of a mask; equal operands; the precision; a test for it."""
-_FORMATS: Final = {"float32": "f", "float16": "e"}
-_BFLOAT_BITS: Final = 16
+_FORMATS: Final = {
+    "float32": (24, -149, 3.4028234663852886e38),
+    "float16": (11, -24, 65504.0),
+    "bfloat16": (8, -133, 3.3895313892515355e38),
+}
+"""The binary digits of each dtype, the power of 2 that is its smallest number, and its largest number."""
 
 
-class Taken(NamedTuple):
+class Attained(NamedTuple):
     """A value that some of the numbers have, why, and the record of the operation that gives it."""
 
     value: float
@@ -38,7 +41,7 @@ class Span(Struct, frozen=True, eq=False):
 
     low: float = -math.inf
     high: float = math.inf
-    taken: tuple[Taken, ...] = ()
+    taken: tuple[Attained, ...] = ()
     stops: frozenset[float] = frozenset()
     whole: bool = False
 
@@ -52,7 +55,7 @@ class Span(Struct, frozen=True, eq=False):
         """Whether no number is negative."""
         return self.low >= 0
 
-    def at(self, value: float) -> Taken | None:
+    def at(self, value: float) -> Attained | None:
         """Why a value is taken; None where it is not surely taken, or no gradient goes through it."""
         if value in self.stops:
             return None
@@ -77,7 +80,7 @@ class Span(Struct, frozen=True, eq=False):
             self.stopping(function),
         )
 
-    def through(self, function: Callable[[float], float]) -> tuple[Taken, ...]:
+    def through(self, function: Callable[[float], float]) -> tuple[Attained, ...]:
         """The values that are taken after a function of each number."""
         found = [(each, _at(function, each.value)) for each in self.taken]
         return tuple(each._replace(value=value) for each, value in found if value is not None)
@@ -89,7 +92,7 @@ class Span(Struct, frozen=True, eq=False):
 
     def rounded(self, dtype: str) -> Span:
         """The same in the precision of a dtype."""
-        if dtype not in _FORMATS and dtype != "bfloat16":
+        if dtype not in _FORMATS:
             return self
         taken = tuple(each._replace(value=rounded(each.value, dtype)) for each in self.taken)
         return replace(self, low=rounded(self.low, dtype), high=rounded(self.high, dtype), taken=taken)
@@ -109,17 +112,12 @@ def hull(spans: Iterable[Span]) -> Span:
 
 def rounded(value: float, dtype: str) -> float:
     """A number in the precision of a dtype; unchanged where that is not known, or has more."""
-    if not math.isfinite(value):
+    if dtype not in _FORMATS or not math.isfinite(value) or value == 0:
         return value
-    try:
-        if dtype == "bfloat16":
-            bits = struct.unpack("<I", struct.pack("<f", value))[0]
-            bits += 0x7FFF + ((bits >> _BFLOAT_BITS) & 1)  # to the nearest, and of two to the even one
-            return float(struct.unpack("<f", struct.pack("<I", bits & 0xFFFF0000))[0])
-        code = _FORMATS.get(dtype)
-        return value if code is None else float(struct.unpack(f"<{code}", struct.pack(f"<{code}", value))[0])
-    except (OverflowError, struct.error):
-        return math.copysign(math.inf, value)
+    bits, smallest, largest = _FORMATS[dtype]
+    quantum = 2.0 ** max(math.frexp(value)[1] - bits, smallest)
+    found = round(value / quantum) * quantum
+    return found if abs(found) <= largest else math.copysign(math.inf, found)
 
 
 def _at(function: Callable[[float], float], value: float) -> float | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static import program as p
 from torch_doctor.static.domains.axes.comparing import made_of
-from torch_doctor.static.domains.limits import LOGARITHMS, Bounds, Singular, Taken, guarded, singular
+from torch_doctor.static.domains.limits import LOGARITHMS, Attained, Bounds, Singular, guarded, singular
 from torch_doctor.static.domains.limits.singular import inside
 from torch_doctor.static.domains.limits.span import CLAMP, EPSILON, PAIR, ROUNDING, TEST
 from torch_doctor.static.measuring import measured
@@ -100,7 +100,7 @@ class InfiniteDerivatives(Observer, operated="+-*/**", made=lambda name: name.rp
             if _trains(each.made) and each.place not in run.ask(Bounds, each.singular.operand).stops:
                 self._tell(run, each.made, each.singular, each.place, TEST, made, Limits())
 
-    def _is_rounded(self, run: Run, made: Making, taken: Taken) -> bool:
+    def _is_rounded(self, run: Run, made: Making, taken: Attained) -> bool:
         """Whether a value that rounding gives is there in the precision at hand: other than by default, the script names it."""
         if taken.why not in (EPSILON, ROUNDING):
             return True

@@ -28,7 +28,7 @@ LOGARITHMS = ("log", "log2", "log10", "log1p")
 ONE_SIDED = ("sqrt", "rsqrt", "acosh", "arccosh", "pow")
 
 
-class _Call:
+class _Pending:
     """A call whose gradients are waited for."""
 
     def __init__(self, here: Here, operation: str, place: float, operand: Any, count: int) -> None:
@@ -47,8 +47,8 @@ class Instrument(Base):
         super().__init__(watch)
         self._tensor = watch.torch.Tensor
         self._looked: dict[int, int] = {}
-        self._calls: list[_Call] = []
-        self._without: dict[int, _Call] = {}
+        self._calls: list[_Pending] = []
+        self._without: dict[int, _Pending] = {}
         self._told: dict[int, int] = {}
         self._finite = True
         for name in (*PLACES, *POWERS, *QUOTIENTS):
@@ -117,9 +117,9 @@ class Instrument(Base):
             name = "div"
         return (name, operand, number) if isinstance(operand, self._tensor) else None
 
-    def _examined(self, here: Here, operation: str, values: Any) -> _Call:
+    def _examined(self, here: Here, operation: str, values: Any) -> _Pending:
         """How many numbers are at a place where the derivative is infinite, or beyond it."""
-        best = _Call(here, operation, _places(operation)[0], values, 0)
+        best = _Pending(here, operation, _places(operation)[0], values, 0)
         for place in _places(operation):
             there = values == place
             if operation in ONE_SIDED:
@@ -128,7 +128,7 @@ class Instrument(Base):
                 there = values.abs() >= 1 if place > 0 else there
             count = int(there.sum())
             if count > best.count:
-                best = _Call(here, operation, place, values, count)
+                best = _Pending(here, operation, place, values, count)
         return best
 
     def _derivative(self, operation: str, place: float, exponent: float, operand: Any) -> str:
@@ -145,7 +145,7 @@ class Instrument(Base):
             (found,) = torch.autograd.grad(made, value)
         return str(float(found))
 
-    def _arrived(self, call: _Call, gradient: Any) -> None:
+    def _arrived(self, call: _Pending, gradient: Any) -> None:
         with self.watch.unwatched():
             call.bad = not bool(gradient.isfinite().all())
 
@@ -180,7 +180,7 @@ class Instrument(Base):
         with self.watch.unwatched():
             return any(each.grad is not None and not bool(each.grad.isfinite().all()) for each in got)
 
-    def _tell(self, call: _Call, *, reached: bool | None, count: int) -> None:
+    def _tell(self, call: _Pending, *, reached: bool | None, count: int) -> None:
         """Write of a place once, and once more when numbers were there."""
         site, more = call.here.site, 2 if count else 1
         if self._told.get(site, 0) >= more:

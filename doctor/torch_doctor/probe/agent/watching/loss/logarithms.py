@@ -32,11 +32,14 @@ class Watcher:
             self._watch.patches.replace(torch.Tensor, f"{name}_", self._wrapping(f"{name}_"))
 
     def _wrapping(self, name: str) -> Any:
-        recorder, told, is_users = self._recorder, self._tell, self._recorder.sites.is_users
+        recorder, told, sites = self._recorder, self._tell, self._recorder.sites
 
         def wrap(original: Any) -> Any:
             def log(*arguments: Any, **keywords: Any) -> Any:
-                users = is_users(sys._getframe(1).f_code.co_filename)
+                frame = sys._getframe(1)
+                while frame.f_back is not None and sites.is_agents(frame.f_code.co_filename):  # it is watched twice
+                    frame = frame.f_back
+                users = sites.is_users(frame.f_code.co_filename)
                 if users and arguments and not recorder.quiet and not recorder.rests():
                     recorder.safely(told, name, arguments[0])
                 return original(*arguments, **keywords)

@@ -58,7 +58,8 @@ def powered(base: Span, exponent: float) -> Span:
         return Span(1.0, 1.0)
 
     def power(value: float) -> float:
-        return float(value**exponent) if not isinstance(value**exponent, complex) else math.nan
+        found = value**exponent
+        return math.nan if isinstance(found, complex) else float(found)
 
     even = exponent % 2 == 0
     if base.positive or not even:

@@ -85,7 +85,7 @@ class Bounds(Domain[Span]):
         return dtype if dtype in ranges.FRACTIONS else ""
 
     def _read(self, made: Making, dtype: str) -> Span:
-        name = made.name.removesuffix("_") if made.name not in ("_", "__") else made.name
+        name = made.name.rstrip("_") or made.name
         if name in _FILLED:
             return Span(_FILLED[name], _FILLED[name])
         if not made.args:
@@ -107,13 +107,14 @@ class Bounds(Domain[Span]):
         found = ranges.elementwise(name, first, made, dtype)
         return UNKNOWN if found is None else found
 
-    def _operands(self, made: Making) -> tuple[Span, ...]:
-        return tuple(self.of(each) for each in made.args[:2])
+    def _operands(self, made: Making) -> tuple[Span, Span]:
+        return self.of(made.args[0]), self.of(made.args[1])
 
     def _sum(self, made: Making, dtype: str) -> Span:
         if len(made.args) < 2 or "alpha" in made.keywords:
             return UNKNOWN
-        return arithmetic.added(*self._operands(made), dtype)
+        left, right = self._operands(made)
+        return arithmetic.added(left, right, dtype)
 
     def _difference(self, made: Making, dtype: str) -> Span:
         if len(made.args) == 1:
@@ -174,7 +175,8 @@ class Bounds(Domain[Span]):
         if left.constant is not None:
             left, right = right, left
         if right.constant is not None:
-            return bounded(left, made, *((right.constant, None) if upper else (None, right.constant)), dtype)
+            low, high = (right.constant, None) if upper else (None, right.constant)
+            return bounded(left, made, low, high, dtype)
         pick = max if upper else min
         return Span(pick(left.low, right.low), pick(left.high, right.high))
 

@@ -35,17 +35,15 @@ _DEEP: Final = 6
 _FEW: Final = 24
 
 
-class Test(NamedTuple):
+class Condition(NamedTuple):
     """A comparison of a value with a number."""
-
-    __test__ = False
 
     value: Value
     sign: str
     number: float
 
     @property
-    def opposite(self) -> Test:
+    def opposite(self) -> Condition:
         """What holds where this does not."""
         return self._replace(sign=_OPPOSITE[self.sign])
 
@@ -83,7 +81,7 @@ def guarded(made: Making) -> Iterator[Guarded]:
                 yield Guarded(inner, found, place)
 
 
-def _arms(made: Making) -> Iterator[tuple[Value, Test]]:
+def _arms(made: Making) -> Iterator[tuple[Value, Condition]]:
     """The values that are chosen from, each with the test of what is chosen."""
     if made.name == "where" and len(made.args) > 2:
         test = _test(made.args[0])
@@ -101,7 +99,7 @@ def _arms(made: Making) -> Iterator[tuple[Value, Test]]:
                 yield other, test
 
 
-def _test(value: Value) -> Test | None:
+def _test(value: Value) -> Condition | None:
     """The comparison that a mask comes from."""
     opposite = False
     for _ in range(_DEEP):
@@ -119,13 +117,13 @@ def _test(value: Value) -> Test | None:
     return None
 
 
-def _comparison(sign: str, left: Value, right: Value) -> Test | None:
+def _comparison(sign: str, left: Value, right: Value) -> Condition | None:
     if isinstance(left, Const):
         left, right, sign = right, left, _MIRRORED[sign]
     number = right.value if isinstance(right, Const) else None
     if not isinstance(left, Tensor) or not isinstance(number, (int, float)):
         return None
-    return Test(left, sign, float(number))
+    return Condition(left, sign, float(number))
 
 
 def _computed(arm: Value) -> list[Making]:
@@ -143,7 +141,7 @@ def _computed(arm: Value) -> list[Making]:
     return found
 
 
-def _same(found: Singular, made: Making, test: Test) -> bool:
+def _same(found: Singular, made: Making, test: Condition) -> bool:
     """Whether a test is about the operand of an operation, its size, or the root that the operation gives."""
     tested, own = made_of(test.value), made_of(found.operand)
     if tested is None:

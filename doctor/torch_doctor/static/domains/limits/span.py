@@ -126,4 +126,4 @@ def _at(function: Callable[[float], float], value: float) -> float | None:
         found = function(value)
     except (ValueError, OverflowError, ZeroDivisionError):
         return None
-    return None if not isinstance(found, float) or math.isnan(found) else found
+    return None if math.isnan(found) else found

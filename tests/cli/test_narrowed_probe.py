@@ -18,7 +18,7 @@ Run = Any  # arguments to outcome
 
 ROOT = Path(__file__).parents[2]
 MARK = re.compile(r"  # .*TDR\d+$", re.MULTILINE)
-ONLY_A_RUN = MARK.sub("", (ROOT / "fixtures/TDR120/bad_root_of_zero.py").read_text(encoding="utf-8"))
+ONLY_A_RUN = MARK.sub("", (ROOT / "fixtures/TDR120/bad_log_of_zero.py").read_text(encoding="utf-8"))
 
 pytestmark = pytest.mark.usefixtures("farm")
 
@@ -45,9 +45,9 @@ def test_what_was_there_before_is_run_and_not_reported(run: Run, write: Callable
 
 def test_what_only_a_run_shows_has_to_lie_on_a_changed_line(run: Run, write: Callable[..., Path]) -> None:
     arguments = ("scan", "root.py", "--probe", "--since", "HEAD", "--output-format", "json")
-    write("root.py", ONLY_A_RUN.replace("lr=0.1", "lr=0.2"))
+    write("root.py", ONLY_A_RUN.replace("lr=1e-2", "lr=2e-2"))
     assert codes(run(*arguments)) == []
-    write("root.py", ONLY_A_RUN.replace("keepdim=True))", "keepdim=True)) * 1.0"))
+    write("root.py", ONLY_A_RUN.replace("(p)).sum(dim=1)", "(p)).sum(dim=1) * 1.0"))
     assert codes(run(*arguments)) == [("root.py", "TDR120", "confirmed")]
 
 

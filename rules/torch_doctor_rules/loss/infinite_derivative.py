@@ -19,6 +19,7 @@ TEXTS = {
     "epsilon": "`{name}` can be {place}, since its epsilon rounds away: the gradient of `{operation}` is then infinite",
     "test": "`{operation}` gets {place} too, where the choice omits the result: its gradient is then NaN",
     "pair": "`{name}` is {place} for equal pairs: the gradient of `{operation}` is then NaN",
+    "single": "`{operation}` of one element is NaN: it divides by the number of elements less one, of `{name}`",
     "mask": "`{name}` is {place} where the mask is 0: the gradient of `{operation}` is then NaN",
 }
 """The message for each reason why the operand has the value."""
@@ -34,6 +35,7 @@ NOTES = {
 """The step of the trail for each reason."""
 HELPS = {
     "epsilon": "use a larger epsilon, such as 1e-6 in float32",
+    "single": "use a dimension with more elements, or leave the term out where there is only one",
     "test": "replace the values before the operation, with `torch.where` inside it",
 }
 ROOTS = ("sqrt", "rsqrt", "pow", "log", "log2", "log10", "reciprocal")
@@ -54,6 +56,7 @@ class InfiniteDerivative(Rule):
     - an epsilon that the precision swallows: `1 - 1e-8` is 1 in float32;
     - the diagonal of distances of a set to itself that are computed with `sqrt`, and roots of masked values;
     - `(1 - p) ** g` with a `g` below 1, where `p` comes from a sigmoid or a softmax;
+    - the deviation of one element;
     - `torch.where(v > 0, v.sqrt(), 0)`: the arm that is not chosen is differentiated, too.
 
     ## Example
@@ -144,22 +147,20 @@ class InfiniteDerivative(Rule):
         """The derivative, and how many values were there."""
         found = sorted(at(trace, finding.site, DerivativeInfinite), key=lambda event: event.count, reverse=True)
         for event in found[:1]:
-            seen = (
-                f"{event.count} of {event.of} values were {event.place:g}"
-                if event.count
-                else "its operand can get there"
-            )
-            yield fact(
-                f"the derivative of {event.operation} at {event.place:g} is {event.derivative}; {seen}",
-                event.count,
-                "",
-                event,
-            )
+            yield fact(_seen(event), event.count, "", event)
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """Whether such values made the gradients of the run infinite or NaN; the source shows none that only can be there."""
         made_up = trace.run is not None and trace.run.voids("values", "weights", "files") is not None
         return not made_up and any(event.count for event in at(trace, finding.site, DerivativeInfinite))
+
+
+def _seen(event: DerivativeInfinite) -> str:
+    """What the run has seen, in words."""
+    if event.why == "single":
+        return f"{event.operation} got one element for each result and is {event.derivative}"
+    seen = f"{event.count} of {event.of} values were {event.place:g}" if event.count else "its operand can get there"
+    return f"the derivative of {event.operation} at {event.place:g} is {event.derivative}; {seen}"
 
 
 def _edits(event: DerivativeInfinite) -> list[Wrap]:

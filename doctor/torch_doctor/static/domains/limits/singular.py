@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
+from torch_doctor.static.measuring import measured
 from torch_doctor.static.measuring.arguments import argument
 from torch_doctor.static.tables import words
 from torch_doctor.static.values import Const, Making, ParameterValue, Sequence, Tensor, Value
@@ -64,6 +65,20 @@ def singular(made: Making) -> Singular | None:
     if name in _QUOTIENTS and len(args) > 1 and isinstance(args[1], (Tensor, ParameterValue)):
         return Singular("div", args[1], (0.0,))
     return None
+
+
+def of_one(made: Making) -> bool:
+    """Whether this is the deviation of one element, which is NaN: the number of elements less one divides."""
+    if made.name not in ("std", "var") or not made.args or made.keywords.keys() & {"correction", "unbiased"}:
+        return False
+    shape = measured(made.args[0]).shape
+    dim = argument(made, 1, "dim")
+    if shape is None or len(made.args) > 2:
+        return False
+    if dim is None:
+        return bool(shape) and all(size == 1 for size in shape)
+    number = dim.value if isinstance(dim, Const) else None
+    return type(number) is int and -len(shape) <= number < len(shape) and shape[number] == 1
 
 
 def inside(values: Iterable[Value]) -> list[Value]:

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
     from torch_doctor.static.values import Making
 
-CLAMP, EPSILON, MASK, PAIR, ROUNDING, TEST = "clamp", "epsilon", "mask", "pair", "rounding", "test"
-"""Why a value is taken: a bound; a constant that rounds to it; zeros of a mask; equal operands; the precision; a test for it."""
+CLAMP, EPSILON, MASK, PAIR, ROUNDING = "clamp", "epsilon", "mask", "pair", "rounding"
+"""Why a value is taken: a bound; a constant that rounds to it; zeros of a mask; equal operands; the precision."""
+TEST, SINGLE = "test", "single"
+"""Why a derivative is infinite without that: a test comes after the operation; a deviation is that of one element."""
 _FORMATS: Final = {
     "float32": (24, -149, 3.4028234663852886e38),
     "float16": (11, -24, 65504.0),

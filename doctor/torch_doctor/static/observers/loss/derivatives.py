@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static import program as p
 from torch_doctor.static.domains.axes.comparing import made_of
-from torch_doctor.static.domains.limits import LOGARITHMS, Attained, Bounds, Singular, guarded, singular
+from torch_doctor.static.domains.limits import LOGARITHMS, Attained, Bounds, Singular, guarded, of_one, singular
 from torch_doctor.static.domains.limits.singular import inside
-from torch_doctor.static.domains.limits.span import CLAMP, EPSILON, PAIR, ROUNDING, TEST
+from torch_doctor.static.domains.limits.span import CLAMP, EPSILON, PAIR, ROUNDING, SINGLE, TEST
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_run
@@ -26,7 +26,7 @@ _NAMES: Final = frozenset(
         """
         sqrt sqrt_ rsqrt rsqrt_ reciprocal log log_ log2 log10 log1p acos arccos asin arcsin atanh arctanh acosh arccosh erfinv
         logit pow pow_ float_power div divide true_divide clamp clamp_ clip clip_ clamp_min clamp_min_ clamp_max clamp_max_ max
-        min maximum minimum sigmoid softmax tanh log_softmax mul multiply where masked_fill one_hot cdist sub subtract add
+        min maximum minimum sigmoid softmax tanh log_softmax mul multiply where masked_fill one_hot cdist sub subtract add std var
         """
     )
 )
@@ -42,6 +42,7 @@ class InfiniteDerivatives(Observer, operated="+-*/**", made=lambda name: name.rp
     writes = (DerivativeInfinite,)
 
     _places: dict[Making, tuple[Unit, p.Node]] = per_run(dict)  # where each operation stands
+    _set: dict[Making, list[Value]] = per_run(dict)  # what was written into a tensor
     _seen: set[Making] = per_run(set)
     _told: set[p.Node] = per_run(set)
 
@@ -58,6 +59,13 @@ class InfiniteDerivatives(Observer, operated="+-*/**", made=lambda name: name.rp
     def _placed(self, run: Run, result: Value, node: p.Node) -> None:
         if isinstance(result, Tensor) and isinstance(result.meta, Making):
             self._places.setdefault(result.meta, (run.frame.unit, node))
+
+    @override
+    def item_set(self, run: Run, holder: Value, key: Value, value: Value, node: p.Node) -> None:
+        """Some numbers of a tensor are replaced by others, which have a graph."""
+        made = made_of(holder)
+        if made is not None and value.flow.graph is True:
+            self._set.setdefault(made, []).append(value)
 
     @override
     def backward(self, run: Run, loss: Value, call: Call) -> None:
@@ -81,7 +89,7 @@ class InfiniteDerivatives(Observer, operated="+-*/**", made=lambda name: name.rp
             if made is None or made in self._seen or value.flow.graph is not True:
                 continue
             self._seen.add(made)
-            waiting += inside(made.args)
+            waiting += [*inside(made.args), *self._set.get(made, ())]
             if made in self._places:
                 self._check(run, made)
 
@@ -96,6 +104,9 @@ class InfiniteDerivatives(Observer, operated="+-*/**", made=lambda name: name.rp
                     limits = span.limits(measured(found.operand).dtype)
                     self._tell(run, made, found, place, taken.why, taken.made, limits)
                     break
+        if of_one(made) and _trains(made):
+            alone = Singular(made.name, made.args[0], (1.0,))
+            self._tell(run, made, alone, 1.0, SINGLE, made, Limits())
         for each in guarded(made):
             if _trains(each.made) and each.place not in run.ask(Bounds, each.singular.operand).stops:
                 self._tell(run, each.made, each.singular, each.place, TEST, made, Limits())

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ..instrument import Instrument as Base
-from .reachable import can_be, stopped
+from .reachable import SINGLE, can_be, stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +25,7 @@ PLACES: dict[str, tuple[float, ...]] = {
 POWERS = ("pow", "__pow__", "float_power")
 QUOTIENTS = ("__truediv__", "div", "divide", "true_divide")
 LOGARITHMS = ("log", "log2", "log10", "log1p")
+DEVIATIONS = ("std", "var")
 ONE_SIDED = ("sqrt", "rsqrt", "acosh", "arccosh", "pow")
 
 
@@ -36,8 +37,7 @@ class _Pending:
         self.why = ""
         self.stopped = False
         self.derivative = ""
-        self.came = False
-        self.bad = False
+        self.came = self.intact = self.bad = False
 
 
 class Instrument(Base):
@@ -56,6 +56,9 @@ class Instrument(Base):
                 if hasattr(owner, name):
                     watch.patches.replace(owner, name, self._wrapping(name))
         watch.patches.replace(self._tensor, "__rtruediv__", self._wrapping("__rtruediv__"))
+        for name in DEVIATIONS:
+            for owner in (watch.torch, self._tensor):
+                watch.patches.replace(owner, name, self._wrapping(name))
 
     def _wrapping(self, name: str) -> Callable[[Any], Any]:
         recorder, tensor = self.watch.recorder, self._tensor
@@ -64,21 +67,30 @@ class Instrument(Base):
             def compute(*arguments: Any, **keywords: Any) -> Any:
                 made = original(*arguments, **keywords)
                 if isinstance(made, tensor) and made.grad_fn is not None and not recorder.quiet:
-                    recorder.safely(self._note, name, made, arguments, keywords)
+                    found = recorder.safely(self._operand, name, arguments, keywords)
+                    if found is not None and self._is_plain(made) and self._is_plain(found[1]):
+                        recorder.safely(self._note, made, *found)
                 return made
 
             return compute
 
         return wrap
 
-    def _note(self, name: str, made: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
-        found = self._operand(name, arguments, keywords)
-        if found is None or made.is_nested:
-            return
-        operation, operand, exponent = found
+    def _is_plain(self, tensor: Any) -> bool:
+        """Whether a tensor has numbers that can be read: not one of a transform, a sparse one or one without data."""
+        torch = self.watch.torch
+        ordinary = (
+            type(tensor) in (self._tensor, torch.nn.Parameter) and not torch._C._are_functorch_transforms_active()
+        )
+        return ordinary and not (tensor.is_nested or tensor.is_meta) and tensor.layout == torch.strided
+
+    def _note(self, made: Any, operation: str, operand: Any, exponent: float) -> None:
         if not operand.is_floating_point() or not operand.numel() or self.watch.recorder.rests():
             return
         here = self.watch.recorder.here()
+        if operation in DEVIATIONS:
+            self._deviation(here, operation, operand, made)
+            return
         if here.frame is None or self._looked.get(here.site, 0) >= MOST or len(self._calls) >= WAITING:
             return
         self._looked[here.site] = self._looked.get(here.site, 0) + 1
@@ -94,10 +106,23 @@ class Instrument(Base):
                 call.place = call.place if call.count else why[1]
             call.stopped = operation != "div" and stopped(node)
         call.derivative = self._derivative(operation, call.place, exponent, operand)
-        made.register_hook(lambda _: setattr(call, "came", True))
+        made.register_hook(lambda gradient: self.watch.recorder.safely(self._came, call, gradient))
         if call.count and operand.requires_grad:
             operand.register_hook(lambda gradient: self.watch.recorder.safely(self._arrived, call, gradient))
         self._calls.append(call)
+
+    def _deviation(self, here: Here, operation: str, operand: Any, made: Any) -> None:
+        """A deviation: of one element it is NaN, where the number of elements less one divides."""
+        if here.frame is None or self._looked.get(here.site, 0) >= MOST:
+            return
+        self._looked[here.site] = self._looked.get(here.site, 0) + 1
+        call = _Pending(here, operation, 1.0, operand, 0)
+        with self.watch.unwatched():
+            missing = bool(made.detach().isnan().all()) and bool(operand.detach().isfinite().all())
+        if missing:
+            call.why, call.derivative = SINGLE, "nan"
+            made.register_hook(lambda gradient: self.watch.recorder.safely(self._came, call, gradient))
+            self._calls.append(call)
 
     def _operand(
         self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]
@@ -145,9 +170,15 @@ class Instrument(Base):
             (found,) = torch.autograd.grad(made, value)
         return str(float(found))
 
+    def _came(self, call: _Pending, gradient: Any) -> None:
+        call.came = True
+        if call.count:
+            with self.watch.unwatched():
+                call.intact = bool(gradient.isfinite().all())
+
     def _arrived(self, call: _Pending, gradient: Any) -> None:
         with self.watch.unwatched():
-            call.bad = not bool(gradient.isfinite().all())
+            call.bad = call.intact and not bool(gradient.isfinite().all())
 
     def before_backward(self, losses: list[Any], here: Here) -> None:
         """A backward pass begins: of a loss that is not finite there is nothing to tell."""

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DEEPEST = 12
-CLAMP, ROUNDING = "clamp", "rounding"
+CLAMP, ROUNDING, SINGLE = "clamp", "rounding", "single"
 ARRANGING = SAME - {"CatBackward", "StackBackward", "NativeDropoutBackward", "ConstantPadNdBackward", "IndexBackward"}
 BOUNDED = {"Sigmoid": (1.0,), "Softmax": (1.0,), "Tanh": (1.0, -1.0)}
 """Functions whose result becomes these numbers when it is rounded."""

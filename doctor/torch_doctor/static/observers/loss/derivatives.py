@@ -26,17 +26,19 @@ _NAMES: Final = frozenset(
         """
         sqrt sqrt_ rsqrt rsqrt_ reciprocal log log_ log2 log10 log1p acos arccos asin arcsin atanh arctanh acosh arccosh erfinv
         logit pow pow_ float_power div divide true_divide clamp clamp_ clip clip_ clamp_min clamp_min_ clamp_max clamp_max_ max
-        min maximum minimum sigmoid softmax tanh log_softmax mul multiply where masked_fill one_hot cdist sub subtract add std var
+        min maximum minimum sigmoid softmax tanh log_softmax where masked_fill one_hot cdist std var
         """
     )
 )
+_CHOOSING: Final = frozenset(words("where masked_fill masked_fill_ * mul multiply"))
+"""What leaves out some results of operations."""
 _SIGNS: Final = {"pow": "**", "reciprocal": "**", "div": "/"}
 """The operators of operations that are no calls."""
 _FAR: Final = 1000
 """Records behind a loss that are looked at."""
 
 
-class InfiniteDerivatives(Observer, operated="+-*/**", made=lambda name: name.rpartition(".")[2] in _NAMES):
+class InfiniteDerivatives(Observer, operated=("/", "**"), made=lambda name: name.rpartition(".")[2] in _NAMES):
     """Asks at each backward pass for the limits of what roots, powers, quotients and the like were computed of."""
 
     writes = (DerivativeInfinite,)
@@ -90,7 +92,7 @@ class InfiniteDerivatives(Observer, operated="+-*/**", made=lambda name: name.rp
                 continue
             self._seen.add(made)
             waiting += [*inside(made.args), *self._set.get(made, ())]
-            if made in self._places:
+            if made in self._places or made.name in _CHOOSING:
                 self._check(run, made)
 
     def _check(self, run: Run, made: Making) -> None:
@@ -129,6 +131,7 @@ class InfiniteDerivatives(Observer, operated="+-*/**", made=lambda name: name.rp
             return
         self._told.add(node)
         made_unit, made_node = self._places.get(source, (None, None))
+        made_at = source.site if made_unit is None or made_node is None else made_unit.site(made_node.at)
         run.emit(
             DerivativeInfinite,
             unit.site(node.at),
@@ -138,7 +141,7 @@ class InfiniteDerivatives(Observer, operated="+-*/**", made=lambda name: name.rp
             why=why,
             limits=limits,
             reached=True,
-            made_at=None if made_unit is None or made_node is None else made_unit.site(made_node.at),
+            made_at=made_at,
             made="" if made_unit is None or made_node is None else made_unit.text(made_node.at),
             by_call=isinstance(node, p.Call) and (len(node.args) == len(made.args) or not node.args),
         )

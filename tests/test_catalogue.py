@@ -97,6 +97,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR318": ("sequence-axis", "E", "SP", "unsafe"),
     "TDR319": ("future-leak", "E", "SP", "-"),
     "TDR321": ("mask-inverted", "E", "SP", "unsafe"),
+    "TDR320": ("linear-on-linear", "W", "SP", "-"),
     "TDR316": ("input-ignored", "W", "SP", "-"),
     "TDR312": ("dead-units", "W", "P", "-"),
     "TDR313": ("constant-output", "E", "P", "-"),

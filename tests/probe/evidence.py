@@ -375,6 +375,7 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("attention gets only token {…}, and none of {} others?", some, never),
         Claim("attention gets {} tokens?, and leaves out only token {…}", never, some),
     ],
+    "TDR320": [Claim("{} of {} outputs? went on unchanged: {} → {} → {}", all_of, not_all_of)],
     "TDR319": [Claim("earlier outputs changed with a later element in {} of {} samples?", some, none)],
     "TDR317": [Claim("{} groups of dimensions in another order: {…}", some, none)],
     "TDR316": [Claim("other values in it changed the output in {} of {} tr(?:y|ies)", none, some)],

@@ -1,12 +1,12 @@
-"""TDR131: an operation returns a new tensor, and the statement discards it."""
+"""TDR131: an operation returns a new tensor, and the statement discards it, or gives it a name that nothing reads."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Assign, Delete, Figure, Insert
-from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
-from torch_doctor.trace import ResultLost, Trace
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Backward, ResultLost, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.testing import in_a_test
@@ -26,6 +26,10 @@ class ResultDiscarded(Rule):
     one that they are given. If a statement discards the result, the operation has no effect: the shape is the old one,
     gradients are not clipped, the activation or the mask is missing. No error is raised. In-place operations have a name
     that ends with an underscore.
+
+    The same happens where the result gets a name that nothing reads: after `scaled = (table - mean) / std`, a data set that
+    is built from `table` has unscaled rows. Reported are copies that are scaled, masked, normalized, activated, noisy,
+    flipped or transformed, while the script goes on with what they were made from.
 
     ## Example
     ```python
@@ -47,7 +51,7 @@ class ResultDiscarded(Rule):
 
     ## Fix safety
     The fix assigns the result to the tensor. It is unsafe because the script then computes something else. There is no fix for
-    parameters, to which no computed tensor can be assigned, and for the items of a list.
+    parameters, to which no computed tensor can be assigned, for the items of a list, and for names that nothing reads.
 
     ## How the probe confirms it
     The probe compares the result with the tensor: another shape or dtype, other values, or no graph. If they are equal in every
@@ -61,6 +65,10 @@ class ResultDiscarded(Rule):
     - For objects that are not known to be tensors.
     - In a `try`, in a test, and in a context that may catch errors or measure time.
     - In a function that reads a clock and does not train.
+    - For names that a function inside, another file or `locals()` may read, that `del` deletes or that begin with `_`, and if
+      the function reads the name anywhere at all.
+    - For copies that do not take the place of the original: shares and classes of scores, what is computed of the output
+      of a model, numbers scaled back for people, differences of two tensors, other shapes, plain copies and moves.
     - For statements that run once outside of loops and of functions with arguments: they may show what an operation does. So may
       the end of a notebook cell, which displays its value.
 
@@ -81,7 +89,12 @@ class ResultDiscarded(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Yield a finding for every statement that discards a tensor computed from one that is used further."""
         lost = (each for each in trace.of(ResultLost) if each.differed or not each.calls)
+        trains = bool(trace.of(Backward))
         for event in first_per_site(each for each in lost if not in_a_test(each)):
+            if event.target:
+                if trains or not event.alone:
+                    yield self._unread(event)
+                continue
             text = "the result of `{call}` is discarded: `{name}` itself does not change"
             yield self.finding(
                 event.site,
@@ -94,6 +107,15 @@ class ResultDiscarded(Rule):
                 ),
                 edits=_edits(event),
             )
+
+    def _unread(self, event: ResultLost) -> Finding:
+        """Return the finding for a copy that nothing reads."""
+        return self.finding(
+            event.site,
+            message("nothing reads `{target}`: `{name}` is used as it was", target=event.target, name=event.name),
+            help=sentence("use `{target}` instead of `{name}`", target=event.target, name=event.name),
+            trail=[] if event.read_at is None else [Step(event.read_at, "this is used instead")],
+        )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether the result was always the same as the tensor."""

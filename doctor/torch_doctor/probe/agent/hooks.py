@@ -71,6 +71,7 @@ def install(loops: Loops) -> None:
     put("after", lambda *_: None)
     put("touched", lambda _: None)
     put("shaped", lambda *_: None)
+    put("unread", lambda *_: None)
     put("first", lambda value: value[0])
     put("failure", Exception)
     put("goes_on", lambda: False)
@@ -89,6 +90,7 @@ def silent() -> Iterator[None]:
         "after": lambda *_: None,
         "touched": lambda _: None,
         "shaped": lambda *_: None,
+        "unread": lambda *_: None,
         "for": lambda _, iterable: iterable,
         "begin": lambda _: None,
         "more": lambda _: True,

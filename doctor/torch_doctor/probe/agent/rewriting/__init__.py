@@ -18,6 +18,7 @@ from .loops import LoopRewriter
 from .shapes import ShapeRewriter
 from .statements import StatementRewriter
 from .syntax import compiles
+from .unread import UnreadRewriter
 
 if TYPE_CHECKING:
     from ..nodes import Index
@@ -51,7 +52,7 @@ def compiled(source: bytes | str, path: str, index: Index, flags: int = 0) -> An
             tree = FigureRewriter(index, file).visit(tree)
         if index.shapes:
             tree = ShapeRewriter(index, file).visit(tree)
-        changed = FileRewriter(index, file).visit(tree)
+        changed = FileRewriter(index, file).visit(UnreadRewriter(index, file).visit(tree))
         guard(changed)
         ast.fix_missing_locations(changed)
         return compile(changed, path, "exec", flags, dont_inherit=True)

@@ -285,6 +285,12 @@ class ResultLost(Event, frozen=True, kw_only=True):
     """How many of them were different from it."""
     difference: str = ""
     """In what the first of these was different."""
+    target: str = ""
+    """The variable that gets the result, and that nothing reads; "" if no variable gets it."""
+    alone: bool = False
+    """Whether the statement belongs to no function."""
+    read_at: Site | None = None
+    """Where the tensor is used instead of the variable."""
 
     def words(self, _: Names, /) -> str:
         return f"compute {quoted(self.call)}; the result is discarded and {quoted(self.name)} is not changed"

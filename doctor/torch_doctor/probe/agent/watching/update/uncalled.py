@@ -20,8 +20,9 @@ ENOUGH = 8
 class Lost:
     """What a statement computed from a tensor and dropped: how often that was compared, and differed from the tensor."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, target: str = "") -> None:
         self.name = name
+        self.target = target
         self.calls = 0
         self.differed = 0
         self.difference = ""
@@ -51,6 +52,7 @@ class Watcher:
         self._recorder.at_end.append(self._count)
         hooks.put("named", self._named)
         hooks.put("dropped", self._dropped)
+        hooks.put("unread", self._unread)
 
     def _named(self, key: int, value: Any) -> Any:
         if callable(value):
@@ -75,6 +77,7 @@ class Watcher:
                 site=self._recorder.index.site(key),
                 name=lost.name,
                 call=self._recorder.index.nodes[key].value,
+                target=lost.target,
                 calls=lost.calls,
                 differed=lost.differed,
                 difference=lost.difference,
@@ -144,7 +147,9 @@ class Watcher:
 
     def _compare(self, key: int, part: int, operand: Any, version: int, result: Any) -> None:
         """Counts a result, and whether it differs from the tensor that it was computed from, where that stayed as it was."""
-        lost = self._lost.setdefault(key, Lost(self._recorder.index.nodes[part].text))
+        self._differs(self._lost.setdefault(key, Lost(self._recorder.index.nodes[part].text)), operand, version, result)
+
+    def _differs(self, lost: Lost, operand: Any, version: int, result: Any) -> None:
         captured = result.is_cuda and self._torch.cuda.is_current_stream_capturing()
         if _version(operand) != version or lost.calls >= ENOUGH or captured or self._torch.jit.is_tracing():
             return
@@ -154,12 +159,42 @@ class Watcher:
         lost.differed += bool(difference)
         lost.difference = lost.difference or difference
 
+    def _unread(self, key: int, value: Any, *operands: Any) -> None:
+        """A variable that nothing reads got a value that was computed from these."""
+        if not self._recorder.quiet and _is_array(value):
+            self._recorder.safely(self._compare_copy, key, value, operands)
+
+    def _compare_copy(self, key: int, value: Any, operands: tuple[Any, ...]) -> None:
+        node, result = self._recorder.index.nodes[key], _tensor(self._torch, value)
+        for name, operand in zip(node.argument_names, operands, strict=True):
+            before = _tensor(self._torch, operand)
+            if before is not None and result is not None and before.shape == result.shape:
+                self._differs(self._lost.setdefault(key, Lost(name, node.text)), before, _version(before), result)
+                return
+
     def _tell_dropped(self, key: int, value: Any) -> None:
         here = self._recorder.here()
         node = self._recorder.index.nodes[key]
         site = self._recorder.index.site(key)
         device = str(value.device) if value.device.type != "cpu" else ""
         self._recorder.event("Moved", here, site=site, module=0, name=node.text, device=device, used=False)
+
+
+def _is_array(value: Any) -> bool:
+    """Whether something has numbers in dimensions, as tensors, arrays and tables do."""
+    return bool(getattr(value, "shape", None)) and hasattr(value, "dtype" if not hasattr(value, "dtypes") else "values")
+
+
+def _tensor(torch: Any, value: Any) -> Any:
+    """The numbers of a tensor, an array or a table as a tensor; None where there are none."""
+    if isinstance(value, torch.Tensor):
+        return value.detach()
+    if not _is_array(value):
+        return None
+    try:
+        return torch.as_tensor(getattr(value, "values", value))
+    except (TypeError, ValueError, RuntimeError):
+        return None  # an array of texts or objects
 
 
 def _version(tensor: Any) -> int:

@@ -1,4 +1,4 @@
-"""TDR306: functional dropout stays active in evaluation mode."""
+"""TDR306: functional dropout, or one that is built in `forward`, stays active in evaluation mode."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from torch_doctor.edits import Edit
+
 IN_TRAINING = claims.DROPOUTS_IN_TRAINING
 WITHOUT = claims.EVALUATIONS_WITHOUT_DROPOUT
 
 
 class DropoutIgnoresMode(Rule):
-    """Functional dropout in `forward` ignores the mode, and stays active in evaluation.
+    """Functional dropout in `forward` ignores the mode, and stays active in evaluation; so does `nn.Dropout` created there.
 
     ## Why is this bad?
     `model.eval()` switches off `nn.Dropout`. `F.dropout` has a `training` argument instead, which defaults to `True`.
-    Attention functions get a rate (`dropout_p`) and no mode at all. Validation scores and predictions are then computed
-    with dropout, and differ from call to call.
+    Attention functions get a rate (`dropout_p`) and no mode at all. An `nn.Dropout` that `forward` creates is new in each
+    call, and a new module is in training mode. Validation scores and predictions are then computed with dropout, and
+    differ from call to call.
 
     ## Example
     ```python
@@ -63,6 +66,7 @@ class DropoutIgnoresMode(Rule):
     - The rate depends on the mode, on the caller of `forward`, on unresolved code, or on an attribute that another
       method sets. A caller that passes the rate to another function may also have checked the mode.
     - The call is outside of a module, or runs while one is created.
+    - `forward` creates the module, and sets its mode or registers it.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.dropout.html
@@ -88,12 +92,14 @@ class DropoutIgnoresMode(Rule):
                 name = name.rpartition(".")[2]
                 text = "`{name}` ignores the mode: dropout stays active in evaluation mode"
                 remedy = "pass the rate only in training: add `if self.training else 0.0`"
-            yield self.finding(
-                event.site,
-                message(text, name=name),
-                help=remedy,
-                edits=[edit] if event.rate_site is None else [Wrap(event.rate_site, "{} if self.training else 0.0")],
-            )
+            edits: list[Edit] = [edit]
+            if event.rate_site is not None:
+                edits = [Wrap(event.rate_site, "{} if self.training else 0.0")]
+            elif event.function.startswith("torch.nn.Dropout"):
+                text = "`{name}` is created in `forward`: dropout stays active in evaluation mode"
+                name, remedy = event.function.removeprefix("torch."), "create it in `__init__`, as a part of the module"
+                edits = [Wrap(event.built_at, "{}.train(self.training)")] if event.method and event.built_at else []
+            yield self.finding(event.site, message(text, name=name), help=remedy, edits=edits)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the module was called in evaluation mode without coming there."""

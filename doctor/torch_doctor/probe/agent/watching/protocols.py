@@ -93,6 +93,9 @@ class Forwards(Protocol):
 class FunctionalDropout(Protocol):
     """Dropout as a function."""
 
+    def born(self, module: Any) -> None:
+        """A module was built while another one was called."""
+
     def after(self, root: Any) -> None:
         """A whole module was called."""
 

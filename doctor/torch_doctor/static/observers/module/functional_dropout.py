@@ -113,11 +113,10 @@ def called(run: Run, name: str, call: Call) -> None:
         or explicit
         or run.of(FunctionalDropouts).decided(run)
         or any(map(_mode, _parts(given)))
-        or any(_switches(run, part) or _is_told(run, part) for part in _parts(computed))
+        or is_told(run, computed)
     ):
         return
-    unused = any(_is_off_in_another(run, part) for part in _parts(computed))
-    _write(run, name, call, off=unused or _is_off(call.argument(1, "p")))
+    _write(run, name, call, off=is_off(run, call.argument(1, "p"), computed))
 
 
 @library_family(ATTENTION, stage=Stage.NOTE)
@@ -139,10 +138,20 @@ def attended(run: Run, name: str, call: Call) -> None:
     given = dict(call.node.keywords).get(keyword) or next(iter(call.node.args[place:]), None)
     if given is None:  # it was given before the call, as `functools.partial` does
         return
-    if any(_mode(part) or _switches(run, part) or _is_told(run, part) for part in _parts(given)):
+    if is_told(run, given):
         return
     unused = not isinstance(rate, (Const, Plain)) or any(_is_off_in_another(run, part) for part in _parts(given))
     _write(run, name, call, off=unused or _is_off(rate), rate_site=run.site(given))
+
+
+def is_told(run: Run, given: object) -> bool:
+    """Whether what a rate is computed of asks for the mode, or is given by somebody who may do so."""
+    return any(_mode(part) or _switches(run, part) or _is_told(run, part) for part in _parts(given))
+
+
+def is_off(run: Run, rate: Value | None, given: object) -> bool:
+    """Whether a rate, which is computed of what is `given`, may drop nothing."""
+    return _is_off(rate) or any(_is_off_in_another(run, part) for part in _parts(given))
 
 
 def _is_off(rate: Value | None) -> bool:

@@ -62,10 +62,10 @@ class BuiltInForward(Event, frozen=True, kw_only=True):
 
 
 class FunctionalDropout(Event, frozen=True, kw_only=True):
-    """The forward of a module calls a dropout function without passing the mode, so that it is always active."""
+    """The forward of a module calls a dropout without passing the mode, so that it is always active."""
 
     function: str
-    """The torch name of the function, which may be an attention with a dropout rate."""
+    """The torch name of the function, which may be an attention with a dropout rate, or of a module that the forward builds."""
     owner: int
     """The module."""
     owner_class: str
@@ -82,6 +82,10 @@ class FunctionalDropout(Event, frozen=True, kw_only=True):
     """The dropout rate of an attention. Only the probe knows it."""
     rate_site: Site | None = None
     """Where the dropout rate of an attention is written."""
+    built_at: Site | None = None
+    """Where the forward builds a dropout module."""
+    method: bool = False
+    """Whether that is in a method of the module."""
 
     def words(self, _: Names, /) -> str:
         return (

@@ -7,6 +7,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from ... import claims
+from ...identities import IdentitySet
 from ..naming import class_name
 from .modules import first_argument
 
@@ -35,6 +36,12 @@ class Watcher:
         self._without: dict[int, int] = {}
         self._owners: dict[int, weakref.ref[Any]] = {}
         self._ran: set[int] = set()
+        self._built: IdentitySet = IdentitySet()  # modules that were made while another one was called
+
+    def born(self, module: Any) -> None:
+        """A module was built while another one was called."""
+        if isinstance(module, self._torch.nn.modules.dropout._DropoutNd):
+            self._built.add(module)
 
     def install(self) -> None:
         """Wraps the functions, and has what they did counted when the script ends."""
@@ -44,7 +51,7 @@ class Watcher:
         self._recorder.at_end.append(self._count)
 
     def _dropout(self, original: Any) -> Any:
-        recorder, note = self._recorder, self._note
+        recorder, note, built = self._recorder, self._note, self._built
 
         def dropout(*arguments: Any, **keywords: Any) -> Any:
             result = original(*arguments, **keywords)
@@ -52,9 +59,18 @@ class Watcher:
             rate = keywords.get("p", arguments[1] if len(arguments) > 1 else RATE)
             if recorder.inside == 1 and rate and not told and not recorder.quiet:
                 recorder.safely(note, original.__name__, arguments[0] if arguments else keywords["input"], result)
+            elif told and rate and len(built) and recorder.inside == 1 and not recorder.quiet:
+                recorder.safely(self._module, sys._getframe(1), arguments[0] if arguments else None, result)
             return result
 
         return dropout
+
+    def _module(self, frame: FrameType, given: Any, result: Any) -> None:
+        """A module called the function: one that was built in the forward around has a mode of its own."""
+        dropout = first_argument(frame) if frame.f_code.co_argcount else None
+        users = self._recorder.sites.frame()
+        if dropout in self._built and dropout.training and users is not None:
+            self._tell(users, f"torch.nn.{type(dropout).__name__}", given, result)
 
     def _attention(self, original: Any) -> Any:
         """It is never told the mode: who passes a rate that is not 0 has it drop."""
@@ -71,8 +87,10 @@ class Watcher:
 
     def _note(self, name: str, given: Any, result: Any, rate: float = 0.0) -> None:
         frame: FrameType | None = sys._getframe(3)
-        if frame is None or not self._recorder.sites.is_users(frame.f_code.co_filename):
-            return
+        if frame is not None and self._recorder.sites.is_users(frame.f_code.co_filename):
+            self._tell(frame, f"torch.nn.functional.{name}", given, result, rate)
+
+    def _tell(self, frame: FrameType, name: str, given: Any, result: Any, rate: float = 0.0) -> None:
         site = self._recorder.sites.of_frame(frame)
         self._ran.add(site)
         owner = self._owner(frame)
@@ -87,7 +105,7 @@ class Watcher:
             "FunctionalDropout",
             self._recorder.here(),
             site=site,
-            function=f"torch.nn.functional.{name}",
+            function=name,
             owner=self._recorder.references.number(owner),
             owner_class=class_name(type(owner), self._recorder),
             training=False,

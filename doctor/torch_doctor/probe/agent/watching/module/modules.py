@@ -93,6 +93,7 @@ class Watcher:
             self._births[module] = Birth(site, code, weakref.ref(owner) if owner is not None else None)
             if self._recorder.inside:
                 self._watch.built_in_forward.born(module, site)
+                self._watch.functional_dropout.born(module)
         except TypeError:  # cannot be hashed or referred to
             return
 

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import library
 from torch_doctor.static.language import courses, kept, opaque_calls
+from torch_doctor.static.libraries.measures import METRICS
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import NEXT_METHODS, REORDERING_METHODS
+from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.training import container_methods, drawing, exit_stacks, pixels
 from torch_doctor.static.training.computing import distributions, tensor_methods
 from torch_doctor.static.training.frameworks import framework_loops, trainers
@@ -89,6 +91,8 @@ def _of_tool(run: Run, of: Tool, name: str, call: Call) -> Value:
         _may_be_set(run, of)
     if call.args and call.args[0].tells_version:
         return plain_from(call.args)
+    if name in MOVES and canonical(of.name).startswith(METRICS):
+        return of
     return optimizer_methods.tool_method(run, of, name, call)
 
 

@@ -149,7 +149,7 @@ ADDED, BEGUN, READ = "added", "begun", "read"
 
 
 class TallyUsed(Event, frozen=True, kw_only=True):
-    """Something happens to an object of the project that adds up results of models, and that a method can reset.
+    """Something happens to an object of the project or of a library that adds up results of models, and that a method can reset.
 
     Only the static witness writes it.
     """

@@ -23,7 +23,8 @@ class AccumulatorNotReset(Rule):
     ## Why is this bad?
     The average of the second epoch includes two epochs, that of the tenth includes ten. The loss seems to grow although
     the model learns, an accuracy exceeds 100 %, and decisions that are based on them, such as the best checkpoint, are
-    wrong. The same holds for a meter or metric object with a `reset` method that is never called.
+    wrong. The same holds for a meter or metric object with a `reset` method that is never called, be it of the project or of
+    torchmetrics, ignite or torcheval.
 
     ## Example
     ```python
@@ -52,7 +53,7 @@ class AccumulatorNotReset(Rule):
     ## When it is not reported
     - For averages over the whole training.
     - The divisor grows along with the sum, unless both are attributes of a metric object that evaluates.
-    - A metric object has no method that resets it, unresolved code gets it, or its results are of training passes or of
+    - A metric object has no method that resets it, unresolved code gets it (as Lightning's `log` does, which resets it), or its results are of training passes or of
       several models, or nothing reads it between the epochs.
     - Any path through the code may reset the sum.
     - Nothing shows that the average is meant for one epoch.

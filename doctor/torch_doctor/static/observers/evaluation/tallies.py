@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _GROWING: Final = frozenset(("append", "extend"))
-_LOOKING: Final = ("builtins.", "torch.", "numpy.", "math.")
+LOOKING: Final = ("builtins.", "torch.", "numpy.", "math.")
 """Begins the names of functions that leave the objects that they are given as they are."""
 
 
@@ -42,7 +42,7 @@ class Tallies(
         UnknownAttribute,
         Tool,
         Named(Method, _GROWING),
-        Named(Lib, lambda name: not name.startswith(_LOOKING)),
+        Named(Lib, lambda name: not name.startswith(LOOKING)),
     ),
     computed="+",
     read=(Instance,),
@@ -64,7 +64,7 @@ class Tallies(
     def _add(self, run: Run, target: p.Expr, value: Value, node: p.Node, *, unknown: bool = False) -> None:
         if not isinstance(target, p.Attribute) or not isinstance(target.value, p.Name):
             return
-        forwards = _forwards(value) or _given(run)
+        forwards = forwards_in(value) or _given(run)
         holder = run.resolve(run.evaluate(target.value)) if forwards else None
         if isinstance(holder, Instance) and holder.born is not None and self._can_reset(holder.cls):
             self._added.setdefault(holder.id, {})[target.name] = holder
@@ -150,10 +150,10 @@ def _given(run: Run) -> frozenset[int]:
         return frozenset()
     names = (each.name for each in run.stack[-1].node.parameters)
     given = (run.frame.fields.get(name) for name in names)
-    return frozenset[int]().union(*(_forwards(value) for value in given if value is not None))
+    return frozenset[int]().union(*(forwards_in(value) for value in given if value is not None))
 
 
-def _forwards(value: Value) -> frozenset[int]:
+def forwards_in(value: Value) -> frozenset[int]:
     """The forwards whose results a tensor holds, or a number was read from."""
     read = shapes.read_from(value.size) if isinstance(value, Plain) else None
     of = value if read is None else read

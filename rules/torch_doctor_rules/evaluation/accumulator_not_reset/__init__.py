@@ -53,8 +53,8 @@ class AccumulatorNotReset(Rule):
     ## When it is not reported
     - For averages over the whole training.
     - The divisor grows along with the sum, unless both are attributes of a metric object that evaluates.
-    - A metric object has no method that resets it, unresolved code gets it (as Lightning's `log` does, which resets it), or its results are of training passes or of
-      several models, or nothing reads it between the epochs.
+    - A metric object has no method that resets it, unresolved code gets it (as Lightning's `log` does, which resets it), its
+      results are of training passes or of several models, or nothing reads it between the epochs.
     - Any path through the code may reset the sum.
     - Nothing shows that the average is meant for one epoch.
 

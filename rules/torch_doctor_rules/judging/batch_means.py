@@ -176,6 +176,15 @@ def divides_by_rows(trace: Trace, average: Averaged, batch: Scope, loader: Loade
     return bool(by) and all(event.rows for event in by) and all(each and each.loop == batch.loop for each in passes)
 
 
+def divides_by_batches(trace: Trace, average: Averaged, batch: Scope, loader: LoaderBuilt) -> bool:
+    """Whether the divisor is the length of the loader, or counts its batches."""
+    if average.length:
+        return average.length == loader.loader
+    by = [event for event in trace.at(*sorted(average.by)) if isinstance(event, Summed)]
+    passes = [batch_of(event) for event in by]
+    return bool(by) and all(event.counts for event in by) and all(each and each.loop == batch.loop for each in passes)
+
+
 def _encloses(outer: Site, inner: Site) -> bool:
     begins = (outer.path, outer.cell) == (inner.path, inner.cell) and (outer.row, outer.column) <= (
         inner.row,

@@ -48,6 +48,12 @@ class Turns(Knowledge):
     loaders: dict[int, int] = per_run(dict)  # by the number in the symbol of a turn
 
 
+class Weighted(Knowledge):
+    """The means of batches that products with the sizes of these are made of."""
+
+    means: dict[int, frozenset[int]] = per_run(dict)  # by the id of the product's node
+
+
 _PERCENT = (1, 100)
 _NAMED = (p.Name, p.Attribute)
 
@@ -83,6 +89,7 @@ def summed(run: Run, old: Value, value: Value, result: Value, node: p.Augment) -
         means=value.flow.means if isinstance(value, (Tensor, Plain)) else NONE,
         counts=isinstance(value, Const) and value.value == 1,
         rows=_is_batch_size(value),
+        weighted=run.of(Weighted).means.get(id(node.value), NONE),
         forwards=_forwards(value),
     )
     flow = replace(result.flow, sums=old.flow.sums | {event.index}, means=NONE)
@@ -140,6 +147,10 @@ def ratio(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> froze
     percent = [isinstance(each, Const) and each.value in _PERCENT for each in operands]
     if op in "*/" and len(operands) == 2 and percent[op == "/" :].count(True) == 1:
         return operands[percent.index(True) - 1].flow.means if not all(percent) else NONE
+    if op == "*" and len(operands) == 2 and run.loop_depth:
+        means = next((one.flow.means for one, by in (operands, operands[::-1]) if _is_batch_size(by)), NONE)
+        if means:
+            run.of(Weighted).means[id(node)] = means
     if op != "/" or not run.loop_depth or run.modules_called or not _is_batch_size(operands[1]):
         return NONE
     read = shapes.read_from(operands[0].size) if isinstance(operands[0], Plain) else operands[0]

@@ -63,6 +63,8 @@ class Summed(Event, frozen=True, kw_only=True):
     """Whether the added value is 1."""
     rows: bool = False
     """Whether the added value is the number of samples in a batch."""
+    weighted: frozenset[int] = NO_EVENTS
+    """The events that computed the added value, if it is a mean over a batch times the number of samples in it."""
     at_once: bool = False
     """Whether it is `sum(holder)`."""
     listed: int = 0

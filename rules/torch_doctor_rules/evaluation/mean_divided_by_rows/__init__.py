@@ -1,4 +1,4 @@
-"""TDR410: batch means are summed and divided by the number of samples."""
+"""TDR410: batch means are summed and divided by the number of samples, or weighted and divided by that of batches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.edits import Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import LossCalled
-from torch_doctor_rules.evaluation.mean_divided_by_rows.by_rows import by_rows
+from torch_doctor_rules.evaluation.mean_divided_by_rows.by_rows import BY_BATCHES, BY_ROWS, by_batches, by_rows
 from torch_doctor_rules.evaluation.mean_divided_by_rows.divisors import (
     HELP,
     MEANS,
@@ -44,7 +44,8 @@ class MeanDividedByRows(Rule):
     loader is also wrong: a sum over `eval_loader` that is divided by `len(train_loader)` depends on the size of both.
     If a loader draws only a part of the samples, because of a `SubsetRandomSampler` or a `Subset`, the length of the
     complete dataset makes the result too small. The last index of `enumerate(loader)` is one less than the number of
-    batches, and makes it too large.
+    batches, and makes it too large. Means that are weighted (`loss.item() * len(x)`) and divided by the number of batches
+    are too large by the batch size.
 
     ## Example
     ```python
@@ -77,7 +78,7 @@ class MeanDividedByRows(Rule):
     dataset, the loader draws fewer samples than that. If it draws all of them, the finding is refuted.
 
     ## When it is not reported
-    - The losses are summed (`reduction="sum"`) or weighted by the batch size before they are added.
+    - The losses are summed (`reduction="sum"`), or weighted by the batch size and divided by the number of samples.
     - The value is multiplied by a number before or after the division.
     - The loader has one sample per batch, or its dataset creates the batches.
     - It is uncertain whether the divisor is the number of samples of this loader.
@@ -126,21 +127,16 @@ class MeanDividedByRows(Rule):
             )
 
     def _found(self, trace: Trace) -> Iterator[Finding]:
-        for average, added, mean, batch in by_rows(trace):
-            yield self.finding(
-                average.site,
-                message(
-                    "`{sum}` sums one mean per batch: divided by the number of samples, it is too small",
-                    sum=named(added.holder, "the sum"),
-                ),
-                help="divide by the number of batches, or weight each batch by its size",
-                trail=[
-                    Step(mean.site, "this is the mean over one batch"),
-                    Step(added.site, "every mean is added here"),
-                ],
-                cause=place(added.site),
-                edits=divisor(trace, average, batch),
-            )
+        for said, divisions in ((BY_ROWS, by_rows(trace)), (BY_BATCHES, by_batches(trace))):
+            for average, added, mean, batch in divisions:
+                yield self.finding(
+                    average.site,
+                    message(said.text, sum=named(added.holder, "the sum")),
+                    help=said.help,
+                    trail=[Step(mean.site, "this is the mean over one batch"), Step(added.site, said.note)],
+                    cause=place(added.site),
+                    edits=divisor(trace, average, batch, said.by) if said.replaces(trace, average, batch) else [],
+                )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loss was computed, of one row or as a sum."""

@@ -55,7 +55,8 @@ class ConstantOutput(Rule):
 
     ## When it is not reported
     - Before the second update, as a head that is initialized with zeros gives equal outputs at first.
-    - For outputs of a single sample, and for equal inputs.
+    - For outputs of a single sample, and for equal inputs, unless a loader yields them with targets that differ: then
+      something has removed the differences before the model, such as `pixels // 255`.
     - If another finding explains it.
 
     ## References
@@ -89,15 +90,16 @@ class ConstantOutput(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every model that answered alike to all that it was asked."""
         for seen in trace.of(OutputConstant):
-            if seen.rows >= ROWS and seen.updates >= UPDATES:
-                yield self.finding(
-                    seen.site,
-                    message(
-                        "`{name}` gives the same output for every input: the input does not reach the output",
-                        name=seen.name,
-                    ),
-                    help="look for mixed-up dimensions, dead activations, or a part that is multiplied by zero",
-                )
+            if seen.rows < ROWS or seen.updates < UPDATES:
+                continue
+            text = "`{name}` gives the same output for every input: the input does not reach the output"
+            remedy = "look for mixed-up dimensions, dead activations, or a part that is multiplied by zero"
+            if seen.same_input:
+                if trace.run is not None and trace.run.voids("values"):
+                    continue  # somebody else's data are not those of the script
+                text = "`{name}` gets the same input for every sample, and gives the same output"
+                remedy = "look for what removes the differences of the samples, such as an integer division"
+            yield self.finding(seen.site, message(text, name=seen.name), help=remedy)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """In how many rows."""

@@ -180,6 +180,8 @@ class OutputConstant(Event, frozen=True, kw_only=True):
     """The number of batches."""
     updates: int
     """The number of optimizer steps."""
+    same_input: bool = False
+    """Whether the inputs of all samples were the same, although something else in the batches of the loader differed."""
 
     def words(self, _: Names, /) -> str:
         return f"`{self.name}` returns the same output for {self.rows} different samples"

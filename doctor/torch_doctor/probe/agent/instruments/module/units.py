@@ -39,12 +39,18 @@ class Units:
 class Outputs:
     """The outputs of a module in one mode: whether all samples of all batches had the same, though their inputs differ."""
 
-    __slots__ = ("batches", "constant", "last", "rows", "site", "updates")
+    __slots__ = ("batches", "constant", "given", "last", "rows", "same_input", "site", "updates")
 
     def __init__(self) -> None:
         self.batches = self.rows = self.updates = self.site = 0
-        self.constant = True
+        self.constant, self.same_input = True, False
         self.last: Any = None
+        self.given: Any = None
+
+    def is_given(self, sample: Any, torch: Any) -> bool:
+        """Note the input that all samples of a batch have; whether it is that of the batches before."""
+        before, self.given, self.same_input = self.given, sample.detach().clone(), True
+        return before is None or (before.dtype == sample.dtype and torch.equal(before, sample))
 
 
 class Instrument(Base):
@@ -58,7 +64,7 @@ class Instrument(Base):
         self._outputs: IdentityMap[dict[bool, Outputs]] = IdentityMap()  # by `training`
         self._doubled: IdentityMap[int] = IdentityMap()
         self._copied: IdentityMap[int] = IdentityMap()
-        self._updates = 0
+        self._updates, self._flat = 0, False
         self._kinds = (torch.nn.ReLU, torch.nn.ReLU6, torch.nn.Threshold, torch.nn.Hardtanh)
         self._hook = watch.patches.hook(torch.nn.modules.module.register_module_forward_hook, self._activated)
         self._library = torch.nn.functional.__file__
@@ -120,6 +126,22 @@ class Instrument(Base):
                 values = values.transpose(1, -1)
             return values.reshape(-1, values.shape[-1]).ne(0).any(dim=0)
 
+    def on_batch(self, batch: Any, here: Here, event: int) -> None:
+        """A loader gave a batch: whether one of its tensors is the same for all samples, and another one is not."""
+        if self._updates > MOST:
+            return
+        with self.watch.unwatched(), self.watch.torch.no_grad():
+            alike = [
+                self._is_one(each) for each in self.watch.marks.tensors(batch) if each.dim() and not each.is_nested
+            ]
+        self._flat = True in alike and False in alike
+
+    def _is_one(self, tensor: Any) -> bool | None:
+        """Whether all samples of a tensor are the same; None if there are none to compare."""
+        if tensor.layout is not self.watch.torch.strided or len(tensor) < 2:  # noqa: PLR2004
+            return None
+        return self.watch.torch.equal(tensor[0], tensor[1]) and bool((tensor == tensor[:1]).all())
+
     def on_forward(
         self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], output: Any, here: Here, event: int
     ) -> None:
@@ -130,27 +152,33 @@ class Instrument(Base):
         given = next(iter(self.watch.marks.tensors([*arguments, *keywords.values()])), None)
         if answer is None or given is None or not answer.is_floating_point() or not answer.dim() or not given.dim():
             return
-        if not self.watch.modules.family(module).parameters:
-            return
-        if any(each.layout is not self.watch.torch.strided for each in (answer, given)):  # rows of a graph's edges, say
+        plain = all(each.layout is self.watch.torch.strided for each in (answer, given))  # no rows of a graph's edges
+        if not plain or not self.watch.modules.family(module).parameters:
             return
         with self.watch.unwatched(), self.watch.torch.no_grad():
             rows = answer.detach().reshape(answer.shape[0], -1)
-            if len(rows) < 2 or len(given) != len(rows) or self._alike(given.detach().reshape(len(given), -1).double()):  # noqa: PLR2004
+            if len(rows) < 2 or len(given) != len(rows) or self._updates < 2:  # noqa: PLR2004 - heads may begin at zero
                 return
-            if self._updates < 2:  # noqa: PLR2004 - a head that begins at zero has one output at first
+            alike = self._alike(given.detach().reshape(len(given), -1).double())
+            if alike and not self._is_flat([*arguments, *keywords.values()], len(rows)):
                 return
             seen = self._outputs.setdefault(module, {}).setdefault(module.training, Outputs())
             first = rows[0].double()
             seen.batches += 1
             seen.rows += len(rows)
             seen.constant &= self._alike(rows.double()) or self._is_rounding(module, rows, arguments, keywords)
+            seen.constant &= not alike or seen.is_given(given[0], self.watch.torch)
             same = seen.updates == self._updates and not module.training and seen.last is not None
             if seen.constant and same and seen.last.shape == first.shape:
                 seen.constant = self._alike(self.watch.torch.stack([seen.last, first]), ROUNDED)
             seen.last, seen.site, seen.updates = first, here.site, self._updates
             if not seen.constant and module.training:
                 self._without_dropout(module, arguments, keywords, here)
+
+    def _is_flat(self, given: list[Any], rows: int) -> bool:
+        """Whether a model gets the same for all samples, of a batch in which something else differs."""
+        tensors = [each for each in self.watch.marks.tensors(given) if each.dim() and len(each) == rows]
+        return self._flat and all(self._alike(each.detach().reshape(rows, -1).double()) for each in tensors)
 
     def _without_dropout(self, module: Any, given: tuple[Any, ...], named: dict[str, Any], here: Here) -> None:
         """What a copy in evaluation mode answers, where dropout makes outputs of training differ by itself.
@@ -246,6 +274,7 @@ class Instrument(Base):
                     rows=sum(each.rows for each in found),
                     batches=sum(each.batches for each in found),
                     updates=max(each.updates for each in found),
+                    same_input=any(each.same_input for each in found),
                 )
 
     def _constant(self, module: Any, modes: dict[bool, Outputs]) -> list[Outputs]:

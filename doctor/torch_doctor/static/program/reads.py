@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static.program.expressions import Call, Display, Name, Star
 from torch_doctor.static.program.functions import Function
-from torch_doctor.static.program.statements import Assign, Augment, Break, Continue, For, Outer, Stmt, Try, While, With
+from torch_doctor.static.program.statements import Assign, Augment, Break, Continue, For, Outer, Try, While, With
 from torch_doctor.static.program.walking import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from torch_doctor.static.program.node import At, Node
+    from torch_doctor.static.program.node import At, Node, Stmt
 
 _ALL: Final = frozenset(("locals", "vars", "globals", "exec", "eval", "dir"))
 """Functions that may read any variable."""

@@ -67,7 +67,7 @@ class Watcher:
 
     def _module(self, frame: FrameType, given: Any, result: Any) -> None:
         """A module called the function: one that was built in the forward around has a mode of its own."""
-        dropout = first_argument(frame) if frame.f_code.co_argcount else None
+        dropout: Any = first_argument(frame) if frame.f_code.co_argcount else None
         users = self._recorder.sites.frame()
         if dropout in self._built and dropout.training and users is not None:
             self._tell(users, f"torch.nn.{type(dropout).__name__}", given, result)

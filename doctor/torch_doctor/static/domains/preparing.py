@@ -55,8 +55,8 @@ def record(value: Value) -> Making | None:
 
 def bare(value: Value) -> Value:
     """The tensor that torch would make of an array, any other value itself."""
-    array = isinstance(value, Plain) and value.size is not None and value.size.name == ARRAY
-    return value.size.args[0] if array else value  # type: ignore[union-attr]  # checked
+    size = value.size if isinstance(value, Plain) else None
+    return size.args[0] if size is not None and size.name == ARRAY else value
 
 
 def prepared_from(value: Value) -> list[Value]:

@@ -46,8 +46,8 @@ class LibraryTallies(
         elif isinstance(func, UnknownAttribute) and func.name == _RESET:
             self._begin(run, list(self._metrics.values()), call)
         else:
-            given = (*call.values, *([of] if isinstance(of, Value) else []))
-            self._begin(run, [each for each in reachable(given) if isinstance(each, Tool)], call)
+            given = reachable((*call.values, of))
+            self._begin(run, [each for each in given if isinstance(each, Tool)], call)
 
     def _used(self, run: Run, metric: Tool, method: str, call: Call) -> None:
         batches = any(scope.loop_kind is LoopKind.BATCHES for scope in run.scope.iterations())

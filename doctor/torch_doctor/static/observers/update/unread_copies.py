@@ -88,7 +88,7 @@ def _transforms(run: Run, func: Value, node: p.Node) -> bool:
     if symbol[:1] != (".",) or not isinstance(symbol[1], tuple) or symbol[1][0] != fitting.ESTIMATOR:
         return False
     if symbol[2] != "fit_transform" or not isinstance(node, p.Call) or not isinstance(node.func, p.Attribute):
-        return symbol[2] == "transform"
+        return bool(symbol[2] == "transform")
     fitted = node.func.value
     names = (each for each in run.frame.unit.nodes if isinstance(each, p.Name) and each is not fitted)
     bound = {id(each) for part in run.frame.unit.nodes for each in reads.targets(part)}

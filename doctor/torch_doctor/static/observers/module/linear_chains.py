@@ -101,7 +101,7 @@ class LinearChains(Observer, called=(Named(Lib, lambda name: name.startswith(_PA
         if event is not None:
             run.trace.replace(event, passed=run.trace.latest(event).passed + 1)
             return
-        if one is other and not _are_several(run, first, second):
+        if not second.around or (one is other and not _are_several(run, first, second)):
             return
         own = {one.id, other.id}.isdisjoint(self._shared) and _is_plain(one) and _is_plain(other)
         if not own or not _is_wide(one, other) or not (_has_bias(one) or _has_bias(other)):

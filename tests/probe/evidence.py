@@ -443,6 +443,13 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("the loss is the mean over a batch of {}", lambda rows: rows > 1, lambda rows: rows == 1),
         Claim("the loss is the sum over a batch of {}", never, always),
     ],
+    "TDR412": [
+        Claim(
+            "perfect predictions score {}, constant ones {}, shuffled ones {}, random ones {}",
+            lambda perfect, *_: perfect not in (1, 100),
+            lambda perfect, *others: perfect in (1, 100) and perfect > max(others),
+        ),
+    ],
     "TDR501": GRAPHS,
     "TDR502": GRAPHS,
     "TDR503": [Claim("{} graphs? retained, {} of them used again", lambda kept, again: again < kept, always)],

@@ -39,6 +39,7 @@ from torch_doctor.static.values import (
     Value,
     fresh_symbol,
     plain_from,
+    shapes,
     texts,
 )
 from torch_doctor.static.values.shapes import number
@@ -178,7 +179,8 @@ def converted(run: Run, name: str, call: Call) -> Value:
         return plain_from((first,))
     if name == "str" and isinstance(first, (Plain, Unknown)):
         return texts.made((first,)) or Plain()
-    size = number((_CONVERTED[name],)) if name in _CONVERTED else None
+    of = first if isinstance(first, Tensor) else shapes.read_from(first.size) if isinstance(first, Plain) else None
+    size = None if name not in _CONVERTED else shapes.read(of, _CONVERTED[name]) if of else number((_CONVERTED[name],))
     if name in ("int", "float") and isinstance(first, Plain):
         return plain_from((first,), first.symbol, size=size)
     if name in ("abs", "round") and isinstance(first, Tensor):

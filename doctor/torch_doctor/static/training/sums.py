@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from torch_doctor.static import program as p
+from torch_doctor.static.domains.hits import Hits
 from torch_doctor.static.flow import NONE, Flow
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values.shapes import Shape
 
 
 class Turns(Knowledge):
@@ -88,9 +90,10 @@ def summed(run: Run, old: Value, value: Value, result: Value, node: p.Augment) -
         carries=old.flow.sums,
         means=value.flow.means if isinstance(value, (Tensor, Plain)) else NONE,
         counts=isinstance(value, Const) and value.value == 1,
-        rows=_is_batch_size(value),
+        rows=is_batch_size(value),
         weighted=run.of(Weighted).means.get(id(node.value), NONE),
-        forwards=_forwards(value),
+        forwards=(forwards := _forwards(value)),
+        hits=_hits(run, value, counted=True) if forwards else None,
     )
     flow = replace(result.flow, sums=old.flow.sums | {event.index}, means=NONE)
     if isinstance(result, Plain):
@@ -100,12 +103,14 @@ def summed(run: Run, old: Value, value: Value, result: Value, node: p.Augment) -
 
 def summed_up(run: Run, of: Value, items: Iterable[Value], result: Value, node: p.Node) -> Value:
     """`sum(items)`: of means over batches a sum that remembers them."""
-    each = [item.flow.means if isinstance(item, (Tensor, Plain)) else NONE for item in items]
-    if not all(each):
+    values = list(items)
+    each = [item.flow.means if isinstance(item, (Tensor, Plain)) else NONE for item in values]
+    hits = [_hits(run, value, counted=True) if _forwards(value) else None for value in values] if not any(each) else []
+    if not all(each) and (None in hits or not hits):
         return _with_flow(result, replace(result.flow, means=NONE)) if result.flow.means else result
-    means = frozenset[int]().union(*each)
-    listed = of.id if isinstance(of, Sequence) else 0
-    event = run.emit(Summed, node, holder=run.text_of_argument(node, 0), means=means, at_once=True, listed=listed)
+    means, forwards = NONE.union(*each), NONE.union(*map(_forwards, values)) if hits else NONE
+    of_list = {"at_once": True, "listed": of.id if isinstance(of, Sequence) else 0, "hits": hits[0] if hits else None}
+    event = run.emit(Summed, node, holder=run.text_of_argument(node, 0), means=means, forwards=forwards, **of_list)
     flow = replace(result.flow, sums=frozenset((event.index,)), means=NONE)
     return Number(flow, size=result.size) if isinstance(result, Plain) else _with_flow(result, flow)
 
@@ -148,16 +153,16 @@ def ratio(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> froze
     if op in "*/" and len(operands) == 2 and percent[op == "/" :].count(True) == 1:
         return operands[percent.index(True) - 1].flow.means if not all(percent) else NONE
     if op == "*" and len(operands) == 2 and run.loop_depth:
-        means = next((one.flow.means for one, by in (operands, operands[::-1]) if _is_batch_size(by)), NONE)
+        means = next((one.flow.means for one, by in (operands, operands[::-1]) if is_batch_size(by)), NONE)
         if means:
             run.of(Weighted).means[id(node)] = means
-    if op != "/" or not run.loop_depth or run.modules_called or not _is_batch_size(operands[1]):
+    if op != "/" or not run.loop_depth or run.modules_called or not is_batch_size(operands[1]):
         return NONE
     read = shapes.read_from(operands[0].size) if isinstance(operands[0], Plain) else operands[0]
     made = read.meta if isinstance(read, Tensor) and read.flow.forwards and not read.flow.sums else None
     if not isinstance(made, Making) or made.name != "sum" or len(made.args) != 1 or made.keywords:
         return NONE
-    event: Meaned = run.emit(Meaned, node, value=run.fact(made.args[0]))
+    event: Meaned = run.emit(Meaned, node, value=run.fact(made.args[0]), hits=_hits(run, made.args[0]), by_rows=True)
     return frozenset((event.index,))
 
 
@@ -192,7 +197,7 @@ def mean_of(run: Run, flow: Flow, of: Value | None, node: p.Node) -> Flow:
             event = run.emit(Averaged, node, name=run.text(node), sums=NONE, means=flow.means)
             return replace(flow, means=NONE, sums=flow.sums | {event.index})
     elif flow.forwards and run.loop_depth and not run.modules_called and isinstance(of, Tensor):
-        event = run.emit(Meaned, node, value=run.fact(of))
+        event = run.emit(Meaned, node, value=run.fact(of), hits=_hits(run, of))
         return replace(flow, means=frozenset((event.index,)))
     return flow
 
@@ -228,7 +233,13 @@ def _forwards(value: Value) -> frozenset[int]:
     return value.flow.forwards if read is None else read.flow.forwards
 
 
-def _is_batch_size(number: Value) -> bool:
+def _hits(run: Run, value: Value, *, counted: bool = False) -> Shape | None:
+    """The sizes of the labels, if a value marks, or with `counted` counts, where answers are right; None for anything else."""
+    marks = run.ask(Hits, value)
+    return None if marks is None or marks.counted is not counted else marks.shape or (shapes.ANY,)
+
+
+def is_batch_size(number: Value) -> bool:
     """Whether it is how many rows a batch of a loader has: the first size of one of its tensors."""
     if not isinstance(number, Plain) or number.size is None or number.size.name != "size":
         return False

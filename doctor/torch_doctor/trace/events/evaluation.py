@@ -71,6 +71,8 @@ class Summed(Event, frozen=True, kw_only=True):
     """The list that is summed; 0 if there is none."""
     forwards: frozenset[int] = NO_EVENTS
     """The `Forward` events whose results the added value contains."""
+    hits: tuple[int | str | None, ...] | None = None
+    """The shape of the labels, if the added value counts where outputs equal them; None for other values."""
 
     def words(self, _: Names, /) -> str:
         return f"add to {quoted(self.holder)}"
@@ -81,6 +83,10 @@ class Meaned(Event, frozen=True, kw_only=True):
 
     value: TensorFact
     """The tensor."""
+    hits: tuple[int | str | None, ...] | None = None
+    """The shape of the labels, if the tensor marks where outputs equal them; None for other tensors."""
+    by_rows: bool = False
+    """Whether it is the sum of all elements, divided by the number of samples in the batch."""
 
     def words(self, _: Names, /) -> str:
         return f"mean of {self.value.words()}"
@@ -113,6 +119,10 @@ class Averaged(Event, frozen=True, kw_only=True):
     """The events that computed the averaged values, if these are equally weighted means over batches."""
     by_site: Site | None = None
     """The place of the divisor."""
+    by_batch: bool = False
+    """Whether the divisor is the number of samples in one batch."""
+    again: bool = False
+    """Whether the dividend is a quotient."""
 
     def words(self, _: Names, /) -> str:
         return f"divide a sum: {quoted(self.name)}"
@@ -146,6 +156,8 @@ class ScoreUsed(Event, frozen=True, kw_only=True):
         return f"the last batch's {quoted(self.holder)} is {self.how}"
 
 
+MODEL, PERFECT, CONSTANT, SHUFFLED, RANDOM = range(5)
+"""Whose answers are scored, as positions in `AnswersScored.figures`."""
 ADDED, BEGUN, READ = "added", "begun", "read"
 """What happens to an object that adds up results, in `TallyUsed`."""
 
@@ -206,6 +218,55 @@ class NumberCompared(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         return f"compare {quoted(self.name or 'a tensor')} ({self.dtype}) with {self.number:g}"
+
+
+class SettledCompared(Event, frozen=True, kw_only=True):
+    """Labels are compared with predictions that are the same for every output of the model. Only the static witness writes it."""
+
+    number: int
+    """What all predictions are."""
+    forwards: frozenset[int]
+    """The `Forward` events that they are made of."""
+
+    def words(self, _: Names, /) -> str:
+        return f"compare labels with predictions that are {self.number} for every output"
+
+
+class AnswersScored(Event, frozen=True, kw_only=True):
+    """A copy of the process evaluated answers that were made from the labels. Only the probe writes it.
+
+    It is at the line that computes, returns or prints the figure; without one, at the forward.
+    """
+
+    forward: int
+    """The `Forward` event of the first batch."""
+    how: str
+    """How the figure shows: "assigned", "returned" or "printed"; "" if there is none."""
+    name: str
+    """The variable, the entry of the returned value, or the position among the printed numbers."""
+    loop: Site | None = None
+    """The loop over the batches."""
+    figures: tuple[float, ...] = ()
+    """The figure for the answers of the model, and for perfect, constant, shuffled and random ones."""
+    shares: tuple[float, ...] = ()
+    """The share of each of these answers that is right; empty if the labels are numbers."""
+    answers: int = 0
+    """The number of labels."""
+    labels: tuple[float, ...] = ()
+    """The shares of the labels that are 0, and 1."""
+    batches: int = 0
+    """The number of batches."""
+    kind: str = ""
+    """What the labels are: "classes", "marks" or "numbers"."""
+    unknown: str = ""
+    """Why there is no figure; "" if there is one."""
+
+    def words(self, _: Names, /) -> str:
+        if self.unknown:
+            return f"score no answers made from labels: {self.unknown}"
+        names = ("model", "perfect", "constant", "shuffled", "random")
+        scores = ", ".join(f"{figure:.4g} {name}" for name, figure in zip(names, self.figures, strict=False))
+        return f"{self.how} {quoted(self.name)}: {scores}"
 
 
 class Reevaluated(Event, frozen=True, kw_only=True):

@@ -21,9 +21,9 @@ from torch_doctor_rules.evaluation.mean_divided_by_rows.divisors import (
     says_of_both,
     seen,
 )
-from torch_doctor_rules.evaluation.mean_divided_by_rows.other_lengths import OtherLengths
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import at, fact
+from torch_doctor_rules.judging.other_lengths import OtherLengths
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import EVALUATION
 from torch_doctor_rules.judging.wording import message, named
@@ -117,6 +117,8 @@ class MeanDividedByRows(Rule):
 
     def _mistaken(self, trace: Trace) -> Iterator[Finding]:
         for found in trace.view(OtherLengths).found():
+            if found.scores:
+                continue  # TDR412 reports these
             yield self.finding(
                 found.average.site,
                 found.text,

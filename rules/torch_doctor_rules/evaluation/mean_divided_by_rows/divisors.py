@@ -8,6 +8,7 @@ from torch_doctor.edits import Wrap
 from torch_doctor.rule import Evidence, Finding, Step, same_place
 from torch_doctor.trace import BatchTaken, LoaderBuilt, LossCalled
 from torch_doctor_rules.judging.evidence import at, count, fact
+from torch_doctor_rules.judging.other_lengths import COUNTED, DRAWN, INDEXED
 from torch_doctor_rules.judging.wording import is_path
 
 if TYPE_CHECKING:
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Averaged, Scope, Site, Trace
 
 MEANS = ("mean", "batchmean")
-COUNTED = "the divisor is the length of this loader"
-DRAWN = "this loader draws only a part of the samples"
-INDEXED = "`enumerate` counts the batches of this loader from 0"
-"""The notes of the last step of a trail, which begins with the loader whose batches are summed."""
 HELP = {
     COUNTED: "divide by the length of the loader that is summed over",
     DRAWN: "divide by the number of samples that the loader draws",

@@ -84,7 +84,7 @@ class Watch:
         self.facts = Facts(torch, self.marks)
         self.instruments: list[InstrumentHooks] = []
         self.class_axes: Any = None  # the instrument that knows them, where a rule needs it
-        self._questions = Questions()
+        self.questions = Questions()
         self.fetching: tuple[str, int, int] | None = None  # whose rows a loader is getting: class, workers, its site
 
     def install(self, watchers: Mapping[str, Any]) -> None:
@@ -102,10 +102,10 @@ class Watch:
         for instrument in list(self.instruments):
             failures, begun = self.recorder.failures, time.process_time()
             self.recorder.safely(getattr(instrument, hook.__name__), *arguments, **keywords)
-            self._questions.took(instrument, time.process_time() - begun)
+            self.questions.took(instrument, time.process_time() - begun)
             if self.recorder.failures != failures:
                 self.instruments.remove(instrument)
-        slow = self._questions.left_out(self.instruments)
+        slow = self.questions.left_out(self.instruments)
         if slow is not None:
             self.instruments.remove(slow)
             self.recorder.note(f"`{name_of(slow)}` was not asked any further: questions took a quarter of the time")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import periodic
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
-from torch_doctor.static.training.sums import Turns
-from torch_doctor.static.values import Const, Plain
+from torch_doctor.static.training.sums import Turns, is_batch_size
+from torch_doctor.static.values import Const, Making, Plain, Tensor
 from torch_doctor.trace import Averaged, Multiplied
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ class Averages(Observer, computed=("*", "/")):
                 by=by.flow.sums,
                 means=means,
                 by_site=_divisor(run, node),
+                by_batch=is_batch_size(by),
+                again=_is_quotient(operands[0]),
             )
 
     def _multiplied(self, run: Run, operands: tuple[Value, ...], node: p.Node) -> None:
@@ -59,6 +61,15 @@ class Averages(Observer, computed=("*", "/")):
         found = frozenset[int]().union(*(each.flow.sums for each in operands))
         if found and not any(isinstance(each, Const) and each.value in _SCALES for each in operands):
             run.emit(Multiplied, node, sums=found)
+
+
+def _is_quotient(value: Value) -> bool:
+    """Whether a number was divided before, perhaps in percent."""
+    symbol = value.symbol if isinstance(value, Plain) else ()
+    while symbol and symbol[0] == "*":
+        symbol = next((part for part in symbol[1:] if part[0] != "const"), ())
+    made = value.meta if isinstance(value, Tensor) else None
+    return symbol[:1] == ("/",) or (isinstance(made, Making) and made.name == "/")
 
 
 def _divisor(run: Run, node: p.Node) -> Site | None:

@@ -9,6 +9,7 @@ from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from ...rehearsal import rehearsals
 from ..instrument_hooks import InstrumentHooks
 from ..marks import NOTHING, Mark
 from ..naming import class_name
@@ -178,6 +179,8 @@ class Watcher:
                 watch.fetching = None
             if not recorder.quiet and not recorder.inside and not recorder.rests():
                 recorder.safely(taken, self, batch)
+            elif rehearsals.under_way and not recorder.inside:
+                watch.loaders.latest = list(watch.marks.tensors(batch))
             return batch
 
         return __next__

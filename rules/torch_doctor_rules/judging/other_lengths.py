@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from torch_doctor.rule import Step
-from torch_doctor.trace import Averaged, LoopEntered, LoopKind, Multiplied, Summed
-from torch_doctor_rules.evaluation.mean_divided_by_rows.divisors import COUNTED, DRAWN, INDEXED
+from torch_doctor.trace import Averaged, LoopEntered, LoopKind, LossCalled, Meaned, Multiplied, Summed
 from torch_doctor_rules.judging.batch_means import batch_of
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.wording import message, named
@@ -18,11 +17,17 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Event, LoaderBuilt, Scope, Site, Trace
 
+COUNTED = "the divisor is the length of this loader"
+DRAWN = "this loader draws only a part of the samples"
+INDEXED = "`enumerate` counts the batches of this loader from 0"
+"""The notes of the last step of a trail, which begins with the loader whose batches are summed."""
+
 
 class Mistaken(Struct, frozen=True):
     """A division of what was added up over the batches of one loader by a number that counts something else.
 
-    `note` says what is at `place`; `by` is what to write instead, `{}` is the loader.
+    `note` says what is at `place`; `by` is what to write instead, `{}` is the loader. `scores`: right answers were added up, and
+    the number counts something of another set.
     """
 
     average: Averaged
@@ -33,6 +38,7 @@ class Mistaken(Struct, frozen=True):
     note: str
     place: Site
     by: str
+    scores: bool = False
 
     def trail(self) -> list[Step]:
         """The places that explain it."""
@@ -74,14 +80,21 @@ class OtherLengths:
             return None
         if other is None:
             return self._by_all(average, sums, batch, over)
+        what = "length of" if by_batches else "number of samples in"
         text = message(
-            "`{sum}` is summed over `{over}`, but divided by the length of `{other}`",
+            f"`{{sum}}` is summed over `{{over}}`, but divided by the {what} `{{other}}`",
             sum=named(sums[-1].holder, "the sum"),
             over=self.loaders.name(over),
-            other=self.loaders.name(other) if by_batches else f"{self.loaders.name(other)}.dataset",
+            other=self.loaders.name(other),
         )
         by = "len({})" if by_batches or sums[-1].means else "len({}.dataset)"
-        return Mistaken(average, sums[-1], batch, over, text, COUNTED, other.site, by)
+        return Mistaken(average, sums[-1], batch, over, text, COUNTED, other.site, by, all(map(self._scores, sums)))
+
+    def _scores(self, event: Summed) -> bool:
+        """Whether right answers are added, or their share of a batch."""
+        means = [mean for mean in self.trace.at(*sorted(event.means)) if isinstance(mean, (Meaned, LossCalled))]
+        shares = bool(means) and all(isinstance(mean, Meaned) and mean.hits is not None for mean in means)
+        return event.hits is not None or shares
 
     def _summed(self, average: Averaged) -> tuple[list[Summed], Scope, LoaderBuilt] | None:
         """What is divided where that was added up in one pass over a loader, the last batch, and the loader."""

@@ -86,7 +86,9 @@ AUGMENTED = Cause(
     ("inspect",),
     kinds=("random samples",),
 )
-AVERAGE = Cause("the metric is averaged wrongly", ("TDR405", "TDR407", "TDR408", "TDR410", "TDR412"), ())
+AVERAGE = Cause(
+    "the metric is averaged wrongly", ("TDR405", "TDR407", "TDR408", "TDR410", "TDR412"), ("metric",), kinds=("metric",)
+)
 GRAPHS = Cause(
     "graphs of earlier steps are retained",
     ("TDR501", "TDR502", "TDR503", "TDR504", "TDR505", "TDR506", "TDR402"),
@@ -168,7 +170,8 @@ PREPARED = Cause(
 MEASURED = Cause(
     "the metric covers only the last batch, compares wrong shapes, or is averaged wrongly",
     ("TDR214", "TDR405", "TDR407", "TDR408", "TDR409", "TDR410", "TDR412", "TDR712"),
-    (),
+    ("metric",),
+    kinds=("metric",),
 )
 TARGETS = Cause(
     "predictions and labels do not match: order, shape or numbering",

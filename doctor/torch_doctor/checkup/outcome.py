@@ -18,6 +18,7 @@ RUNGS = (
     "small-subset",
     "learning-rate",
     "repeatability",
+    "metric",
     "device",
     "throughput",
     "non-finite",

@@ -17,6 +17,7 @@ from torch_doctor.checkup.evaluating import with_evaluation
 from torch_doctor.checkup.linking import doubting, explaining, pointing, preventing
 from torch_doctor.checkup.outcome import RUNGS, Checkup, Rung
 from torch_doctor.checkup.provenance import with_provenance
+from torch_doctor.checkup.scoring import with_metric
 from torch_doctor.probing import Probing
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from torch_doctor.probe.climb import Climb
     from torch_doctor.rule import Finding
     from torch_doctor.scan import Follower, Report
+    from torch_doctor.trace import Trace
 
 SECONDS = 120.0
 FIRST = 0.4
@@ -97,7 +99,8 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
         if rung is not None and rung.name not in told:
             told[rung.name] = rung
             about[rung.name] = tuple(map(str, record.get("about") or ()))
-            listener.rung_ended(_linked(with_evaluation(rung, climb.trace, confirmed()), about[rung.name], confirmed()))
+            rung = _with_run(rung, climb.trace, confirmed())
+            listener.rung_ended(_linked(rung, rung.about or about[rung.name], confirmed()))
 
     alone = not wanted.verdicts
     climb = Climb(wanted.rungs, wanted.seconds, alone, wanted.every, wanted.samples, wanted.examples)
@@ -115,7 +118,7 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
             before, rung = rung.status, with_provenance(rung, wanted.script, climb)
             if rung.status != before:
                 about[name] = ("checkpoint",)
-        rung = with_evaluation(replace(rung, about=list(about.get(name, ()))), climb.trace, report.findings)
+        rung = _with_run(replace(rung, about=list(about.get(name, ()))), climb.trace, report.findings)
         rungs.append(_linked(rung, rung.about, report.findings))
     checked = Checkup(
         script=wanted.shown,
@@ -131,6 +134,11 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
         advice=advice(rungs, climb.trace, report.findings),
     )
     return Examined(checked, report, climb)
+
+
+def _with_run(rung: Rung, trace: Trace | None, findings: Sequence[Finding]) -> Rung:
+    """A rung with what the probe run adds to it."""
+    return with_metric(with_evaluation(rung, trace, findings), trace, findings)
 
 
 def failed(examined: Checkup) -> bool:

@@ -122,6 +122,7 @@ SYMPTOMS = (
         "a metric or accuracy with impossible values: 0, above 1, negative, exactly the same each epoch",
         ("dice is always 0", "accuracy above 100%", "F1 never changes"),
         (causes.MEASURED, causes.TARGETS, causes.CONSTANT, causes.MODE, causes.RARE),
+        ("metric",),
     ),
     Symptom(
         "some classes are never right",

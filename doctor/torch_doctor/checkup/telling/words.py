@@ -33,6 +33,7 @@ MEANINGS = {
     ),
     "learning-rate": Meaning("Learning rate", "Which learning rates learn, and where does training diverge?"),
     "repeatability": Meaning("Repeatability", "Do repeated evaluations, reloading and resuming give the same results?"),
+    "metric": Meaning("Metric", "How does the script's evaluation score perfect, constant and random predictions?"),
     "device": Meaning("Device and precision", "Do devices, precisions and the compiler agree?"),
     "throughput": Meaning("Throughput", "Does the step wait for data, and where does its time go?"),
     "non-finite": Meaning("NaN triage", "Where does the first non-finite value come from?"),

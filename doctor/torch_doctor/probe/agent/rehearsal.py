@@ -34,10 +34,10 @@ class Rehearsals:
         """Whether this process is the one that rehearses."""
         return self._out >= 0
 
-    def begin(self, prepare: Callable[[], None]) -> Any:
+    def begin(self, prepare: Callable[[], None], seconds: float = SECONDS) -> Any:
         """Forks; returns what the rehearsal has learnt (None: nothing), and in the rehearsal itself `self`.
 
-        The rehearsal goes on from here as the script would, after `prepare()`, until `end` is called in it.
+        The rehearsal goes on from here as the script would, after `prepare()`, until `end` is called in it, or `seconds` are over.
         """
         if not POSSIBLE or self.under_way:
             return None
@@ -51,7 +51,7 @@ class Rehearsals:
             return self
         os.close(writing)
         try:
-            return self._heard(reading)
+            return self._heard(reading, seconds)
         finally:
             os.close(reading)
             real.call("kill", child, signal.SIGKILL)
@@ -77,8 +77,8 @@ class Rehearsals:
         for descriptor in (0, 1, 2):
             os.dup2(null, descriptor)
 
-    def _heard(self, reading: int) -> Any:
-        until, data = monotonic() + SECONDS, b""
+    def _heard(self, reading: int, seconds: float) -> Any:
+        until, data = monotonic() + seconds, b""
         while (left := until - monotonic()) > 0:
             if not select.select([reading], [], [], left)[0]:
                 break

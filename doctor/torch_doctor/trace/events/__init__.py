@@ -22,6 +22,7 @@ from torch_doctor.trace.events.limits import *
 from torch_doctor.trace.events.loss import *
 from torch_doctor.trace.events.module import *
 from torch_doctor.trace.events.operation import *
+from torch_doctor.trace.events.oracles import *
 from torch_doctor.trace.events.stretch import Stretch as Stretch
 from torch_doctor.trace.events.update import *
 

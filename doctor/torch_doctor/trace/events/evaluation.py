@@ -156,8 +156,6 @@ class ScoreUsed(Event, frozen=True, kw_only=True):
         return f"the last batch's {quoted(self.holder)} is {self.how}"
 
 
-MODEL, PERFECT, CONSTANT, SHUFFLED, RANDOM = range(5)
-"""Whose answers are scored, as positions in `AnswersScored.figures`."""
 ADDED, BEGUN, READ = "added", "begun", "read"
 """What happens to an object that adds up results, in `TallyUsed`."""
 
@@ -230,43 +228,6 @@ class SettledCompared(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         return f"compare labels with predictions that are {self.number} for every output"
-
-
-class AnswersScored(Event, frozen=True, kw_only=True):
-    """A copy of the process evaluated answers that were made from the labels. Only the probe writes it.
-
-    It is at the line that computes, returns or prints the figure; without one, at the forward.
-    """
-
-    forward: int
-    """The `Forward` event of the first batch."""
-    how: str
-    """How the figure shows: "assigned", "returned" or "printed"; "" if there is none."""
-    name: str
-    """The variable, the entry of the returned value, or the position among the printed numbers."""
-    loop: Site | None = None
-    """The loop over the batches."""
-    figures: tuple[float, ...] = ()
-    """The figure for the answers of the model, and for perfect, constant, shuffled and random ones."""
-    shares: tuple[float, ...] = ()
-    """The share of each of these answers that is right; empty if the labels are numbers."""
-    answers: int = 0
-    """The number of labels."""
-    labels: tuple[float, ...] = ()
-    """The shares of the labels that are 0, and 1."""
-    batches: int = 0
-    """The number of batches."""
-    kind: str = ""
-    """What the labels are: "classes", "marks" or "numbers"."""
-    unknown: str = ""
-    """Why there is no figure; "" if there is one."""
-
-    def words(self, _: Names, /) -> str:
-        if self.unknown:
-            return f"score no answers made from labels: {self.unknown}"
-        names = ("model", "perfect", "constant", "shuffled", "random")
-        scores = ", ".join(f"{figure:.4g} {name}" for name, figure in zip(names, self.figures, strict=False))
-        return f"{self.how} {quoted(self.name)}: {scores}"
 
 
 class Reevaluated(Event, frozen=True, kw_only=True):

@@ -19,6 +19,7 @@ SHARES = {
     "small-subset": 4.0,
     "learning-rate": 3.0,
     "repeatability": 2.0,
+    "metric": 0.01,
     "device": 2.0,
     "throughput": 3.0,
     "non-finite": 1.0,

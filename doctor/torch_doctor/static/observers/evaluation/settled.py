@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.domains.settled import Settled as Domain
+from torch_doctor.static.domains.settled import Settled
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.values import Tensor
 from torch_doctor.trace import SettledCompared, Source
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _EQUAL: Final = frozenset(("==", "eq"))
 
 
-class Settled(Observer, computed="==", made=_EQUAL):
+class SettledPredictions(Observer, computed="==", made=_EQUAL):
     """Comparisons of such predictions with what a loader gave."""
 
     writes = (SettledCompared,)
@@ -37,5 +37,5 @@ class Settled(Observer, computed="==", made=_EQUAL):
         sides = [value for value in operands if isinstance(value, Tensor)]
         answers = [value for value in sides if value.flow.forwards]
         labels = [value for value in sides if not value.flow.forwards and value.flow.source is Source.LOADER]
-        if len(answers) == 1 and len(labels) == 1 and (number := run.ask(Domain, answers[0])) is not None:
+        if len(answers) == 1 and len(labels) == 1 and (number := run.ask(Settled, answers[0])) is not None:
             run.emit(SettledCompared, node, number=number, forwards=answers[0].flow.forwards)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import re
 import sys
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,8 @@ class Figures:
         self._row = frame.f_lineno
         self._lines = 0
         self.over = False
+        self.failed = ""  # the last error that the frame met
+        self.fails = False
         self._before: dict[str, float] = {}
         self.found: list[tuple[str, int, str, str, float]] = []
 
@@ -44,6 +47,11 @@ class Figures:
 
     def _follow(self, frame: Any, event: str, value: Any) -> Any:
         first, last = (0, 0) if self._loop is None else (self._loop.node.span.row, self._loop.node.last[0])
+        if event == "exception":
+            self.failed = value[0].__name__
+        if event == "return" and not _returns(frame):
+            self.fails = True
+            self.end()
         if event == "return":
             if frame is self._frame and (self.over or not first <= self._row <= last):
                 self._assigned()
@@ -112,3 +120,8 @@ class Figures:
             return write(text)
 
         return written
+
+
+def _returns(frame: Any) -> bool:
+    """Whether a frame that is being left returns, and raises no error."""
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith("RETURN")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -60,12 +61,13 @@ class Instrument(Base):
         begun = monotonic()
         for oracle in (MODEL, *ORACLES):
             copy = Copy(self.watch, module, form, oracle)
-            answer = rehearsals.begin(lambda copy=copy: copy.begin(scores, frame, loop))  # type: ignore[misc]
+            left = SECONDS - (monotonic() - begun)
+            prepare = functools.partial(copy.begin, scores, frame, loop)
+            answer = rehearsals.begin(prepare, left) if left > 0 else None
             if answer is rehearsals:
                 return {}
-            if not answer or "failed" in answer or monotonic() - begun > SECONDS:
-                form.unknown = "the pass did not come to its end" if not answer else "the pass takes long"
-                form.unknown = str((answer or {}).get("failed", form.unknown))
+            if not answer or "failed" in answer:
+                form.unknown = str((answer or {}).get("failed", "the evaluation does not end in a few seconds"))
                 break
             learnt[oracle] = answer
         took = monotonic() - begun
@@ -162,7 +164,8 @@ class Copy:
 
     def _learnt(self) -> dict[str, Any]:
         whole = self._loop.number - self._batches in (0, 1)  # the pass that finds no batch counts
-        unknown = self._unknown or ("" if whole and not self._loop.capped else "the pass was cut short")
+        failed = f"the script fails with other predictions: {self._figures.failed}" if self._figures.fails else ""
+        unknown = self._unknown or failed or ("" if whole and not self._loop.capped else "the pass was cut short")
         share = self._right / self._answers if self._answers else None
         return {
             "figures": self._figures.found,

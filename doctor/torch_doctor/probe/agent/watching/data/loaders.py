@@ -167,9 +167,7 @@ class Watcher:
         return __iter__
 
     def _taking(self, original: Any) -> Any:
-        recorder, taken = self._recorder, self._taken
-
-        watch, known = self._watch, self.known
+        recorder, taken, watch, known = self._recorder, self._taken, self._watch, self.known
 
         def __next__(self: Any) -> Any:  # noqa: N807
             watch.fetching = known.get(getattr(self, "_torch_doctor_loader", 0))

@@ -79,7 +79,7 @@ def test_other_forms_of_answers_are_made_as_well(
 
 
 def test_the_error_of_perfect_numbers_is_nothing(seen: Callable[..., list[Any]]) -> None:
-    numbers = {"width": 4, "labels": "x[:, :1] * 2", "outputs": 1}
+    numbers: dict[str, Any] = {"width": 4, "labels": "x[:, :1] * 2", "outputs": 1}
     (event,) = returned(seen(script("right += ((scores - y) ** 2).sum().item()", **numbers), AnswersScored, "oracles"))
     assert event.figures[PERFECT] == 0
     assert event.shares == ()

@@ -124,4 +124,4 @@ class Figures:
 
 def _returns(frame: Any) -> bool:
     """Whether a frame that is being left returns, and raises no error."""
-    return dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith("RETURN")
+    return bool(dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith("RETURN"))

@@ -10,7 +10,7 @@ CLASSES, MARKS, NUMBERS = "classes", "marks", "numbers"
 """What labels are: the number of a class, 0 or 1 for each score, or any number."""
 SURE = 10.0  # a logit that leaves no doubt
 REST = 1e-4  # the probability of what is not meant: a model gives none of exactly 0 or 1
-MANY = 2  # labels that differ, at least
+COLUMN = 2  # dimensions of labels, of which each sample has one
 NEAR = 1e-3
 DEEPEST = 5  # dimensions of an output
 
@@ -54,14 +54,14 @@ class Form:
             return None
         whole = not labels.is_floating_point()
         low, high = float(labels.min()), float(labels.max())
-        if own == shape or (output.numel() == labels.numel() and own[:1] == shape[:1] and labels.dim() <= MANY):
+        if own == shape or (output.numel() == labels.numel() and own[:1] == shape[:1] and labels.dim() <= COLUMN):
             marks = set(labels.unique().tolist()) <= {0, 1} if low == 0 and high == 1 else False
             return (MARKS if marks else NUMBERS, -1) if marks or not whole else None
         if not whole or low < 0 or labels.dim() > output.dim():
             return None
         for axis in (1, output.dim() - 1):
-            rest = shape[:axis] + shape[axis + 1 :]
-            if output.dim() > 1 and rest == own and high < shape[axis]:
+            rest, single = shape[:axis] + shape[axis + 1 :], (*shape[:axis], 1, *shape[axis + 1 :])
+            if output.dim() > 1 and own in (rest, single) and high < shape[axis]:
                 return CLASSES, axis
         return None
 
@@ -75,14 +75,14 @@ class Form:
             total = output.double().exp().sum(self.axis)
             self.logs = bool((output <= 0).all()) and bool(((total - 1).abs() < NEAR).all())
 
-    def varied(self, labels: Any) -> bool:
-        """Whether labels differ enough to tell right answers from others."""
-        return len(labels.unique()) >= MANY
+    def _plain(self, output: Any, labels: Any) -> Any:
+        """The labels without a dimension of size 1 where the output has the classes."""
+        return labels.squeeze(self.axis) if self.kind == CLASSES and labels.dim() == output.dim() else labels
 
     def made(self, oracle: str, output: Any, labels: Any, generator: Any) -> Any:
         """The answers of an oracle."""
         torch = self._torch
-        labels = labels.detach().to("cpu")
+        labels = self._plain(output, labels.detach().to("cpu"))
         if oracle == CONSTANT:
             middle = labels.double().mean() if self.kind == NUMBERS else labels.flatten().mode().values
             chosen = torch.full_like(labels, middle.item())
@@ -114,7 +114,7 @@ class Form:
         """How many of the answers are right, and how many there are; none for numbers, which are more or less right."""
         if self.kind == NUMBERS:
             return 0, 0
-        labels = labels.detach().to(answers.device)
+        labels = self._plain(answers, labels.detach().to(answers.device))
         if self.kind == CLASSES:
             chosen = answers.argmax(self.axis)
         else:

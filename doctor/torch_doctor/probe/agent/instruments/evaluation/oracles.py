@@ -29,13 +29,18 @@ class Instrument(Base):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._asked: set[int] = set()
+        self._fetching: list[Loop] = []  # the loops whose next pass the last batch is for, also through a generator
+
+    def on_batch(self, batch: Any, here: Here, event: int) -> None:
+        """A loader gave a batch."""
+        self._fetching = [loop for loop in here.loops if loop.next]
 
     def on_forward(
         self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], output: Any, here: Here, event: int
     ) -> None:
         """A model answered."""
         torch, loop = self.watch.torch, here.loops[-1] if here.loops else None
-        if loop is None or not loop.batches or loop.number != 1 or loop.trained or loop.node.key in self._asked:
+        if loop is None or loop not in self._fetching or loop.number != 1 or loop.trained or loop.node.key in self._asked:
             return
         if (torch.is_grad_enabled() and module.training) or len(self._asked) >= MOST or rehearsals.under_way:
             return
@@ -130,14 +135,20 @@ class Copy:
         original, module = torch.nn.Module.__call__, self._module
 
         def call(called: Any, *arguments: Any, **keywords: Any) -> Any:
-            if self._figures.over and (called is module or (called.training and torch.is_grad_enabled())):
-                self._end()  # it evaluates other data, or trains
-            output = original(called, *arguments, **keywords)
-            if called is module or getattr(called, "module", None) is module:
-                self._answer(_first(torch, output))
+            if self._figures.over and called.training and torch.is_grad_enabled():
+                self._end()  # it trains
+            return original(called, *arguments, **keywords)
+
+        compute = module.forward
+
+        def forward(*arguments: Any, **keywords: Any) -> Any:
+            if self._figures.over:
+                self._end()  # it evaluates other data
+            output = compute(*arguments, **keywords)
+            self._answer(_first(torch, output))
             return output
 
-        torch.nn.Module.__call__ = call
+        torch.nn.Module.__call__, module.forward = call, forward
         self._answer(scores)
         self._figures.begin()
 

@@ -40,7 +40,13 @@ class Instrument(Base):
     ) -> None:
         """A model answered."""
         torch, loop = self.watch.torch, here.loops[-1] if here.loops else None
-        if loop is None or loop not in self._fetching or loop.number != 1 or loop.trained or loop.node.key in self._asked:
+        if (
+            loop is None
+            or loop not in self._fetching
+            or loop.number != 1
+            or loop.trained
+            or loop.node.key in self._asked
+        ):
             return
         if (torch.is_grad_enabled() and module.training) or len(self._asked) >= MOST or rehearsals.under_way:
             return

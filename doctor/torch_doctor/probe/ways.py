@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import same_place
+from torch_doctor.trace import AnswersScored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -70,8 +71,8 @@ class Ways:
 
 
 def seen_at(run: Trace, site: Site) -> list[Event]:
-    """What happened at a place."""
-    return [event for event in run.events if same_place(site, event.site)]
+    """What happened at a place; where the probe scored an evaluation, it did so in one call of several."""
+    return [event for event in run.events if same_place(site, event.site) and not isinstance(event, AnswersScored)]
 
 
 def came_to(run: Trace, site: Site) -> bool:

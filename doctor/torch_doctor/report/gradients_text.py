@@ -6,6 +6,8 @@ import json
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from msgspec import Struct
+
 from torch_doctor.report import beside
 from torch_doctor.trace import (
     Backward,
@@ -34,6 +36,16 @@ MOST: Final = 3
 Update: TypeAlias = "Backward | Stepped | ZeroGrad"
 
 
+class Cleared(Struct):
+    """What one statement clears, whichever model it stands for, and behind which tests."""
+
+    index: int
+    modules: set[int]
+    guards: frozenset[tuple[int, bool]]
+    events: list[Stepped | ZeroGrad]
+    known: bool
+
+
 class Account:
     """What happens to gradients in one trace: the backward passes whose gradients are there, event by event."""
 
@@ -43,8 +55,9 @@ class Account:
         self._children: dict[int, set[int]] = defaultdict(set)
         for event in trace.of(Registered):
             self._children[event.owner].add(event.child)
+        self._owners = {leaf: event for event in trace.of(Stepped) for leaf in event.leaves}
         self._passes: list[Backward] = []
-        self._clears: list[Stepped | ZeroGrad] = []
+        self._clears: list[Cleared] = []
         self._applied: set[int] = set()
 
     def notes(self) -> Iterator[tuple[Update, str, list[Backward]]]:
@@ -64,7 +77,22 @@ class Account:
                     )
                     yield event, self._cleared(event, unread), passes
                 if isinstance(event, ZeroGrad) or event.clears:
-                    self._clears.append(event)
+                    self._clear(event)
+
+    def _clear(self, event: Stepped | ZeroGrad) -> None:
+        """Note what is cleared; an expression that may stand for several models is cleared once for each of them."""
+        clear = Cleared(event.index, self._within(event.modules), event.guards, [event], bool(event.modules) or event.whole)
+        last = self._clears[-1] if self._clears else None
+        if (
+            last is not None
+            and (last.events[0].site, last.events[0].scope) == (event.site, event.scope)
+            and not any(self._trace.together(other, event) for other in last.events)
+        ):
+            self._clears.pop()
+            clear.modules |= last.modules
+            clear.guards &= last.guards
+            clear.events += last.events
+        self._clears.append(clear)
 
     def _is_there(self, earlier: Backward, event: Stepped | ZeroGrad) -> bool:
         """Whether an event finds gradients of a pass: nothing that surely comes before it, on its path, has cleared them."""
@@ -72,9 +100,13 @@ class Account:
             return False
         left = self._within(earlier.modules)
         for clear in self._clears:
-            if clear.index > earlier.index and self._trace.implies(event, clear):
-                left = left - self._within(clear.modules)
-        return bool(left & self._within(event.modules)) or (not event.modules and bool(left))
+            if clear.index < earlier.index or not self._trace.together(clear.events[0], event):
+                continue
+            if not clear.known:  # it may have cleared everything
+                return False
+            if clear.guards <= event.guards:
+                left = left - clear.modules
+        return not left.isdisjoint(self._within(event.modules))
 
     def _within(self, modules: frozenset[int]) -> set[int]:
         found, waiting = set[int](), [*modules]
@@ -87,21 +119,35 @@ class Account:
 
     def _filled(self, event: Backward) -> str:
         name = f"`{event.name}`" if event.name else "the loss"
-        return f"{name} fills the gradients of {self._names.things(event.modules, whole=event.whole)}"
+        sure = event.modules - event.perhaps
+        if not sure:
+            return f"{name} may fill the gradients of {self._things(event.modules, whole=event.whole)}"
+        perhaps = f", maybe {self._things(event.perhaps)}" if event.perhaps and event.whole else ""
+        return f"{name} fills the gradients of {self._things(sure, whole=event.whole)}{perhaps}"
+
+    def _things(self, modules: frozenset[int], *, whole: bool = True) -> str:
+        """What modules are called, and which optimizer has the tensors outside of all modules."""
+        owners = (self._owners[leaf].name for leaf in sorted(modules & self._owners.keys()))
+        leaves = [f"a tensor of `{name}`" if name else "a tensor" for name in dict.fromkeys(owners)]
+        others = modules - self._owners.keys()
+        if not others and leaves:
+            return ", ".join(leaves + ([] if whole else ["maybe others"]))
+        return ", ".join([*leaves, self._names.things(others, whole=whole)])
 
     def _stepped(self, event: Stepped, passes: Sequence[Backward]) -> str:
         name = f"`{event.name}`" if event.name and not event.manual else "the script"
+        to = self._things(event.modules, whole=event.whole)
         if not passes:
-            return f"{name} has no gradients to apply" if self._trace.observed else f"{name} applies what is there"
+            return f"{name} has no gradients to apply" if self._trace.observed else f"{name} applies what is there to {to}"
         losses = Counter((each.name, each.site.row) for each in passes)
         told = [
             f"{f'{number} passes of ' if number > 1 and self._trace.observed else ''}`{loss or 'the loss'}` (line {row})"
             for (loss, row), number in losses.items()
         ]
-        return f"{name} applies {', '.join(told)} to {self._names.things(event.modules, whole=event.whole)}"
+        return f"{name} applies {', '.join(told)} to {to}"
 
     def _cleared(self, event: ZeroGrad, unread: Sequence[Backward]) -> str:
-        text = f"clears {self._names.things(event.modules, whole=event.whole)}"
+        text = f"clears {self._things(event.modules, whole=event.whole)}"
         if unread:
             rows = ", ".join(str(row) for row in sorted({each.site.row for each in unread}))
             text += f"; {len(unread)} {'pass' if len(unread) == 1 else 'passes'} (line {rows}) that no step applied"

@@ -27,13 +27,21 @@ class Names:
         self._spelled: dict[int, str] = {}
         self._depths: dict[int, int] = {}
         self._classes: dict[int, str] = {}
+        self._parts: set[int] = set()
 
     def built(self, number: int, class_name: str) -> None:
         """Note of which class an object was constructed."""
         self._classes[number] = short(class_name)
 
+    def part(self, number: int) -> None:
+        """Note that an object is part of another one."""
+        self._parts.add(number)
+
     def spelled(self, number: int, name: str, scope: Scope) -> None:
-        """Note what a module was called there; an expression is no name, and 0 no module."""
+        """Note what a module was called there; an expression or a method is no name, and 0 no module."""
+        if name == "self.forward":  # a method calls it, whose own `self` has another name outside
+            return
+        name = name.removesuffix(".forward")
         if number and _PLAIN_NAME.match(name):
             depth, before = len(scope.chain()), self._depths.get(number)
             through = depth == before and self._spelled[number].startswith(f"{name}.")
@@ -43,11 +51,12 @@ class Names:
     def things(self, numbers: Iterable[int], *, whole: bool = True, nothing: str = "nothing known") -> str:
         """What modules, optimizers and the like are called; `whole` is False when there may be more.
 
-        Where some have a name of their own, the others are mostly their parts and go without saying.
+        What has no name of its own and was not constructed by itself is a part of the others and goes without saying.
         """
-        named = [number for number in sorted(numbers) if number in self._spelled]
+        apart = self._classes.keys() - self._parts
+        told = [number for number in sorted(numbers) if number in self._spelled or number in apart]
         built = [number for number in sorted(numbers) if number in self._classes]
-        names = list(dict.fromkeys(self.thing(number) for number in named or built or sorted(numbers)))
+        names = list(dict.fromkeys(self.thing(number) for number in told or built or sorted(numbers)))
         more = len(names) - _MOST_NAMED
         shown = names[:_MOST_NAMED] + ([f"{more} more"] if more > 0 else []) + ([] if whole else ["maybe others"])
         return ", ".join(shown) if names else nothing if whole else "something unresolved"

@@ -11,6 +11,7 @@ from torch_doctor.trace import (
     Backward,
     Escaped,
     Forward,
+    FrozenStepped,
     GaveUp,
     LossCalled,
     ModuleBuilt,
@@ -56,9 +57,11 @@ def missing(trace: Trace) -> Iterator[Missed]:
     steps = trace.of(Stepped)
     gradients = trace.view(Gradients)
     perhaps = {event.child for event in trace.of(Registered) if trace.asked(event)}
+    frozen = {event.optimizer for event in trace.of(FrozenStepped) if event.frozen}  # TDR119 says so
     for built in trace.of(OptimizerBuilt):
         own = [step for step in steps if step.optimizer == built.optimizer and step.scope.iterations()]
-        if not own or not built.whole or not built.modules or _may_escape(gradients, built, own[-1]):
+        known = built.whole and built.modules and built.optimizer not in frozen
+        if not own or not known or _may_escape(gradients, built, own[-1]):
             continue
         if trace.observed and _may_be_plain(trace, built):
             continue

@@ -172,7 +172,8 @@ def _through(run: Run, of: Flow, index: int, inputs: Flow, module: Module, train
     if graph is False:
         lost = inputs.cut().lost | of.lost
         return Flow(False, forwards, source=inputs.source, loader=inputs.loader, cuts=inputs.cuts | of.cuts, lost=lost)
-    own = module_parts.parts_of(run, module).owners - (run.state.fact(Fact.RENEWED) - of.modules)
+    inside = module_parts.parts_of(run, module).owners - (run.state.fact(Fact.RENEWED) - of.modules)
+    own = frozenset(number for number in inside if not _is_frozen(run, number))
     return Flow(
         graph,
         forwards,
@@ -186,6 +187,12 @@ def _through(run: Run, of: Flow, index: int, inputs: Flow, module: Module, train
         doubtful=(inputs.doubtful | of.doubtful) - inputs.surely - own,
         lost=inputs.lost | of.lost,
     )
+
+
+def _is_frozen(run: Run, number: int) -> bool:
+    """Whether the parameters that something owns surely require no gradients."""
+    thing = run.objects.get(number)
+    return thing is not None and thing.fact(Fact.FROZEN) is True
 
 
 def _outer(run: Run, module: Module, call: Call) -> Value:

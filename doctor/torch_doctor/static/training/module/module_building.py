@@ -39,7 +39,7 @@ from torch_doctor.static.values import (
     Value,
     summary,
 )
-from torch_doctor.trace import Meant, ModuleBuilt
+from torch_doctor.trace import Meant, ModuleBuilt, Registered
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -135,6 +135,7 @@ def _report_built(run: Run, module: Module, cls: ClassValue, node: p.Node) -> No
         calls_super=mistaken is not None and initialised is False and "super" in mistaken.node.calls,
         misspelt="" if misspelt is None else misspelt.node.name,
         meant="__init__" if forward is None else "forward",
+        inside=bool(run.building),
     )
     mode_methods.mode_methods(run, cls, node)
     for name, assigned in module.fact(Fact.HELD).items():

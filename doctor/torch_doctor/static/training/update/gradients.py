@@ -99,6 +99,7 @@ def backward(
         retained_at=_retained_at(run, call),
         autocast=autocasting.current(run),
         direct=surely - forwards.reached(run, flow.graph_forwards),
+        perhaps=frozenset(number for number in surely if number in flow.doubtful or _may_be_frozen(run, number)),
     )
 
 
@@ -106,6 +107,11 @@ def _may_have_gradients(run: Run, number: int) -> bool:
     """Whether a module may own parameters, or hold what does: an activation or a dropout has no gradients."""
     thing = run.objects.get(number)
     return not isinstance(thing, Module) or thing.table is None or thing.table.parameters
+
+
+def _may_be_frozen(run: Run, number: int) -> bool:
+    thing = run.objects.get(number)
+    return thing is not None and thing.fact(Fact.FROZEN) is None
 
 
 def _reaching(run: Run, loss: Value, node: p.Node) -> Value:

@@ -42,9 +42,13 @@ class ModuleBuilt(Event, frozen=True, kw_only=True):
     """The class that defines `misspelt`, if another one inherits it."""
     calls_super: bool = False
     """Whether `__init__` calls `super`, but does not reach `nn.Module.__init__`."""
+    inside: bool = False
+    """Whether the constructor of another module constructs it. Only the static witness knows it."""
 
     def introduce(self, names: Names) -> None:
         names.built(self.module, self.class_name)
+        if self.inside:
+            names.part(self.module)
 
     def words(self, _: Names, /) -> str:
         traits = []
@@ -68,6 +72,9 @@ class Registered(Event, frozen=True, kw_only=True):
     """The module or parameter."""
     name: str
     """The name under which it is registered."""
+
+    def introduce(self, names: Names) -> None:
+        names.part(self.child)
 
     def words(self, names: Names, /) -> str:
         return f"register `{self.name}` in {names.things([self.owner])}"

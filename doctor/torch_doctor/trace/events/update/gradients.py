@@ -116,6 +116,8 @@ class Backward(Event, frozen=True, kw_only=True):
     """The `AutocastEntered` event in effect; None if there is none."""
     direct: frozenset[int] = NO_EVENTS
     """Those of `modules` whose parameters the loss uses directly, and not by a forward."""
+    perhaps: frozenset[int] = NO_EVENTS
+    """Those of `modules` that may get none: they may be cut off, or frozen. Only the static witness does not know."""
 
     def words(self, names: Names, /) -> str:
         traits = []

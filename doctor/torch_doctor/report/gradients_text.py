@@ -195,4 +195,5 @@ def _norms(trace: Trace, event: Event) -> list[float]:
 
 def _of_norms(norms: Sequence[float]) -> Iterator[str]:
     if norms:
-        yield f"run: gradient norm {', '.join(f'{each:.3g}' for each in norms[:MOST])}{', …' * (len(norms) > MOST)}"
+        told = ", ".join(f"{each:.3g}" for each in norms[:MOST])
+        yield f"run: gradient norm {told}{', …' * (len(norms) > MOST)} after the pass"

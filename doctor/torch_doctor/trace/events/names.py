@@ -28,6 +28,7 @@ class Names:
         self._depths: dict[int, int] = {}
         self._classes: dict[int, str] = {}
         self._parts: set[int] = set()
+        self._met: set[int] = set()
 
     def built(self, number: int, class_name: str) -> None:
         """Note of which class an object was constructed."""
@@ -39,9 +40,10 @@ class Names:
 
     def spelled(self, number: int, name: str, scope: Scope) -> None:
         """Note what a module was called there; an expression or a method is no name, and 0 no module."""
-        if name == "self.forward":  # a method calls it, whose own `self` has another name outside
-            return
         name = name.removesuffix(".forward")
+        if name == "self":  # of a method: it has another name outside
+            self._met.add(number)
+            return
         if number and _PLAIN_NAME.match(name):
             depth, before = len(scope.chain()), self._depths.get(number)
             through = depth == before and self._spelled[number].startswith(f"{name}.")
@@ -53,7 +55,7 @@ class Names:
 
         What has no name of its own and was not constructed by itself is a part of the others and goes without saying.
         """
-        apart = self._classes.keys() - self._parts
+        apart = (self._classes.keys() | self._met) - self._parts
         told = [number for number in sorted(numbers) if number in self._spelled or number in apart]
         built = [number for number in sorted(numbers) if number in self._classes]
         names = list(dict.fromkeys(self.thing(number) for number in told or built or sorted(numbers)))

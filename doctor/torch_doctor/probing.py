@@ -56,6 +56,7 @@ class Probing(Struct, frozen=True, kw_only=True):
     `sinks` are methods that want numbers, by the package that has them, and how each uses what it is given. Of `places` each
     run tells whether it came there. `climb` is a checkup that is wanted besides. `figuring`: the runs are to be compared with
     others. `shapes`: the runs tell which shapes variables get, and little else.
+    `gradients`: they tell where gradients go, and how large they are.
     """
 
     args: tuple[str, ...] = ()
@@ -76,6 +77,7 @@ class Probing(Struct, frozen=True, kw_only=True):
     climb: Climb | None = None
     figuring: Figuring | None = None
     shapes: bool = False
+    gradients: bool = False
 
     def args_for(self, script: Path) -> tuple[str, ...]:
         """Return the command-line arguments of a script: those of the last pattern that matches it, else `args`."""
@@ -150,6 +152,7 @@ def probed(script: Path, part: Runnable, rules: Sequence[Rule], how: Probing, at
         places=how.places,
         climb=how.climb,
         shapes=how.shapes,
+        gradients=how.gradients,
         figures=None if how.figuring is None else how.figuring.asked(project.shown(script)),
     )
     try:

@@ -17,6 +17,7 @@ RUNGS = (
     "overfit-one-batch",
     "small-subset",
     "learning-rate",
+    "terms",
     "repeatability",
     "metric",
     "device",

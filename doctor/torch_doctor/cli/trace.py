@@ -61,7 +61,7 @@ def command(**arguments: Any) -> int:  # noqa: ANN401 - as click hands them over
     check_probing(given, (file,))
     options, loaded = settings(Flags(paths=(file,)))
     run = probing(given, (file,), loaded)
-    run = None if run is None else replace(run, shapes=given.shapes)
+    run = None if run is None else replace(run, shapes=given.shapes, gradients=given.gradients)
     options = replace(options, probe=run, environment=environment(given.python, loaded))
     with Progress(wanted=True) as progress:
         wanted = shapes_text.READS if given.shapes else gradients_text.READS if given.gradients else None

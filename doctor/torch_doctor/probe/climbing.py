@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from torch_doctor.probe.following import Attention
     from torch_doctor.probe.launch import Limits
 
+TERMS = frozenset({"terms", "term_gradients"})
+"""The instruments that measure the terms of losses in the script's first update."""
 ENOUGH = 0.9
 """The part of the run's time after which no rung begins, so that the script can come to its end."""
 
@@ -27,7 +29,7 @@ def climbed(climb: Climb, python: Path, first: dict[str, Any], limits: Limits, a
         plan = {
             **first,
             "scratch": str(scratch),
-            "needs": [],
+            "needs": sorted(TERMS),
             "server": "",
             "timeout": limits.seconds * SHARE,
             "checkup": {

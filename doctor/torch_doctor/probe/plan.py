@@ -42,6 +42,8 @@ AGAIN = frozenset({"device"})
 """Instruments that look at a run of their own, in which the script is told that there is a GPU."""
 ALONE = frozenset({"round_trip"})
 """Instruments for scripts that run alone: what one process reads back, another may have written meanwhile."""
+GRADIENTS = frozenset({"norms", "terms", "term_gradients"})
+"""Instruments that tell how large gradients are."""
 SHARE = 0.85
 """The agent's part of the time, after which it stops the script by itself; then its process is ended."""
 
@@ -56,6 +58,7 @@ class Request:
     package that has them, and how each uses what it is given. `places` are the lines of which the run is to tell whether it
     came there, by the paths of static sites. `climb` is a checkup that is wanted besides; `figures` says what the agent records of
     a run that is compared with another. `shapes`: the run tells which shapes variables get, and nothing that takes instruments.
+    `gradients`: it tells where gradients go, and how large they are.
     """
 
     script: Path
@@ -76,6 +79,7 @@ class Request:
     climb: Climb | None = None
     figures: Mapping[str, Any] | None = None
     shapes: bool = False
+    gradients: bool = False
 
 
 def plan(  # noqa: PLR0913 - two ways of naming places, and what is told
@@ -121,6 +125,8 @@ def plan(  # noqa: PLR0913 - two ways of naming places, and what is told
         "sinks": {package: dict(methods) for package, methods in request.sinks.items()},
         "needs": []
         if request.figures or request.shapes
+        else sorted(GRADIENTS)
+        if request.gradients
         else sorted(besides.union(*(rule.needs for rule in rules)) - left_out),
         "figures": request.figures,
         "shapes": request.shapes,

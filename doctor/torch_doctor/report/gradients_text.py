@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from msgspec import Struct
 
-from torch_doctor.report import beside
+from torch_doctor.report import beside, terms_text
 from torch_doctor.trace import (
     Backward,
     Forward,
@@ -16,6 +16,7 @@ from torch_doctor.trace import (
     OptimizerBuilt,
     Registered,
     Stepped,
+    TermGradient,
     Trace,
     ZeroGrad,
     claims,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Event, Site
 
 READS: Final[frozenset[type[Event]]] = frozenset(
-    (Backward, Forward, ModuleBuilt, OptimizerBuilt, Registered, Stepped, ZeroGrad)
+    (Backward, Forward, ModuleBuilt, OptimizerBuilt, Registered, Stepped, TermGradient, ZeroGrad)
 )
 """The events that are written out, and those that name and contain modules."""
 MOST: Final = 3
@@ -158,12 +159,18 @@ def render(traces: Sequence[Trace], sources: Mapping[str, Source], look: Look) -
     """Return each line of the source that fills, applies or clears gradients, with what it does beside it."""
     found: dict[Site, dict[str, None]] = defaultdict(dict)
     norms: dict[Site, list[float]] = defaultdict(list)
+    terms: dict[Site, list[str]] = {}
     for trace in traces:
         for event, text, _ in Account(trace).notes():
             if not trace.observed or text not in found[event.site]:
                 found[event.site][f"run: {text}" if trace.observed else text] = None
             norms[event.site] += _norms(trace, event)
-    notes = {site: [*_first(list(texts)), *_of_norms(norms[site])] for site, texts in found.items()}
+        for site, measured in terms_text.by_pass(trace).items():
+            terms.setdefault(site, list(terms_text.rows(measured)))
+    notes = {
+        site: [*_first(list(found[site])), *_of_norms(norms[site]), *terms.get(site, ())]
+        for site in dict.fromkeys((*found, *terms))
+    }
     return beside.render(notes, sources, look)
 
 
@@ -178,6 +185,7 @@ def render_json(traces: Sequence[Trace]) -> str:
             record |= {"event": type(event).__name__, "modules": names.things(event.modules), "text": text}
             record |= {"passes": [each.site.row for each in passes], "observed": trace.observed}
             records.append(record)
+        records += terms_text.records(trace)
     return json.dumps(records, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -54,6 +54,7 @@ MOST_CELLS = 2500  # of a matrix that is drawn cell by cell; one with more is a 
 MOST_NAMES = 25  # along an axis; where there are more, some are left out
 FITTING = 56  # characters that fit below an axis
 LONGEST = 32  # characters of a name beside a bar
+BESIDE = 6  # characters that the sample of a colour is wide
 ROW, PANEL = 0.24, 1.6  # inches of a bar on its side, and of a panel beyond the first
 LARGEST = 1e100  # what is larger is drawn there
 DARK = 0.55  # from here on a cell is dark, and its number light
@@ -231,7 +232,9 @@ def _lying(axes: Axes, plot: Plot) -> None:
 def _legend_above(axes: Axes, plot: Plot) -> None:
     """The names of several series above the bars, which leave no room between them."""
     if len(plot.series) > 1:
-        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(plot.series), borderaxespad=0)
+        names = [_short(each.label) for each in plot.series]
+        columns = max(1, min(len(names), FITTING // (max(map(len, names)) + BESIDE)))
+        axes.legend(labels=names, loc="lower left", bbox_to_anchor=(0, 1), ncols=columns, borderaxespad=0)
 
 
 def _short(name: str) -> str:

@@ -32,6 +32,7 @@ MEANINGS = {
         "Small subset", "Does the model learn a few batches, does validation follow, and do memory or step times grow?"
     ),
     "learning-rate": Meaning("Learning rate", "Which learning rates learn, and where does training diverge?"),
+    "terms": Meaning("Terms of the loss", "How large is the gradient of each term in each module?"),
     "repeatability": Meaning("Repeatability", "Do repeated evaluations, reloading and resuming give the same results?"),
     "metric": Meaning("Metric", "How does the script's evaluation score perfect, constant and random predictions?"),
     "device": Meaning("Device and precision", "Do devices, precisions and the compiler agree?"),

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from .plays import Play, Seen
     from .stage import Stage
 
-WITHOUT_STEPS = frozenset({"inspect", "metric", "receipt"})
+WITHOUT_STEPS = frozenset({"inspect", "metric", "receipt", "terms"})
 """Rungs that can say something where no step can be repeated."""
-WITHOUT_TIME = frozenset({"errors", "metric", "receipt"})
+WITHOUT_TIME = frozenset({"errors", "metric", "receipt", "terms"})
 """Rungs that take next to no time, and are climbed also where the others have taken all of it."""
 MEANINGLESS = {"small-subset": "overfit-one-batch", "errors": "overfit-one-batch"}
 """Rungs that mean nothing where another one failed: a model that cannot fit one batch fits no data set."""

@@ -18,6 +18,7 @@ SHARES = {
     "overfit-one-batch": 4.0,
     "small-subset": 4.0,
     "learning-rate": 3.0,
+    "terms": 0.1,
     "repeatability": 2.0,
     "metric": 0.01,
     "device": 2.0,

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .instrument_hooks import InstrumentHooks
 
-ORDER = ("oracles", "shuffled", "reordered", "unmasked", "repeat", "mixing", "foresight", "gradcheck", "round_trip")
+ORDER = (
+    *("oracles", "shuffled", "reordered", "term_gradients"),
+    *("unmasked", "repeat", "mixing", "foresight", "gradcheck", "round_trip"),
+)
 """The instruments that ask models questions, by their modules, in the order in which they are left out.
 
 Those come first whose rules the static witness often decides, those last that the run alone decides.

@@ -84,6 +84,7 @@ class Watch:
         self.facts = Facts(torch, self.marks)
         self.instruments: list[InstrumentHooks] = []
         self.class_axes: Any = None  # the instrument that knows them, where a rule needs it
+        self.term_gradients: Any = None  # the instrument that measures them, where they are wanted
         self.questions = Questions()
         self.fetching: tuple[str, int, int] | None = None  # whose rows a loader is getting: class, workers, its site
 

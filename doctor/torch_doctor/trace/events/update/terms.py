@@ -44,3 +44,27 @@ class TermCut(Event, frozen=True, kw_only=True):
         seen = [f"{self.values} values in {self.passes} passes"] * bool(self.passes)
         how = [f"cut by {quoted(self.how)}"] * bool(self.how)
         return f"term {short(self.name)}: gradients for {reached}{in_brackets([*how, *seen])}"
+
+
+class TermGradient(Event, frozen=True, kw_only=True):
+    """Before a loss goes backward for the first time, the gradient of one of its terms was measured for one module.
+
+    `site` is the backward pass. Only the probe writes it, where somebody wants to see it.
+    """
+
+    loss: str
+    """The expression for the loss."""
+    number: int
+    """Which of the terms of the loss it is, from 0."""
+    term: str
+    """The expression of the term; that of the loss if it has a single one."""
+    module: str
+    """The module, or the part of a model, as the script calls it."""
+    norm: float | None
+    """The norm of the gradient of the term for its parameters; None if it reaches none of them."""
+    weights: float
+    """The norm of these parameters."""
+
+    def words(self, _: Names, /) -> str:
+        size = "none" if self.norm is None else f"norm {self.norm:.3g}"
+        return f"gradient of the term {quoted(self.term)} for {quoted(self.module)}: {size}"

@@ -9,7 +9,7 @@ from ...watching.marks import noted, on_node
 from ..instrument import Instrument as Base
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ...scopes import Here
     from ...watching.watch import Watch
@@ -51,19 +51,29 @@ STEPS = frozenset(f"{name}Backward" for name in ("Round", "Floor", "Ceil", "Trun
 """Nodes that let no gradient through."""
 
 
-class _Operand(NamedTuple):
-    """What was added up at a site, at which position: its value where it has no graph."""
+class Operand(NamedTuple):
+    """What was added up at a site, at which position: its value where it has no graph, and whether that is a plain number."""
 
     site: int
     place: int
     value: float | None
+    plain: bool
 
 
-class _Term(NamedTuple):
-    """An operand of a sum with the tensors that its gradient reaches; None where they are not known."""
+class Term(NamedTuple):
+    """An operand of a sum with the tensors that its gradient reaches; None where they are not known.
 
-    operand: _Operand
+    `node` and `output` are where the graph of one that has a graph begins.
+    """
+
+    operand: Operand
     leaves: list[Any] | None
+    node: Any = None
+    output: int = 0
+
+    def edge(self, torch: Any) -> Any:
+        """Where its graph begins, as autograd takes it."""
+        return torch.autograd.graph.GradientEdge(self.node, self.output)
 
 
 class Instrument(Base):
@@ -101,7 +111,10 @@ class Instrument(Base):
         site = recorder.sites.of_frame(frame)
         listed = arguments[0] if isinstance(arguments[0], (tuple, list)) else arguments[:2]
         with self.watch.unwatched():
-            operands = [_Operand(site, place, self._value(each)) for place, each in enumerate(listed)]
+            operands = [
+                Operand(site, place, self._value(each), not isinstance(each, self._tensor))
+                for place, each in enumerate(listed)
+            ]
         on_node(made.grad_fn)["operands"] = operands
 
     def _value(self, operand: Any) -> float | None:
@@ -115,13 +128,13 @@ class Instrument(Base):
         passes = self._passes[here.site] = self._passes.get(here.site, 0) + 1
         if passes > PASSES:
             return
-        terms = [term for loss in losses if loss.grad_fn is not None for term in _terms(loss.grad_fn)]
+        terms = [term for loss in losses if loss.grad_fn is not None for term in terms_of(loss.grad_fn)]
         if len(terms) < 2 or any(term.leaves is None for term in terms):  # noqa: PLR2004 - one term is the loss
             return
         reached = [frozenset() if not term.leaves else self.watch.modules.owners(term.leaves, here) for term in terms]
         counted: dict[tuple[int, int], int] = {}
         for number, (term, modules) in enumerate(zip(terms, reached, strict=True)):
-            site, place, value = term.operand
+            site, place, value, _ = term.operand
             again = counted[site, place] = counted.get((site, place), 0) + 1
             times, values = self._seen.setdefault((site, place, again), (0, set()))
             if value is not None:
@@ -142,32 +155,33 @@ class Instrument(Base):
             )
 
 
-def _terms(root: Any) -> Iterator[_Term]:
-    """The terms behind the node of a loss."""
-    waiting: list[tuple[Any, _Operand | None]] = [(root, None)]
+def terms_of(root: Any, splits: Callable[[int], bool] = lambda _: True) -> Iterator[Term]:
+    """The terms behind the node of a loss, the last one first; `splits` says which sites make sums of their own."""
+    waiting: list[tuple[Any, int, Operand | None]] = [(root, 0, None)]
     seen = set[Any]()
     while waiting and len(seen) < MOST:
-        node, operand = waiting.pop()
+        node, output, operand = waiting.pop()
         if node is None or node in seen:
             continue
         seen.add(node)
         operands = (noted(node) or {}).get("operands")
-        following = [after for after, _ in node.next_functions if after is not None]
+        operands = operands if operands and splits(operands[0].site) else None
+        following = [after for after in node.next_functions if after[0] is not None]
         bare = node.name().rstrip("0123456789")
         if operands is not None:
             with_graph = [each for each in operands if each.value is None]
-            yield from (_Term(each, []) for each in operands if each.value is not None)
+            yield from (Term(each, []) for each in operands if each.value is not None)
             if len(with_graph) != len(following):
-                yield from (_Term(each, None) for each in with_graph)
+                yield from (Term(each, None) for each in with_graph)
             else:
-                waiting += zip(following, with_graph, strict=True)
+                waiting += [(*after, each) for after, each in zip(following, with_graph, strict=True)]
         elif (bare in LINEAR or node.name() in TOTALS) and len(following) == 1:
-            waiting.append((following[0], operand))
+            waiting.append((*following[0], operand))
         elif operand is not None:
-            yield _Term(operand, _leaves(node))
+            yield Term(operand, leaves_of(node), node, output)
 
 
-def _leaves(root: Any) -> list[Any] | None:
+def leaves_of(root: Any) -> list[Any] | None:
     """The tensors that gradients reach from a node; None where a function of somebody's own is between."""
     waiting: list[Any] = [root]
     seen, found = {root}, list[Any]()

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 MOST: Final = 6
 """Modules that have a column."""
+LONGEST: Final = 40
+"""Characters of a term."""
 NOTHING: Final = "–"
 
 
@@ -35,7 +37,7 @@ def rows(measured: Sequence[TermGradient]) -> Iterator[str]:
     more = len(modules) - MOST
     lines = [["first pass, norm by term", *(f"`{module}`" for module in modules[:MOST])]]
     for number, term in terms.items():
-        lines.append([f"`{term}`", *(_number(norms[number, module]) for module in modules[:MOST])])
+        lines.append([f"`{_shortened(term)}`", *(_number(norms[number, module]) for module in modules[:MOST])])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for place, line in enumerate(lines):
         cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(line, widths, strict=True)).rstrip()
@@ -49,6 +51,11 @@ def records(trace: Trace) -> Iterator[dict[str, Any]]:
         record = {"path": path, "cell": cell, "row": row, "column": column, "event": "TermGradient"}
         record |= {"loss": event.loss, "term": event.term, "modules": f"`{event.module}`", "norm": event.norm}
         yield record | {"weights": event.weights, "observed": True}
+
+
+def _shortened(term: str) -> str:
+    """Return an expression as it fits into a table."""
+    return term if len(term) <= LONGEST else f"{term[: LONGEST - 1]}…"
 
 
 def _number(norm: float | None) -> str:

@@ -22,6 +22,8 @@ It is less than a hundredth of a percent of the update, however the optimizer sc
 """
 DRAWN = 5
 """Terms that have bars, of which each has a colour."""
+LONGEST = 40
+"""Characters of a term in a sentence."""
 NAMED = 3
 """Losses, terms and modules that a sentence names."""
 
@@ -78,9 +80,15 @@ def _picture(table: Table) -> dict[str, Any]:
         x_label="module",
         y_label="gradient / parameters",
         y_log=bool(drawn),
-        names=list(table.weights),
+        names=_short_names(list(table.weights)),
         series=[line(term, values) for term, values in drawn.items()],
     )
+
+
+def _short_names(names: list[str]) -> list[str]:
+    """The names of modules without the model that all are parts of."""
+    model = f"{names[0].partition('.')[0]}."
+    return [name.removeprefix(model) for name in names] if all(name.startswith(model) for name in names) else names
 
 
 def _short(ratio: float | None) -> str:
@@ -92,10 +100,10 @@ def _flags(table: Table) -> list[str]:
     if len(table.rows) < 2 or not all(math.isfinite(norm) for row in table.rows for norm in row.norms.values()):  # noqa: PLR2004
         return []
     largest = {module: max(row.norms.get(module, 0.0) for row in table.rows) for module in table.weights}
-    none = [f"`{row.term}`" for row in table.rows if not row.norms]
-    zero = [f"`{row.term}`" for row in table.rows if row.norms and not any(row.norms.values())]
+    none = [_term(row) for row in table.rows if not row.norms]
+    zero = [_term(row) for row in table.rows if row.norms and not any(row.norms.values())]
     small = [
-        f"`{row.term}`"
+        _term(row)
         for row in table.rows
         if any(row.norms.values()) and all(norm < SMALL * largest[module] for module, norm in row.norms.items())
     ]
@@ -111,6 +119,10 @@ def _flags(table: Table) -> list[str]:
     return told
 
 
+def _term(row: Row) -> str:
+    return f"`{row.term if len(row.term) <= LONGEST else row.term[: LONGEST - 1] + '…'}`"
+
+
 def _summary(table: Table) -> str:
     """Which term is the largest in how many modules, and how large the gradients are."""
     ratios = [each for row in table.rows for module in table.weights if (each := _ratio(table, row, module))]
@@ -119,7 +131,7 @@ def _summary(table: Table) -> str:
         size = f"gradients are {_short(min(ratios))} to {_short(max(ratios))} times their parameters"
     if len(table.rows) < 2:  # noqa: PLR2004 - one term is the loss
         return size
-    first = [max(table.rows, key=lambda row: row.norms.get(module, -1.0)).term for module in table.weights]
-    leading = sorted(dict.fromkeys(first), key=lambda term: -first.count(term))[:NAMED]
-    led = listed([f"`{term}` in {first.count(term)}" for term in leading])
+    first = [max(table.rows, key=lambda row: row.norms.get(module, -1.0)) for module in table.weights]
+    leading = [row for row in table.rows if row in first][:NAMED]
+    led = listed([f"{_term(row)} in {first.count(row)}" for row in leading])
     return f"the largest term is {led} of {count(len(table.weights), 'module')}; {size}"

@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...nodes import last_name
+from ...watching.graphs import MOST
 from ..instrument import Instrument as Base
 from .terms import ADDING, JOINING, leaves_of, terms_of
 
@@ -26,6 +27,8 @@ HOOKS = ("register_hook", "retain_grad", "register_post_accumulate_grad_hook")
 HOOKED = "a tensor has a hook, which would be called more often"
 SAVED = "what autograd saves has hooks, as with checkpointing"
 OWN = "its graph has a custom function, a checkpoint, compiled code or module hooks"
+UNKNOWN = "it is not known what is added up to it"
+SHARED = "one of its terms is computed from another one"
 SPREAD = "several processes share the gradients"
 SCALED = "a gradient scaler multiplies it"
 SEVERAL = "it is not one number"
@@ -129,9 +132,11 @@ class Instrument(Base):
         whole = len(terms) < 2  # noqa: PLR2004 - one term is the loss
         leaves = leaves_of(loss.grad_fn)
         if leaves is None or any(each.leaves is None for each in terms):
-            raise CannotTell(OWN)
+            raise CannotTell(UNKNOWN if leaves is not None and any(each.node is None for each in terms) else OWN)
         if len(terms) > TERMS:
             raise CannotTell(MANY)
+        if _overlap([each.node for each in terms if each.node is not None]):
+            raise CannotTell(SHARED)
         leaves = [each for each in leaves if each.requires_grad and not each.is_sparse]
         if sum(each.numel() for each in leaves) > LARGEST:
             raise CannotTell(LARGE)
@@ -211,9 +216,13 @@ class Instrument(Base):
             told.append(f"{name} ({counted[name]})" if names.count(name) > 1 else name)
         return told
 
-    def _is_sum(self, site: int) -> bool:
-        """Whether the expression at a site adds up by itself, and calls nothing that does."""
-        return next(_operands(self._statement(site), 0), None) is not None
+    def _is_sum(self, site: int, term: bool) -> bool:  # noqa: FBT001 - as terms are told
+        """Whether the expression at a site adds up by itself, and calls nothing that does; a sum over a loop is one term."""
+        statement = self._statement(site)
+        node = statement.value if isinstance(statement, ast.Expr) else None
+        if term and isinstance(node, ast.Call) and isinstance((*node.args, None)[0], ast.GeneratorExp):
+            return False
+        return next(_operands(statement, 0), None) is not None
 
     def _text(self, operand: Operand) -> str:
         """The expression of an operand of a sum."""
@@ -234,6 +243,22 @@ class Instrument(Base):
             except (SyntaxError, ValueError, IndexError):
                 continue
         return None
+
+
+def _overlap(nodes: list[Any]) -> bool:
+    """Whether gradients of one of these nodes go through another one, so that they are gradients of both."""
+    others = set(nodes)
+    if len(others) < len(nodes):
+        return True
+    for each in nodes:
+        waiting, seen = [each], {each}
+        while waiting and len(seen) < MOST:
+            following = [after for after, _ in waiting.pop().next_functions if after is not None and after not in seen]
+            if not others.isdisjoint(following):
+                return True
+            seen.update(following)
+            waiting += following
+    return False
 
 
 def _operands(statement: ast.stmt | None, place: int) -> Iterator[str]:

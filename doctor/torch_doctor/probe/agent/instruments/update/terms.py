@@ -28,6 +28,7 @@ ADDING = (
     "sub_",
     "subtract",
 )
+TURNED = ("__radd__", "__rsub__")
 JOINING = ("stack", "cat", "hstack", "concat")
 LINEAR = SUMS | frozenset(
     f"{name}Backward"
@@ -93,11 +94,12 @@ class Instrument(Base):
 
     def _wrapping(self, original: Any) -> Any:
         recorder = self.watch.recorder
+        turned = original.__name__ in TURNED
 
         def combine(*arguments: Any, **keywords: Any) -> Any:
             made = original(*arguments, **keywords)
             if isinstance(made, self._tensor) and made.grad_fn is not None and made.dim() <= 1 and not recorder.quiet:
-                recorder.safely(self._note, made, arguments)
+                recorder.safely(self._note, made, arguments[::-1] if turned else arguments)
             return made
 
         return combine
@@ -115,6 +117,8 @@ class Instrument(Base):
                 Operand(site, place, self._value(each), not isinstance(each, self._tensor))
                 for place, each in enumerate(listed)
             ]
+        if made is listed[0] and made.grad_fn.next_functions[0][0] is None:  # in place: it had no graph before
+            operands[0] = operands[0]._replace(value=0.0)
         on_node(made.grad_fn)["operands"] = operands
 
     def _value(self, operand: Any) -> float | None:
@@ -155,17 +159,19 @@ class Instrument(Base):
             )
 
 
-def terms_of(root: Any, splits: Callable[[int], bool] = lambda _: True) -> Iterator[Term]:
-    """The terms behind the node of a loss, the last one first; `splits` says which sites make sums of their own."""
-    waiting: list[tuple[Any, int, Operand | None]] = [(root, 0, None)]
+def terms_of(root: Any, splits: Callable[[int, bool], bool] = lambda *_: True) -> Iterator[Term]:
+    """The terms behind the node of a loss, the last one first; `splits` says of a site whether it is gone into, and gets whether it is a term."""
+    waiting: list[tuple[Any, Operand | None, tuple[Any, int]]] = [(root, None, (root, 0))]
     seen = set[Any]()
     while waiting and len(seen) < MOST:
-        node, output, operand = waiting.pop()
-        if node is None or node in seen:
+        node, operand, begin = waiting.pop()
+        if node in seen:
+            if operand is not None:
+                yield Term(operand, leaves_of(node), *begin)
             continue
         seen.add(node)
         operands = (noted(node) or {}).get("operands")
-        operands = operands if operands and splits(operands[0].site) else None
+        operands = operands if operands and splits(operands[0].site, operand is not None) else None
         following = [after for after in node.next_functions if after[0] is not None]
         bare = node.name().rstrip("0123456789")
         if operands is not None:
@@ -174,11 +180,11 @@ def terms_of(root: Any, splits: Callable[[int], bool] = lambda _: True) -> Itera
             if len(with_graph) != len(following):
                 yield from (Term(each, None) for each in with_graph)
             else:
-                waiting += [(*after, each) for after, each in zip(following, with_graph, strict=True)]
+                waiting += [(after[0], each, after) for after, each in zip(following, with_graph, strict=True)]
         elif (bare in LINEAR or node.name() in TOTALS) and len(following) == 1:
-            waiting.append((*following[0], operand))
+            waiting.append((following[0][0], operand, begin))
         elif operand is not None:
-            yield Term(operand, leaves_of(node), node, output)
+            yield Term(operand, leaves_of(node), *begin)
 
 
 def leaves_of(root: Any) -> list[Any] | None:

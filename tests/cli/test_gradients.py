@@ -244,6 +244,11 @@ def test_models_and_tensors_have_the_names_that_they_have_outside(run: Run, writ
     assert not any("`self`" in note or "`self.forward`" in note for note in found)
 
 
+def test_parts_of_a_model_go_without_saying(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", WINDOWS.replace("nn.Linear(4, 1)", "nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))"))
+    assert "`loss` fills the gradients of `model`" in notes(run, "train.py")
+
+
 def test_a_step_of_something_unknown_tells_no_passes(run: Run, write: Callable[..., Path]) -> None:
     write("train.py", UNKNOWN)
     found = notes(run, "train.py")

@@ -82,7 +82,9 @@ class Account:
 
     def _clear(self, event: Stepped | ZeroGrad) -> None:
         """Note what is cleared; an expression that may stand for several models is cleared once for each of them."""
-        clear = Cleared(event.index, self._within(event.modules), event.guards, [event], bool(event.modules) or event.whole)
+        clear = Cleared(
+            event.index, self._within(event.modules), event.guards, [event], bool(event.modules) or event.whole
+        )
         last = self._clears[-1] if self._clears else None
         if (
             last is not None
@@ -139,7 +141,9 @@ class Account:
         name = f"`{event.name}`" if event.name and not event.manual else "the script"
         to = self._things(event.modules, whole=event.whole)
         if not passes:
-            return f"{name} has no gradients to apply" if self._trace.observed else f"{name} applies what is there to {to}"
+            return (
+                f"{name} has no gradients to apply" if self._trace.observed else f"{name} applies what is there to {to}"
+            )
         losses = Counter((each.name, each.site.row) for each in passes)
         told = [
             f"{f'{number} passes of ' if number > 1 and self._trace.observed else ''}`{loss or 'the loss'}` (line {row})"

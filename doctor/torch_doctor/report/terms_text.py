@@ -16,7 +16,7 @@ MOST: Final = 6
 """Modules that have a column."""
 LONGEST: Final = 40
 """Characters of a term."""
-NOTHING: Final = "–"
+NOTHING: Final = "-"
 
 
 def by_pass(trace: Trace) -> dict[Site, list[TermGradient]]:
@@ -48,7 +48,7 @@ def records(trace: Trace) -> Iterator[dict[str, Any]]:
     """Yield each measurement as an object."""
     for event in trace.of(TermGradient):
         path, row, column, *_, cell = event.site
-        record = {"path": path, "cell": cell, "row": row, "column": column, "event": "TermGradient"}
+        record: dict[str, Any] = {"path": path, "cell": cell, "row": row, "column": column, "event": "TermGradient"}
         record |= {"loss": event.loss, "term": event.term, "modules": f"`{event.module}`", "norm": event.norm}
         yield record | {"weights": event.weights, "observed": True}
 

@@ -50,7 +50,10 @@ def test_terms_of_about_one_size_are_shown(climb: Climb) -> None:
     assert " of 4 modules; gradients are 0.0" in rung.reason
     (plot,) = rung.plots
     assert (plot.kind, plot.names, plot.y_log) == ("bars", ["encoder", "mean", "spread", "decoder"], True)
-    assert {series.label: series.y[3] is None for series in plot.series} == {"reconstruction": False, "divergence": True}
+    assert {series.label: series.y[3] is None for series in plot.series} == {
+        "reconstruction": False,
+        "divergence": True,
+    }
     assert [each is None for each in values(rung, "model.decoder")] == [False, True]
 
 

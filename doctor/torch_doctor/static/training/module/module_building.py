@@ -39,7 +39,7 @@ from torch_doctor.static.values import (
     Value,
     summary,
 )
-from torch_doctor.trace import Meant, ModuleBuilt, Registered
+from torch_doctor.trace import Meant, ModuleBuilt
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -168,6 +168,7 @@ def build_layer(run: Run, name: str, call: Call) -> Module:
                 module_parts.has_parameters(run, part) for part in module_parts.parts_of(run, module).parts
             ),
             recurrent=any(part.layer in layers.RECURRENT for part in module_parts.parts_of(run, module).parts),
+            holds=module_parts.parts_of(run, module).owners - {module.id} if lists else frozenset(),
         )
     for observe in run.observers.built:
         observe(run, module, call)

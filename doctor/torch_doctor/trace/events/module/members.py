@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace.events.event import Event
+from torch_doctor.trace.events.event import NO_EVENTS, Event
 from torch_doctor.trace.events.wording import in_brackets, quoted, short
 
 if TYPE_CHECKING:
@@ -44,11 +44,13 @@ class ModuleBuilt(Event, frozen=True, kw_only=True):
     """Whether `__init__` calls `super`, but does not reach `nn.Module.__init__`."""
     inside: bool = False
     """Whether the constructor of another module constructs it. Only the static witness knows it."""
+    holds: frozenset[int] = NO_EVENTS
+    """The owners of parameters in a list of modules that it is. Only the static witness writes them."""
 
     def introduce(self, names: Names) -> None:
         names.built(self.module, self.class_name)
-        if self.inside:
-            names.part(self.module)
+        for part in (*self.holds, *[self.module] * self.inside):
+            names.part(part)
 
     def words(self, _: Names, /) -> str:
         traits = []

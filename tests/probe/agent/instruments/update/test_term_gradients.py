@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,8 +13,6 @@ from torch_doctor.trace import TermGradient
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from torch_doctor.probe import Outcome
 
 SCRIPT = """
 import torch
@@ -37,6 +37,16 @@ for step in range(3):
     loss.backward()
     optimizer.step()
 print("sum", [each.sum().item() for each in net.parameters()], torch.rand(1).item())
+"""
+CHECKPOINTED = """
+from torch.utils.checkpoint import checkpoint
+loss = first + checkpoint(lambda v: net(v)[0].sum(), x, use_reentrant=False)
+"""
+BY_HAND = """
+class Same(torch.autograd.Function):
+    forward = staticmethod(lambda ctx, v: v.clone())
+    backward = staticmethod(lambda ctx, given: given)
+loss = first + Same.apply(second)
 """
 NEEDS = ("terms", "term_gradients")
 
@@ -73,9 +83,7 @@ FIRST, SECOND = ["net.body", "net.depth"], ["net.body", "net.kind"]
         ("loss = first", {"loss": FIRST}),
     ],
 )
-def test_terms_are_told_apart(
-    seen: Callable[..., list[Any]], loss: str, terms: dict[str, list[str]] | None
-) -> None:
+def test_terms_are_told_apart(seen: Callable[..., list[Any]], loss: str, terms: dict[str, list[str]] | None) -> None:
     found = table(seen(script(loss), TermGradient, *NEEDS))
     assert len(found) == 2 if terms is None else found == terms
 
@@ -98,19 +106,9 @@ def test_the_terms_make_up_the_gradient(seen: Callable[..., list[Any]]) -> None:
     ("loss", "why"),
     [
         ("depth.register_hook(lambda given: given)\nloss = first + second", "a tensor has a hook"),
-        (
-            "from torch.utils.checkpoint import checkpoint\n"
-            "loss = first + checkpoint(lambda v: net(v)[0].sum(), x, use_reentrant=False)",
-            "as with checkpointing",
-        ),
+        (CHECKPOINTED, "as with checkpointing"),
         ("loss = first + second * first", "one of its terms is computed from another one"),
-        (
-            "class Same(torch.autograd.Function):\n"
-            "    forward = staticmethod(lambda ctx, v: v.clone())\n"
-            "    backward = staticmethod(lambda ctx, given: given)\n"
-            "loss = first + Same.apply(second)",
-            "a custom function",
-        ),
+        (BY_HAND, "a custom function"),
     ],
 )
 def test_what_would_run_twice_is_left_alone(
@@ -136,8 +134,6 @@ def test_the_script_trains_as_without_it(
 @pytest.fixture
 def alone() -> Callable[[Path], str]:
     """Runs a script without the probe, and returns its last line."""
-    import subprocess
-    import sys
 
     def last(path: Path) -> str:
         done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)

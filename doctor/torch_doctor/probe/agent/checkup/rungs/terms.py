@@ -67,7 +67,7 @@ def _facts(table: Table) -> list[dict[str, Any]]:
 def _picture(table: Table) -> dict[str, Any]:
     """Bars by module and term."""
     ratios = {row.term: [_ratio(table, row, module) for module in table.weights] for row in table.rows}
-    drawn = {term: [each if each else None for each in values] for term, values in ratios.items() if any(values)}
+    drawn = {term: [each or None for each in values] for term, values in ratios.items() if any(values)}
     drawn = dict(sorted(drawn.items(), key=lambda item: -max(filter(None, item[1])))[:DRAWN])
     told = "; ".join(
         f"{term}: {', '.join(f'{module} {_short(each)}' for module, each in zip(table.weights, values, strict=True))}"
@@ -129,7 +129,7 @@ def _summary(table: Table) -> str:
     size = "no gradient is above zero"
     if ratios:
         size = f"gradients are {_short(min(ratios))} to {_short(max(ratios))} times their parameters"
-    if len(table.rows) < 2:  # noqa: PLR2004 - one term is the loss
+    if len(table.rows) < 2:
         return size
     first = [max(table.rows, key=lambda row: row.norms.get(module, -1.0)) for module in table.weights]
     leading = [row for row in table.rows if row in first][:NAMED]

@@ -127,7 +127,9 @@ class Instrument(Base):
     def _table(self, losses: list[Any], loss: Any, name: str, here: Here) -> Table:
         torch = self.watch.torch
         self._check(losses, loss)
-        terms = [each for each in terms_of(loss.grad_fn, self._is_sum) if not each.operand.plain and each.operand.value != 0]
+        terms = [
+            each for each in terms_of(loss.grad_fn, self._is_sum) if not each.operand.plain and each.operand.value != 0
+        ]
         terms.reverse()
         whole = len(terms) < 2  # noqa: PLR2004 - one term is the loss
         leaves = leaves_of(loss.grad_fn)
@@ -176,7 +178,9 @@ class Instrument(Base):
         """The norm of the gradient of a term, by module."""
         if not leaves:
             return {}
-        found = self.watch.torch.autograd.grad([of], leaves, grad_outputs=[factor], retain_graph=True, allow_unused=True)
+        found = self.watch.torch.autograd.grad(
+            [of], leaves, grad_outputs=[factor], retain_graph=True, allow_unused=True
+        )
         norms: dict[str, float] = {}
         for gradient, part in zip(found, parts, strict=True):
             if gradient is not None:
@@ -195,7 +199,9 @@ class Instrument(Base):
         found: dict[int, str] = {}
         wanted = {id(each) for each in leaves}
         for module, name in self._names.values():
-            own = [(path, each) for path, each in module.named_parameters() if id(each) in wanted and id(each) not in found]
+            own = [
+                (path, each) for path, each in module.named_parameters() if id(each) in wanted and id(each) not in found
+            ]
             paths = [path.split(".")[:-1] for path, _ in own]
             shared = 0
             while len({tuple(path[: shared + 1]) for path in paths}) == 1 and all(len(path) > shared for path in paths):
@@ -237,11 +243,14 @@ class Instrument(Base):
         rows[-1] = rows[-1][: span.end_column]
         rows[0] = rows[0][span.column :]
         text = b" ".join(row.strip() for row in rows).decode(errors="ignore")
-        for source in (f"({text})", text):
-            try:
-                return ast.parse(source).body[0]
-            except (SyntaxError, ValueError, IndexError):
-                continue
+        return next(filter(None, map(_parsed, (f"({text})", text))), None)
+
+
+def _parsed(source: str) -> ast.stmt | None:
+    """The statement that a text is."""
+    try:
+        return (*ast.parse(source).body, None)[0]
+    except (SyntaxError, ValueError):
         return None
 
 

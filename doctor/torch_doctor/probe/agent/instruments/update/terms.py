@@ -160,7 +160,10 @@ class Instrument(Base):
 
 
 def terms_of(root: Any, splits: Callable[[int, bool], bool] = lambda *_: True) -> Iterator[Term]:
-    """The terms behind the node of a loss, the last one first; `splits` says of a site whether it is gone into, and gets whether it is a term."""
+    """The terms behind the node of a loss, the last one first.
+
+    `splits` says of the site of a sum whether to go into it; it is told whether the sum is a term itself.
+    """
     waiting: list[tuple[Any, Operand | None, tuple[Any, int]]] = [(root, None, (root, 0))]
     seen = set[Any]()
     while waiting and len(seen) < MOST:

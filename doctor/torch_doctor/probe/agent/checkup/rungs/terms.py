@@ -11,7 +11,7 @@ from ..telling import count, fact, line, listed, number, plot, result
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from ...instruments.update.term_gradients import Row, Table
+    from ...instruments.update.term_gradients import LossTerms, TermNorms
     from ..plays import Play, Seen
     from ..stage import Stage
 
@@ -32,7 +32,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     """Tells what was measured when the script made its first update itself; nothing is repeated."""
     yield from ()
     measured = stage.watch.term_gradients
-    tables: list[Table] = [each for each in measured.tables if each.weights] if measured is not None else []
+    tables: list[LossTerms] = [each for each in measured.tables if each.weights] if measured is not None else []
     skipped: list[str] = measured.skipped if measured is not None else []
     if not tables:
         raise Skip("; ".join(skipped) or "no loss went backward before the first optimizer step")
@@ -50,13 +50,13 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     return result("shown", f"in the first update, {'; '.join(said)}", evidence, plots, then=then)
 
 
-def _ratio(table: Table, row: Row, module: str) -> float | None:
+def _ratio(table: LossTerms, row: TermNorms, module: str) -> float | None:
     """The norm of a term's gradient over that of the parameters; None where there is none, or the parameters are zero."""
     norm, weights = row.norms.get(module), table.weights[module]
     return norm / weights if norm is not None and weights > 0 else None
 
 
-def _facts(table: Table) -> list[dict[str, Any]]:
+def _facts(table: LossTerms) -> list[dict[str, Any]]:
     found = []
     for row in table.rows:
         group = f"gradient over parameters, `{row.term}`" + (f" of `{table.loss}`" if row.term != table.loss else "")
@@ -64,7 +64,7 @@ def _facts(table: Table) -> list[dict[str, Any]]:
     return found
 
 
-def _picture(table: Table) -> dict[str, Any]:
+def _picture(table: LossTerms) -> dict[str, Any]:
     """Bars by module and term."""
     ratios = {row.term: [_ratio(table, row, module) for module in table.weights] for row in table.rows}
     drawn = {term: [each or None for each in values] for term, values in ratios.items() if any(values)}
@@ -95,9 +95,9 @@ def _short(ratio: float | None) -> str:
     return "none" if ratio is None else number(float(f"{ratio:.2g}"))
 
 
-def _flags(table: Table) -> list[str]:
+def _flags(table: LossTerms) -> list[str]:
     """What is said of terms that change nothing."""
-    if len(table.rows) < 2 or not all(math.isfinite(norm) for row in table.rows for norm in row.norms.values()):  # noqa: PLR2004
+    if len(table.rows) < 2 or not all(math.isfinite(norm) for row in table.rows for norm in row.norms.values()):
         return []
     largest = {module: max(row.norms.get(module, 0.0) for row in table.rows) for module in table.weights}
     none = [_term(row) for row in table.rows if not row.norms]
@@ -119,11 +119,11 @@ def _flags(table: Table) -> list[str]:
     return told
 
 
-def _term(row: Row) -> str:
+def _term(row: TermNorms) -> str:
     return f"`{row.term if len(row.term) <= LONGEST else row.term[: LONGEST - 1] + '…'}`"
 
 
-def _summary(table: Table) -> str:
+def _summary(table: LossTerms) -> str:
     """Which term is the largest in how many modules, and how large the gradients are."""
     ratios = [each for row in table.rows for module in table.weights if (each := _ratio(table, row, module))]
     size = "no gradient is above zero"

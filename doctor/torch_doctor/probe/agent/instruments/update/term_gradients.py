@@ -37,23 +37,23 @@ ONCE = "autograd does not go through its graph twice"
 LARGE = "its gradients are too large to be computed once more"
 
 
-class CannotTell(Exception):  # noqa: N818 - it is no error
+class NotMeasured(Exception):  # noqa: N818 - it is no error
     """Nothing is computed; the text says why."""
 
 
-class Row(NamedTuple):
+class TermNorms(NamedTuple):
     """A term as the source has it, and the norms of its gradient by module: no entry where it reaches none."""
 
     term: str
     norms: dict[str, float]
 
 
-class Table(NamedTuple):
+class LossTerms(NamedTuple):
     """The terms of the loss of one backward pass, and the norms of the parameters by module."""
 
     site: int
     loss: str
-    rows: list[Row]
+    rows: list[TermNorms]
     weights: dict[str, float]
 
 
@@ -62,7 +62,7 @@ class Instrument(Base):
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
-        self.tables: list[Table] = []
+        self.tables: list[LossTerms] = []
         self.skipped: list[str] = []
         self._sites: set[int] = set()
         self._names: dict[int, tuple[Any, str]] = {}
@@ -103,8 +103,8 @@ class Instrument(Base):
         try:
             with self.watch.unwatched():
                 table = self._table(losses, loss, name, here)
-        except (CannotTell, RuntimeError, TypeError) as error:
-            reason = error if isinstance(error, CannotTell) else ONCE
+        except (NotMeasured, RuntimeError, TypeError) as error:
+            reason = error if isinstance(error, NotMeasured) else ONCE
             self.skipped.append(f"`{name}`: {reason}")
             self.watch.recorder.note(f"the terms of `{name}` were not measured: {reason}")
             return
@@ -124,7 +124,7 @@ class Instrument(Base):
 
     # --- what is measured ---
 
-    def _table(self, losses: list[Any], loss: Any, name: str, here: Here) -> Table:
+    def _table(self, losses: list[Any], loss: Any, name: str, here: Here) -> LossTerms:
         torch = self.watch.torch
         self._check(losses, loss)
         terms = [
@@ -134,21 +134,21 @@ class Instrument(Base):
         whole = len(terms) < 2  # noqa: PLR2004 - one term is the loss
         leaves = leaves_of(loss.grad_fn)
         if leaves is None or any(each.leaves is None for each in terms):
-            raise CannotTell(UNKNOWN if leaves is not None and any(each.node is None for each in terms) else OWN)
+            raise NotMeasured(UNKNOWN if leaves is not None and any(each.node is None for each in terms) else OWN)
         if len(terms) > TERMS:
-            raise CannotTell(MANY)
+            raise NotMeasured(MANY)
         if _overlap([each.node for each in terms if each.node is not None]):
-            raise CannotTell(SHARED)
+            raise NotMeasured(SHARED)
         leaves = [each for each in leaves if each.requires_grad and not each.is_sparse]
         if sum(each.numel() for each in leaves) > LARGEST:
-            raise CannotTell(LARGE)
+            raise NotMeasured(LARGE)
         found = self._parts(leaves)
         parts = [found.get(id(each), OTHER) for each in leaves]
         devices = list(range(torch.cuda.device_count())) if torch.cuda.is_initialized() else []
-        rows: list[Row] = []
+        rows: list[TermNorms] = []
         with torch.random.fork_rng(devices=devices):
             if whole:
-                rows.append(Row(name, self._norms(loss, None, leaves, parts)))
+                rows.append(TermNorms(name, self._norms(loss, None, leaves, parts)))
             else:
                 names = self._spelled([each.operand for each in terms])
                 edges = [each.edge(torch) for each in terms if each.node is not None]
@@ -156,23 +156,23 @@ class Instrument(Base):
                 factors = iter(zip(edges, told, strict=True))
                 for term, spelled in zip(terms, names, strict=True):
                     edge, factor = next(factors) if term.node is not None else (None, None)
-                    rows.append(Row(spelled, {} if factor is None else self._norms(edge, factor, leaves, parts)))
+                    rows.append(TermNorms(spelled, {} if factor is None else self._norms(edge, factor, leaves, parts)))
         weights = dict.fromkeys([*found.values(), *parts], 0.0)
         for each, part in zip(leaves, parts, strict=True):
             weights[part] = math.hypot(weights[part], self._norm(each))
-        return Table(here.site, name, rows, weights)
+        return LossTerms(here.site, name, rows, weights)
 
     def _check(self, losses: list[Any], loss: Any) -> None:
         """Whether nothing but time is lost where the graph is gone through once more."""
         torch, watch = self.watch.torch, self.watch
         if len(losses) != 1 or loss.numel() != 1 or loss.grad_fn is None:
-            raise CannotTell(SEVERAL)
+            raise NotMeasured(SEVERAL)
         if self._hooks:
-            raise CannotTell(self._hooks)
+            raise NotMeasured(self._hooks)
         if torch.distributed.is_available() and torch.distributed.is_initialized():
-            raise CannotTell(SPREAD)
+            raise NotMeasured(SPREAD)
         if watch.scaling.built or watch.optimizers.scaled is not None:
-            raise CannotTell(SCALED)
+            raise NotMeasured(SCALED)
 
     def _norms(self, of: Any, factor: Any, leaves: list[Any], parts: list[str]) -> dict[str, float]:
         """The norm of the gradient of a term, by module."""

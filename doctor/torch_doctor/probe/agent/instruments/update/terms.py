@@ -61,7 +61,7 @@ class Operand(NamedTuple):
     plain: bool
 
 
-class Term(NamedTuple):
+class Added(NamedTuple):
     """An operand of a sum with the tensors that its gradient reaches; None where they are not known.
 
     `node` and `output` are where the graph of one that has a graph begins.
@@ -159,7 +159,7 @@ class Instrument(Base):
             )
 
 
-def terms_of(root: Any, splits: Callable[[int, bool], bool] = lambda *_: True) -> Iterator[Term]:
+def terms_of(root: Any, splits: Callable[[int, bool], bool] = lambda *_: True) -> Iterator[Added]:
     """The terms behind the node of a loss, the last one first.
 
     `splits` says of the site of a sum whether to go into it; it is told whether the sum is a term itself.
@@ -170,7 +170,7 @@ def terms_of(root: Any, splits: Callable[[int, bool], bool] = lambda *_: True) -
         node, operand, begin = waiting.pop()
         if node in seen:
             if operand is not None:
-                yield Term(operand, leaves_of(node), *begin)
+                yield Added(operand, leaves_of(node), *begin)
             continue
         seen.add(node)
         operands = (noted(node) or {}).get("operands")
@@ -179,15 +179,15 @@ def terms_of(root: Any, splits: Callable[[int, bool], bool] = lambda *_: True) -
         bare = node.name().rstrip("0123456789")
         if operands is not None:
             with_graph = [each for each in operands if each.value is None]
-            yield from (Term(each, []) for each in operands if each.value is not None)
+            yield from (Added(each, []) for each in operands if each.value is not None)
             if len(with_graph) != len(following):
-                yield from (Term(each, None) for each in with_graph)
+                yield from (Added(each, None) for each in with_graph)
             else:
                 waiting += [(after[0], each, after) for after, each in zip(following, with_graph, strict=True)]
         elif (bare in LINEAR or node.name() in TOTALS) and len(following) == 1:
             waiting.append((following[0][0], operand, begin))
         elif operand is not None:
-            yield Term(operand, leaves_of(node), *begin)
+            yield Added(operand, leaves_of(node), *begin)
 
 
 def leaves_of(root: Any) -> list[Any] | None:

@@ -385,6 +385,10 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("each stores {} {…} for a backward pass that never runs", some, never),
     ],
     "TDR403": [Claim("{} of {} training batches after the switch run in evaluation mode", some, none)],
+    "TDR413": [
+        Claim("{} figures? from {} to {} (?:is|are) compared, and none is kept", some, never),
+        Claim("{} figures? from {} to {} (?:is|are) compared, and {} is kept at the end", several, some),
+    ],
     "TDR415": [
         Claim("the next step starts from an average of {} versions? of the weights", some, never),
         Claim("the last step left the weights {} of their norm away", some, never),

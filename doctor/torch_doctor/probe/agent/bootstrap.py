@@ -110,6 +110,7 @@ class Run:
         prepare_others = self._others()
         if plan.get("instrument", True):
             hooks.install(self.loops)
+            self._index.judged = plan.get("places") or {}
             self._index.mark = StatementMarks(plan.get("places") or {}, self._channel).mark
             read_sources(self._index, trainers=bool(plan.get("checkup")))
         environment.install(self.recorder)

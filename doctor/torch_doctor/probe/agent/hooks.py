@@ -28,6 +28,7 @@ PASSING = (
     "read",
     "figure",
     "reports",
+    "judged",
 )
 """The hooks that give back what they are given."""
 

@@ -10,7 +10,7 @@ from .choosing import leaves_out
 from .sites import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from .sites import Sites
 
@@ -109,6 +109,7 @@ class Index:
         trainers: the files of libraries whose loops report their passes, too.
         figures: the values that the script reads are reported.
         shapes: the shapes of what variables get are reported.
+        judged: the rows of each file in which numbers that are compared are reported.
     """
 
     def __init__(self, sites: Sites, sinks: Mapping[str, Mapping[str, str]] | None = None) -> None:
@@ -119,6 +120,7 @@ class Index:
         self.trainers: set[str] = set()
         self.figures = False
         self.shapes = False
+        self.judged: Mapping[str, Sequence[int]] = {}
         self.mark: Callable[[ast.Module, str], None] = lambda *_: None
         self._trees: dict[str, ast.Module] = {}
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from torch_doctor.static import program as p
 from torch_doctor.static.domains.hits import Hits
+from torch_doctor.static.domains.merits import Merits
 from torch_doctor.static.flow import NONE, Flow
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
@@ -95,6 +96,7 @@ def summed(run: Run, old: Value, value: Value, result: Value, node: p.Augment) -
         forwards=(forwards := _forwards(value)),
         hits=_hits(run, value, counted=True) if forwards else None,
     )
+    run.of(Merits).added[event.index] = value
     flow = replace(result.flow, sums=old.flow.sums | {event.index}, means=NONE)
     if isinstance(result, Plain):
         return Number(flow, size=result.size)

@@ -17,6 +17,7 @@ from torch_doctor.trace.events.event import NO_EVENTS as NO_EVENTS
 from torch_doctor.trace.events.event import Event as Event
 from torch_doctor.trace.events.event import TensorFact as TensorFact
 from torch_doctor.trace.events.event import Trail as Trail
+from torch_doctor.trace.events.figures import *
 from torch_doctor.trace.events.graph import *
 from torch_doctor.trace.events.limits import *
 from torch_doctor.trace.events.loss import *

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from .expressions import ExpressionRewriter
 from .figures import FigureRewriter
 from .guarding import guard
+from .judging import JudgingRewriter
 from .loops import LoopRewriter
 from .shapes import ShapeRewriter
 from .statements import StatementRewriter
@@ -53,6 +54,8 @@ def compiled(source: bytes | str, path: str, index: Index, flags: int = 0) -> An
         if index.shapes:
             tree = ShapeRewriter(index, file).visit(tree)
         changed = FileRewriter(index, file).visit(UnreadRewriter(index, file).visit(tree))
+        if rows := index.judged.get(path):
+            changed = JudgingRewriter(index, file, rows).visit(changed)
         guard(changed)
         ast.fix_missing_locations(changed)
         return compile(changed, path, "exec", flags, dont_inherit=True)

@@ -114,6 +114,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR410": ("mean-divided-by-rows", "W", "SP", "unsafe"),
     "TDR412": ("metric-out-of-range", "E", "SP", "-"),
     "TDR413": ("best-kept-wrong-way", "E", "SP", "unsafe"),
+    "TDR414": ("selected-on-test", "A", "S", "-"),
     "TDR415": ("average-not-restored", "E", "SP", "-"),
     "TDR416": ("averaged-batch-norm-stale", "E", "SP", "-"),
     "TDR501": ("loss-accumulated-with-graph", "E", "SP", "safe"),

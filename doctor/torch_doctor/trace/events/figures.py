@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace.events.event import Event
+from torch_doctor.trace.events.event import NO_EVENTS, Event
 from torch_doctor.trace.events.wording import quoted
 
 if TYPE_CHECKING:
@@ -46,6 +46,10 @@ class BestCompared(Event, frozen=True, kw_only=True):
     """Whether the best figure is ever assigned a new one."""
     saves: bool = False
     """Whether the branch saves or copies a model."""
+    waits: bool = False
+    """Whether something is counted where no figure is kept."""
+    forwards: frozenset[int] = NO_EVENTS
+    """The `Forward` events whose results the figure measures."""
     figure_at: Site | None = None
     """The place of the figure in the comparison."""
     by_at: Site | None = None
@@ -72,3 +76,15 @@ class FiguresCompared(Event, frozen=True, kw_only=True):
     def words(self, _: Names, /) -> str:
         numbers = ", ".join(f"{each:.4g}" for each in self.left[:4])
         return f"compare {numbers} {self.sign} {self.right:.4g}" if self.sign in "<=>=" else f"{self.sign} of {numbers}"
+
+
+class FigureShown(Event, frozen=True, kw_only=True):
+    """A figure of a model becomes part of a text, or is printed. Only the static witness writes it."""
+
+    name: str
+    """The text, or the call."""
+    forwards: frozenset[int]
+    """The `Forward` events whose results the figure measures."""
+
+    def words(self, _: Names, /) -> str:
+        return f"show a figure: {quoted(self.name)}"

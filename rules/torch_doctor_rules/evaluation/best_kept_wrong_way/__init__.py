@@ -106,6 +106,7 @@ class BestKeptWrongWay(Rule):
         yield from first_per_site(
             self._report(event, what)
             for event in trace.of(BestCompared)
+            if (event.at_once or event.saves or event.waits)
             if (what := _wrong(event)) and (event.at_once or _trains(trace, event))
         )
 

@@ -20,7 +20,7 @@ from torch_doctor.static.domains.merits.merit import (
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import merits as table
 from torch_doctor.static.tables import shapes
-from torch_doctor.static.values import Const, Making, Plain, Sequence, Tensor, Value
+from torch_doctor.static.values import Const, Either, Making, Plain, Sequence, Tensor, Value
 from torch_doctor.static.values.shapes import Returned
 from torch_doctor.static.values.shapes import read_from as _read_from
 from torch_doctor.static.values.symbols import LENGTH
@@ -91,6 +91,31 @@ class Merits(Domain["Merit | None"]):
         for each in found[1:]:
             result = self.join(result, each)
         return result
+
+    def forwards(self, value: Value) -> frozenset[int]:
+        """The `Forward` events whose results are behind a figure."""
+        found: set[int] = set()
+        waiting: list[object] = [value]
+        seen: set[object] = set()
+        while waiting:
+            part = waiting.pop()
+            key = part if isinstance(part, tuple) else id(part)
+            if key in seen:
+                continue
+            seen.add(key)
+            if isinstance(part, Either):
+                waiting += [option for _, option in part.options]
+            elif isinstance(part, Sequence):
+                waiting += part.content.all()
+            elif isinstance(part, (Tensor, Plain)):
+                found |= part.flow.forwards
+                waiting += [self.added[event] for event in part.flow.sums if event in self.added]
+                waiting += [part.symbol, _read_from(part.size)] if isinstance(part, Plain) else []
+            elif isinstance(part, tuple):
+                waiting += self.made[part][1] if part in self.made else ()
+                waiting += [self.totals[part]] if part in self.totals else ()
+                waiting += [inner for inner in part if isinstance(inner, tuple)]
+        return frozenset(found)
 
     # --- numbers ---
 

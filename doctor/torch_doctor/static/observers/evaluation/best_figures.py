@@ -81,6 +81,7 @@ class BestFigures(Observer, called=(Lib, Method, Plain), computed=frozenset((*_A
                 by=run.text(by),
                 by_at=run.site(by),
                 at_once=True,
+                forwards=run.of(Merits).forwards(of),
                 better=merit.role,
             )
 
@@ -114,8 +115,8 @@ class BestFigures(Observer, called=(Lib, Method, Plain), computed=frozenset((*_A
             if found is None or (not found.renewed and not self._stays(node, best)):
                 continue
             merit = run.ask(Merits, figure)
-            if merit is not None and merit.figure and (found.saves or found.waits):
-                self._write(run, node, found, merit, best)
+            if merit is not None and merit.figure:
+                self._write(run, node, found, merit, figure, best)
 
     def _stays(self, node: p.Node, best: Value) -> bool:
         """Whether the best so far was a number that the source gives now and before."""
@@ -125,7 +126,7 @@ class BestFigures(Observer, called=(Lib, Method, Plain), computed=frozenset((*_A
             self._constant[node] = self._constant.get(node, 0) + 1
         return self._constant.get(node, 0) > 1
 
-    def _write(self, run: Run, node: p.Compare, found: Record, merit: Merit, best: Value) -> None:
+    def _write(self, run: Run, node: p.Compare, found: Record, merit: Merit, figure: Value, best: Value) -> None:
         sides = (node.left, node.right) if found.figure_first else (node.right, node.left)
         start = best.value if found.alone and isinstance(best, Const) and not isinstance(best, Default) else None
         bound = merit.low if merit.role == LOWER else merit.high
@@ -142,6 +143,8 @@ class BestFigures(Observer, called=(Lib, Method, Plain), computed=frozenset((*_A
             start=float(start) if isinstance(start, (int, float)) else None,
             renewed=found.renewed,
             saves=found.saves,
+            waits=found.waits,
+            forwards=run.of(Merits).forwards(figure),
             figure_at=run.site(sides[0]),
             by="" if found.extreme is None else run.text(found.extreme),
             by_at=None if found.extreme is None else run.site(found.extreme),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Wrap
+from torch_doctor.edits import Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
-from torch_doctor.trace import HIGHER, LOWER, BestCompared, FiguresCompared, Stepped
+from torch_doctor.trace import BestCompared, FiguresCompared, Stepped
 from torch_doctor_rules.evaluation.best_kept_wrong_way.claims import (
     CLAIMS,
     claim_in,
@@ -15,20 +14,17 @@ from torch_doctor_rules.evaluation.best_kept_wrong_way.claims import (
     figures_and_kept,
     is_refuted,
 )
+from torch_doctor_rules.evaluation.best_kept_wrong_way.mistakes import edits, wrong
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import EVALUATION
-from torch_doctor_rules.judging.wording import message, sentence
+from torch_doctor_rules.judging.wording import sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.edits import Edit
     from torch_doctor.trace import Site, Trace
-
-_LARGE = 100
-"""A first best loss of so much is surely meant to be beaten."""
 
 
 class BestKeptWrongWay(Rule):
@@ -90,6 +86,7 @@ class BestKeptWrongWay(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.LOSS, Figure.OUTPUTS, Figure.GRADIENTS, Figure.UPDATES, Figure.STATE, Figure.HERE})
     needs = frozenset({"judged"})
     voided_by = frozenset({"inside"})
     subject = EVALUATION
@@ -107,7 +104,7 @@ class BestKeptWrongWay(Rule):
             self._report(event, what)
             for event in trace.of(BestCompared)
             if (event.at_once or event.saves or event.waits)
-            if (what := _wrong(event)) and (event.at_once or _trains(trace, event))
+            if (what := wrong(event)) and (event.at_once or _trains(trace, event))
         )
 
     def same(self, finding: Finding, seen: Finding) -> bool:
@@ -153,7 +150,7 @@ class BestKeptWrongWay(Rule):
             else "assign the figure to the best one where the model is kept",
             trail=trail,
             cause=f"{place(event.site)} {claim_of(event)}",
-            edits=_edits(event),
+            edits=edits(event),
         )
 
 
@@ -165,45 +162,9 @@ def _compared(trace: Trace) -> dict[Site, list[FiguresCompared]]:
     return found
 
 
-def _wrong(event: BestCompared) -> str:
-    """Return what is wrong with a comparison; "" if it is right."""
-    if event.at_once and event.kept != event.better:
-        text = "`{by}` chooses the worst model: `{name}` is better if it is {better}"
-        return message(text, by=event.by, name=event.name, better=event.better)
-    if event.kept != event.better:
-        other = LOWER if event.kept == HIGHER else HIGHER
-        text = "{kept} values of `{name}` are kept, but {other} ones are better: the worst model is kept"
-        return message(text, name=event.name, kept=event.kept, other=other)
-    if event.start is None:
-        return ""
-    sign = 1 if event.better == LOWER else -1
-    start, bound = sign * event.start, None if event.bound is None else sign * event.bound
-    if start == -math.inf or (bound is not None and (start < bound or (start == bound and event.strict))):
-        text = "no `{name}` is {better} than {start}, where `{best}` starts: no model is kept"
-        return message(text, name=event.name, best=event.best, better=event.better, start=f"{event.start:g}")
-    if not event.renewed and start >= (_LARGE if sign > 0 else 0):
-        return message("`{best}` never gets a new value: each model is kept, not the best one", best=event.best)
-    return ""
-
-
 def _trains(trace: Trace, event: BestCompared) -> bool:
     """Return whether the innermost loop around the comparison trains."""
     around = event.scope.iterations()
     return bool(around) and any(
         each.loop == around[-1].loop for step in trace.of(Stepped) for each in step.scope.iterations()
     )
-
-
-def _edits(event: BestCompared) -> Iterator[Edit]:
-    """Yield what turns the comparison, and what starts it with infinity."""
-    turned, lower = event.kept != event.better, event.better == LOWER
-    if not event.renewed or (turned and event.start is not None and event.started is None):
-        return
-    if turned and event.by_at is not None:
-        yield Wrap(event.by_at, event.by.replace(*("max", "min") if lower else ("min", "max")))
-    if turned and not event.at_once:
-        sign = "<" if lower is event.first else ">"
-        sides = (event.name, event.best) if event.first else (event.best, event.name)
-        yield Wrap(event.site, f" {sign}{'' if event.strict else '='} ".join(sides))
-    if event.start is not None and event.started is not None:
-        yield Wrap(event.started, 'float("inf")' if lower else 'float("-inf")')

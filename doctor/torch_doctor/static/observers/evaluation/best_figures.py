@@ -30,7 +30,7 @@ from torch_doctor.trace import HIGHER, LOWER, BestCompared
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from torch_doctor.static.domains.merits import Merit
+    from torch_doctor.static.domains.merits.merit import Merit
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Value
 
@@ -56,7 +56,7 @@ class BestFigures(Observer, called=(Lib, Method, Plain), computed=frozenset((*_A
     @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
         """Remember what numbers and arrays are computed of."""
-        if isinstance(result, Plain) and not isinstance(result, Const):
+        if isinstance(result, Plain):
             run.of(Merits).made.setdefault(result.symbol, _made_by(func, call))
         self._chosen(run, func, call)
 
@@ -69,9 +69,9 @@ class BestFigures(Observer, called=(Lib, Method, Plain), computed=frozenset((*_A
         if not isinstance(of, (Sequence, Tensor, Plain)) or not loads(self._body(run), call.node):
             return
         key = call.keywords.get("key")
-        of = _items(of, key) if isinstance(of, Sequence) else of
-        merit = None if of is None else run.ask(Merits, of)
-        if merit is not None and merit.figure:
+        figures = _items(of, key) if isinstance(of, Sequence) else of
+        merit = run.ask(Merits, figures)
+        if figures is not None and merit is not None and merit.figure:
             by, of_each = call.node.func, None if key is None else _value(key)
             run.emit(
                 BestCompared,
@@ -81,7 +81,7 @@ class BestFigures(Observer, called=(Lib, Method, Plain), computed=frozenset((*_A
                 by=run.text(by),
                 by_at=run.site(by),
                 at_once=True,
-                forwards=run.of(Merits).forwards(of),
+                forwards=run.of(Merits).forwards(figures),
                 better=merit.role,
             )
 

@@ -54,7 +54,9 @@ class LinearOnLinear(Rule):
     - Something else reads the output of the first layer, in any branch, or the script calls one of the layers alone.
     - One of them is frozen, shares its weights, is parametrized, pruned or has hooks.
     - Both are created with `bias=False`, as products of matrices and deep linear networks are.
-    - The layers are called in different modules or outside of any, or one layer is called repeatedly.
+    - The layers are parts of different modules, as the end of a backbone and the head after it, or of none; or one layer is
+      called repeatedly.
+    - One of them runs without autograd.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Linear.html

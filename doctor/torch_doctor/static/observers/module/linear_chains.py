@@ -69,8 +69,8 @@ class LinearChains(Observer, called=(Named(Lib, lambda name: name.startswith(_PA
     @override
     def left(self, run: Run, module: Module, call: Call, result: Value) -> None:
         """A layer was called: note its output, and whether its input is the output of another."""
-        if module.layer != _LINEAR or module.cls is not None:
-            return
+        if module.layer != _LINEAR or module.cls is not None or result.flow.graph is False:
+            return  # what runs without a graph is not trained there
         counts = self._calls.setdefault(module.id, [0, 0])
         counts[0] += 1
         made, before = made_of(result), self._before(call.argument(0, "input"))
@@ -101,7 +101,9 @@ class LinearChains(Observer, called=(Named(Lib, lambda name: name.startswith(_PA
         if event is not None:
             run.trace.replace(event, passed=run.trace.latest(event).passed + 1)
             return
-        if not second.around or (one is other and not _are_several(run, first, second)):
+        if not second.around or first.around != second.around or one.fact(Fact.OWNER) is not other.fact(Fact.OWNER):
+            return  # parts are made to be used with others: the head of one may follow the end of another
+        if one is other and not _are_several(run, first, second):
             return
         own = {one.id, other.id}.isdisjoint(self._shared) and _is_plain(one) and _is_plain(other)
         if not own or not _is_wide(one, other) or not (_has_bias(one) or _has_bias(other)):

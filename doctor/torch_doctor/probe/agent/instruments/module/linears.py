@@ -40,7 +40,8 @@ class Instrument(Base):
 
     def _ran(self, module: Any, given: Any, output: Any) -> None:
         recorder = self.watch.recorder
-        if type(module) is self._linear and not recorder.quiet and isinstance(output, self.watch.torch.Tensor):
+        tensor = type(module) is self._linear and not recorder.quiet and isinstance(output, self.watch.torch.Tensor)
+        if tensor and output.requires_grad:
             recorder.safely(self._look, module, given[0] if given else None, output)
 
     def _look(self, module: Any, given: Any, output: Any) -> None:

@@ -66,12 +66,12 @@ class BestFigures(Observer, called=(Lib, Method, Plain), computed=frozenset((*_A
         of = func.of if isinstance(func, Method) else call.args[0] if len(call.args) == 1 else None
         if name not in _CHOOSING or of is None or not isinstance(call.node, p.Call):
             return
-        if not isinstance(of, (Sequence, Tensor, Plain)) or not loads(self._body(run), call.node):
+        if not isinstance(of, (Sequence, Tensor, Plain)):
             return
         key = call.keywords.get("key")
         figures = _items(of, key) if isinstance(of, Sequence) else of
-        merit = run.ask(Merits, figures)
-        if figures is not None and merit is not None and merit.figure:
+        merit = None if figures is None else run.ask(Merits, figures)
+        if merit is not None and merit.figure and loads(self._body(run), call.node):
             by, of_each = call.node.func, None if key is None else _value(key)
             run.emit(
                 BestCompared,
@@ -102,6 +102,8 @@ class BestFigures(Observer, called=(Lib, Method, Plain), computed=frozenset((*_A
                 run.of(Merits).totals[each.symbol] = each
 
     def _compared(self, run: Run, operands: tuple[Value, ...], node: p.Compare) -> None:
+        if not any(merit is not None and merit.figure for merit in (run.ask(Merits, each) for each in operands)):
+            return
         if node not in self._records:
             body = self._body(run)
             self._records[node] = (

@@ -8,7 +8,7 @@ from torch_doctor.static.domains import constants
 from torch_doctor.static.domains.axes.comparing import made_of
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.fitting import STATISTICS
-from torch_doctor.static.values import ARRAY, Const, Making, ParameterValue, Plain, Sequence, Tensor
+from torch_doctor.static.values import ARRAY, Const, Making, Module, ParameterValue, Plain, Sequence, Tensor
 from torch_doctor.trace import Source
 
 if TYPE_CHECKING:
@@ -71,11 +71,22 @@ def prepared_from(value: Value) -> list[Value]:
     return found
 
 
+def _is_in_place(made: Making) -> bool:
+    """Whether an activation or a dropout changes what it is given; of other flags than that one it has only `training`."""
+    layer = made.of if isinstance(made.of, Module) else None
+    given = made.keywords.get("inplace") if layer is None else layer.settings.get("inplace")
+    last = made.args[-1] if layer is None else layer.given[-1] if layer.given else None
+    flag = given if given is not None else last
+    if not isinstance(flag, Const):
+        return flag is given is not None
+    return flag.value is True and not made.name.endswith("orm")
+
+
 def _before(made: Making) -> Value | None:
     """What an operation gives with other numbers."""
     if made.name in _CHANGES:
         rest = [*made.args[1:], *made.keywords.values()]
-        return made.args[0] if made.args and all(map(_is_setting, rest)) else None
+        return made.args[0] if made.args and all(map(_is_setting, rest)) and not _is_in_place(made) else None
     if made.name not in _ARITHMETIC or len(made.args) != 2 or made.keywords:
         return None
     left, right = made.args

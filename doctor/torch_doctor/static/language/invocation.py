@@ -77,11 +77,21 @@ def enter(
         unfinished.may_initialise(run)
         modes.met_whole(run, run.modules_called[-1:])
         return Unknown(blend(value.flow for value in call.values), held(call.values))
+    if _is_abstract(function):
+        answer = Unknown(blend(value.flow for value in call.values), held(call.values))
+        escaping.passed(run, answer, call.values, function.node.name, call.node)
+        return answer
     if repeated >= RECURSIONS:
         return unfinished.ended(run, function, call)
     if on_yield is not None or function.node.name == "__init__":  # which the class ends
         return _entered(run, function, call, on_yield)
     return unfinished.within_share(run, function, call, lambda: _entered(run, function, call))
+
+
+def _is_abstract(function: FunctionValue) -> bool:
+    """Whether a method says that heirs define it anew: what they do, nobody knows here."""
+    names = (getattr(each, "name", getattr(each, "id", "")) for each in function.node.decorators)
+    return "abstractmethod" in names
 
 
 def _entered(run: Run, function: FunctionValue, call: Call, on_yield: Callable[[Value], Value] | None = None) -> Value:

@@ -12,8 +12,10 @@ from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.shapes import DTYPES
 from torch_doctor.static.values import (
     COUNTER,
+    Autocast,
     ClassValue,
     Const,
+    Context,
     Default,
     Either,
     FunctionValue,
@@ -72,7 +74,7 @@ def truth_of(value: Value) -> bool | None:
         return found.pop() if len(found) == 1 else None
     if isinstance(value, Lib):
         return None if _may_be_setting(value.name) else True
-    if isinstance(value, (Object, FunctionValue)):
+    if isinstance(value, (Autocast, Context, FunctionValue, Object)):
         return True
     first = _is_first(value)
     return None if first is None else not first

@@ -85,7 +85,8 @@ def record(body: tuple[Node, ...], compare: Compare) -> Record | None:
             waits = any(isinstance(node, Augment) for node in walk(*(arms.no if yes else arms.yes)))
             return Record(first, above is bool(yes), True, saves, waits, arms.alone, _start(nodes, best), None)
         if _collects(nodes, compare.right if first else compare.left, best, figure):
-            return Record(first, above, True, _saves(arms.yes) or arms.saved, True, arms.alone, None, None)
+            waits = any(isinstance(node, Augment) for node in walk(*arms.no))
+            return Record(first, above, True, _saves(arms.yes) or arms.saved, waits, arms.alone, None, None)
         if len(extremes) == 1:
             saves = _saves(arms.yes) or arms.saved
             extreme = extremes[0].func

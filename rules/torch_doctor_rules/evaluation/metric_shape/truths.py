@@ -22,7 +22,7 @@ HELP = "convert the booleans to numbers before adding them, or combine them with
 def compared(trace: Trace) -> Iterator[tuple[NumberCompared, str]]:
     """The comparisons of booleans whose result is the same for all of them, with the message."""
     for event in trace.of(NumberCompared):
-        if is_one(event) and trace.torch().newest >= BOOLEANS:
+        if all(map(is_one, at(trace, event.site, NumberCompared))) and trace.torch().newest >= BOOLEANS:
             yield event, _said(event)
 
 

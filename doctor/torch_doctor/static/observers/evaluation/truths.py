@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from torch_doctor.static import program as p
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Named, Observer, override
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training.data.arrays import tensor_of
 from torch_doctor.static.values import Const, Lib, Making, Method, Tensor
@@ -15,6 +16,7 @@ from torch_doctor.trace import OUT_OF_REACH, NumberCompared
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Value
+    from torch_doctor.trace import Site
 
 _SIGNS: Final = {
     "eq": "==",
@@ -39,6 +41,9 @@ class Truths(
 
     writes = (NumberCompared,)
 
+    _told: set[Site] = per_run(set)
+    _others: set[Site] = per_run(set)
+
     @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
         """`a.eq(2)`, and `torch.eq(a, 2)`."""
@@ -62,8 +67,17 @@ class Truths(
         if not isinstance(number, Const) or not isinstance(number.value, (int, float)):
             return
         tensor = value if isinstance(value, Tensor) else tensor_of(value)
-        if tensor is None or not OUT_OF_REACH[sign](number.value) or measured(tensor).dtype != "bool":
+        if not OUT_OF_REACH[sign](number.value):
             return
+        here, dtype = run.site(node), "" if tensor is None else measured(tensor).dtype
+        if tensor is None or dtype != "bool":
+            self._others.add(here)  # booleans are one of several things that are compared there
+            if here in self._told:
+                run.emit(NumberCompared, node, sign=sign, number=number.value, dtype=dtype)
+            return
+        if here in self._others:
+            return
+        self._told.add(here)
         made = tensor.meta
         added = isinstance(made, Making) and made.name in _ADDING
         run.emit(NumberCompared, node, sign=sign, number=number.value, dtype="bool", name=_name(run, node), added=added)

@@ -109,6 +109,8 @@ def _report_built(run: Run, module: Module, cls: ClassValue, node: p.Node) -> No
     early: tuple[Site, FunctionValue] | None = module.fact(Fact.EARLY)
     initialised: Tri = module.fact(Fact.INITIALISED)
     mistaken: FunctionValue | None = None
+    if initialised is False and early is None and cls.find("__call__") is not None:
+        initialised = None  # what calls itself, and registers nothing, needs no base
     if initialised is False:
         mistaken = module.fact(Fact.CONSTRUCTOR)
     if early is not None and mistaken is None:

@@ -222,7 +222,7 @@ class Instrument(Base):
             "DerivativeInfinite",
             call.here,
             operation=call.operation,
-            name=recorder.argument(site, 1 if call.operation == "div" else 0) or recorder.owner(site),
+            name=self._name(site, call.operation),
             place=call.place,
             why="" if count else call.why,
             reached=reached,
@@ -230,6 +230,16 @@ class Instrument(Base):
             of=call.of,
             derivative=call.derivative,
         )
+
+    def _name(self, site: int, operation: str) -> str:
+        """The text of the operand that decides: of a method its object, or what it is divided by."""
+        recorder, call = self.watch.recorder, self.watch.recorder.call(site)
+        short = recorder.caller(site).rpartition(".")[2]
+        given = 0 if call is None else len(call.args) + len(call.keywords)
+        method = given < (2 if short in (*POWERS, *QUOTIENTS) else 1)
+        if operation == "div":
+            return recorder.argument(site, 0 if method else 1)
+        return recorder.owner(site) if method else recorder.argument(site, 0)
 
 
 def _places(operation: str) -> tuple[float, ...]:

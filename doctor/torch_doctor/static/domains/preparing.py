@@ -31,7 +31,7 @@ _CHANGES: Final = (
         words(
             """
         relu leaky_relu elu selu celu gelu silu mish tanh clamp clamp_min clamp_max clip normalize layer_norm rms_norm
-        group_norm instance_norm batch_norm dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout
+        group_norm instance_norm dropout dropout1d dropout2d dropout3d alpha_dropout feature_dropout
         masked_fill nan_to_num flip fliplr flipud roll transformed log1p
         """
         )
@@ -42,9 +42,12 @@ _CHANGES: Final = (
             "ReLU LeakyReLU ELU SELU CELU GELU SiLU Mish Tanh Dropout AlphaDropout LayerNorm RMSNorm GroupNorm"
         )
     }
-    | {f"nn.{kind}{d}d" for kind in ("Dropout", "BatchNorm", "InstanceNorm") for d in (1, 2, 3)}
+    | {f"nn.{kind}{d}d" for kind in ("Dropout", "InstanceNorm") for d in (1, 2, 3)}
 )
-"""What gives its first argument with other numbers, where all else that it is given only says how."""
+"""What gives its first argument with other numbers, where all else that it is given only says how.
+
+Batch norm is not among them: it also renews its statistics.
+"""
 _AS_IT_IS: Final = constants.VIEWS - {"repeat", "parameter"}
 
 
@@ -77,8 +80,8 @@ def _is_in_place(made: Making) -> bool:
     given = made.keywords.get("inplace") if layer is None else layer.settings.get("inplace")
     last = made.args[-1] if layer is None else layer.given[-1] if layer.given else None
     flag = given if given is not None else last
-    if not isinstance(flag, Const):
-        return flag is given is not None
+    if not isinstance(flag, Const):  # a rate may be anything, a flag True
+        return given is not None or (layer is not None and len(layer.given) >= (2 if "Dropout" in made.name else 1))
     return flag.value is True and not made.name.endswith("orm")
 
 

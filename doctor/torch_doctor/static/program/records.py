@@ -16,6 +16,7 @@ from torch_doctor.static.program.expressions import (
     Name,
     Operation,
 )
+from torch_doctor.static.program.keeping import counts_to_the_end, keeps_model
 from torch_doctor.static.program.statements import Assign, Augment, For, If, Return
 from torch_doctor.static.program.using import path_of
 from torch_doctor.static.program.walking import walk
@@ -23,12 +24,12 @@ from torch_doctor.static.program.walking import walk
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from torch_doctor.static.program.keeping import IsData
     from torch_doctor.static.program.node import Expr, Node
 
 ORDER: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 """The signs that order two numbers, each with the one that says the same from the other side."""
 _EXTREMES: Final = {"max": True, "maximum": True, "min": False, "minimum": False}
-_SAVING: Final = frozenset(("state_dict", "deepcopy", "copyfile", "dump", "parameters", "named_parameters"))
 _NUMBERS: Final = frozenset(("inf", "infty", "maxsize"))
 _RENEWING: Final = frozenset(("update", "setdefault"))
 
@@ -66,10 +67,13 @@ class _Arms(NamedTuple):
     alone: bool
 
 
-def record(body: tuple[Node, ...], compare: Compare) -> Record | None:
-    """Return what a comparison in a body of statements decides about the best so far; None for any other comparison."""
+def record(body: tuple[Node, ...], compare: Compare, is_data: IsData) -> Record | None:
+    """Return what a comparison in a body of statements decides about the best so far; None for any other comparison.
+
+    `is_data` says of a name whether it stands for numbers or tensors, which are saved for their own sake.
+    """
     nodes = list(walk(*body))
-    arms = _arms(nodes, compare)
+    arms = _arms(nodes, compare, is_data)
     left, right = _paths(compare.left), _paths(compare.right)
     left, right = left - right, right - left
     for first, best, figure in ((True, right, left), (False, left, right)):
@@ -81,41 +85,43 @@ def record(body: tuple[Node, ...], compare: Compare) -> Record | None:
             return None
         if yes or no:
             kept = arms.yes if yes else arms.no
-            saves = _saves(kept) or (arms.saved and bool(yes)) or _loaded(nodes, kept, best)
-            waits = any(isinstance(node, Augment) for node in walk(*(arms.no if yes else arms.yes)))
+            saves = keeps_model(kept, is_data) or (arms.saved and bool(yes)) or _loaded(nodes, kept, best)
+            waits = counts_to_the_end(nodes, arms.no if yes else arms.yes)
             return Record(first, above is bool(yes), True, saves, waits, arms.alone, _start(nodes, best), None)
         if _collects(nodes, compare.right if first else compare.left, best, figure):
-            waits = any(isinstance(node, Augment) for node in walk(*arms.no))
-            return Record(first, above, True, _saves(arms.yes) or arms.saved, waits, arms.alone, None, None)
+            waits = counts_to_the_end(nodes, arms.no)
+            return Record(
+                first, above, True, keeps_model(arms.yes, is_data) or arms.saved, waits, arms.alone, None, None
+            )
         if len(extremes) == 1:
-            saves = _saves(arms.yes) or arms.saved
+            saves = keeps_model(arms.yes, is_data) or arms.saved
             extreme = extremes[0].func
             larger, waits = (
                 above if saves else _EXTREMES[_last(extreme)],
-                any(isinstance(node, Augment) for node in walk(*arms.no)),
+                counts_to_the_end(nodes, arms.no),
             )
             return Record(first, larger, True, saves, waits, arms.alone, _start(nodes, best), extreme)
     return None
 
 
-def never(body: tuple[Node, ...], compare: Compare, *, figure_first: bool) -> Record | None:
+def never(body: tuple[Node, ...], compare: Compare, is_data: IsData, *, figure_first: bool) -> Record | None:
     """Return what a comparison decides whose one side, a variable, never gets another value; None where it may."""
     best, figure = (compare.right, compare.left) if figure_first else (compare.left, compare.right)
     if not isinstance(best, (Name, Attribute, Index)):
         return None
     nodes = list(walk(*body))
-    arms = _arms(nodes, compare)
+    arms = _arms(nodes, compare, is_data)
     changed = {
         path for node in nodes for target, value in _given(node) if not _is_const(value) for path in _paths(target)
     }
     then = {path for node in walk(*arms.yes) for target, _ in _given(node) for path in _paths(target)}
-    if changed & _paths(best) or then & _paths(figure) or not (_saves(arms.yes) or arms.saved):
+    if changed & _paths(best) or then & _paths(figure) or not (keeps_model(arms.yes, is_data) or arms.saved):
         return None
     larger = (compare.op in (">", ">=")) is figure_first
     return Record(figure_first, larger, False, True, True, arms.alone, _start(nodes, _paths(best)), None)
 
 
-def _arms(nodes: Iterable[Node], compare: Compare) -> _Arms:
+def _arms(nodes: Iterable[Node], compare: Compare, is_data: IsData) -> _Arms:
     """What the `if` statements decide that test a comparison, or a name that it was assigned to."""
     yes: list[Node] = []
     no: list[Node] = []
@@ -143,7 +149,7 @@ def _arms(nodes: Iterable[Node], compare: Compare) -> _Arms:
                     isinstance(each, Logic) and each.op == "or" and _holds(each, compare, flags) is not None
                     for each in walk(chosen.test)
                 )
-        elif isinstance(node, Call) and flags and _is_saving(node):
+        elif isinstance(node, Call) and flags and keeps_model((node,), is_data):
             saved |= any(isinstance(each, Name) and each.id in flags for each in _arguments(node))
     return _Arms(tuple(yes), tuple(no), saved, alone)
 
@@ -267,15 +273,6 @@ def _path(node: Node) -> str:
     if isinstance(node, Index) and isinstance(node.key, Const) and (holder := _path(node.value)):
         return f"{holder}[{node.key.value!r}]"
     return path_of(node) if isinstance(node, (Name, Attribute)) else ""
-
-
-def _saves(arm: tuple[Node, ...]) -> bool:
-    return any(isinstance(node, Call) and _is_saving(node) for node in walk(*arm))
-
-
-def _is_saving(call: Call) -> bool:
-    name = _last(call.func)
-    return name in _SAVING or "save" in name.lower() or "checkpoint" in name.lower()
 
 
 def _last(function: Expr) -> str:

@@ -165,7 +165,7 @@ def _compared(trace: Trace) -> dict[Site, list[FiguresCompared]]:
 
 
 def _of_rivals(trace: Trace, event: BestCompared) -> bool:
-    """Return whether models that different optimizers train computed the figure: what is worse for one may be better for another."""
+    """Return whether models with an optimizer each computed the figure: what is worse for one may be better for another."""
     modules = {each.module for each in trace.at(*event.forwards) if isinstance(each, Forward)}
     family = trace.view(Family)
     steps = [step.modules for step in trace.of(Stepped)]

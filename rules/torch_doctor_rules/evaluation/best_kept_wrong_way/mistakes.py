@@ -24,15 +24,16 @@ def wrong(event: BestCompared) -> str:
     if event.at_once and event.kept != event.better:
         text = "`{by}` chooses the worst model: `{name}` is better if it is {better}"
         return message(text, by=event.by, name=event.name, better=event.better)
-    if event.kept != event.better:
+    if event.kept != event.better and event.renewed:
         other = LOWER if event.kept == HIGHER else HIGHER
         text = "{kept} values of `{name}` are kept, but {other} ones are better: the worst model is kept"
         return message(text, name=event.name, kept=event.kept, other=other)
-    if event.start is None:
+    if event.start is None or event.kept != event.better:
         return ""
     sign = 1 if event.better == LOWER else -1
     start, bound = sign * event.start, None if event.bound is None else sign * event.bound
-    if start == -math.inf or (bound is not None and (start < bound or (start == bound and event.strict))):
+    hopeless = bound is not None and (start < bound or (start == bound and event.strict))
+    if event.renewed and (start == -math.inf or hopeless):
         text = "no `{name}` is {better} than {start}, where `{best}` starts: no model is kept"
         return message(text, name=event.name, best=event.best, better=event.better, start=f"{event.start:g}")
     if not event.renewed and start >= (_LARGE if sign > 0 else 0):

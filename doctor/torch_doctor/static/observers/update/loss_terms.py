@@ -79,6 +79,8 @@ class LossTerms(Observer, operated="+-*/"):
         unit, node = self._place(run, term, call)
         within, total = self._sum_of(run, term, call)
         lost = flow.lost | flow.surely_forwards if step else flow.lost
+        if flow.graph is True and not step and lost <= flow.surely_forwards:
+            return  # it has their gradients in another way: only the target of a difference is cut off
         how, cut_at = (step, None) if step else _cut(run, flow.cuts, lost)
         if cut_at is not None and _sometimes(within, cut_at, total):
             return

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call
 
+_OVER_ALL: Final = frozenset(words("MaxMetric MinMetric MetricTracker Running RunningMean RunningSum"))
+"""Metrics that are meant to go on over epochs: the best so far, and windows."""
 _FUNCTIONS: Final = ".functional."
 _ADDS: Final = frozenset(words("update forward __call__"))
 _READS: Final = frozenset(words("compute result"))
@@ -75,4 +77,4 @@ class LibraryTallies(
 
 def _is_metric(tool: Tool) -> bool:
     name = canonical(tool.name)
-    return name.startswith(METRICS) and _FUNCTIONS not in name
+    return name.startswith(METRICS) and _FUNCTIONS not in name and name.rpartition(".")[2] not in _OVER_ALL

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
-from torch_doctor.trace import BestCompared, FiguresCompared, Forward, Stepped
+from torch_doctor.trace import BestCompared, FiguresCompared
 from torch_doctor_rules.evaluation.best_kept_wrong_way.claims import (
     CLAIMS,
     claim_in,
@@ -15,9 +15,9 @@ from torch_doctor_rules.evaluation.best_kept_wrong_way.claims import (
     is_refuted,
 )
 from torch_doctor_rules.evaluation.best_kept_wrong_way.mistakes import edits, wrong
+from torch_doctor_rules.evaluation.best_kept_wrong_way.training import of_rivals, trains
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import count, fact
-from torch_doctor_rules.judging.family import Family
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import EVALUATION
 from torch_doctor_rules.judging.wording import sentence
@@ -106,7 +106,7 @@ class BestKeptWrongWay(Rule):
             self._report(event, what)
             for event in trace.of(BestCompared)
             if (event.at_once or event.saves or event.waits)
-            if (what := wrong(event)) and (event.at_once or _trains(trace, event)) and not _of_rivals(trace, event)
+            if (what := wrong(event)) and (event.at_once or trains(trace, event)) and not of_rivals(trace, event)
         )
 
     def same(self, finding: Finding, seen: Finding) -> bool:
@@ -162,20 +162,3 @@ def _compared(trace: Trace) -> dict[Site, list[FiguresCompared]]:
     for event in trace.of(FiguresCompared):
         found.setdefault(event.site, []).append(event)
     return found
-
-
-def _of_rivals(trace: Trace, event: BestCompared) -> bool:
-    """Return whether models with an optimizer each computed the figure: what is worse for one may be better for another."""
-    modules = {each.module for each in trace.at(*event.forwards) if isinstance(each, Forward)}
-    family = trace.view(Family)
-    steps = [step.modules for step in trace.of(Stepped)]
-    sides = {tuple(family.related(each, (module,)) for module in sorted(modules)) for each in steps}
-    return sum(sum(side) == 1 for side in sides) > 1
-
-
-def _trains(trace: Trace, event: BestCompared) -> bool:
-    """Return whether the innermost loop around the comparison trains."""
-    around = event.scope.iterations()
-    return bool(around) and any(
-        each.loop == around[-1].loop for step in trace.of(Stepped) for each in step.scope.iterations()
-    )

@@ -72,7 +72,7 @@ class BestFigures(Observer, called=(Lib, Method, Plain), computed=frozenset((*_A
         key = call.keywords.get("key")
         figures = _items(of, key) if isinstance(of, Sequence) else of
         merit = None if figures is None else run.ask(Merits, figures)
-        if merit is not None and merit.figure and loads(self._body(run), call.node):
+        if figures is not None and merit is not None and merit.figure and loads(self._body(run), call.node):
             by, of_each = call.node.func, None if key is None else _value(key)
             run.emit(
                 BestCompared,

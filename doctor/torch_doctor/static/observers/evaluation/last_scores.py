@@ -170,6 +170,10 @@ class LastScores(
     def assigned(self, run: Run, node: p.Assign, value: Value) -> None:
         """Remember which names scores get in the loop itself."""
         if run.loop_depth and in_the_loop(run.scope):
+            read = {each.id for each in walk(node.value) if isinstance(each, p.Name)}
+            known = self._score(value)
+            if known is not None and any(isinstance(each, p.Name) and each.id in read for each in node.targets):
+                self._mixed |= known.roots  # it is computed of what the name was for earlier batches
             for target in node.targets:
                 self._named(run, target, value, run.site(node))
 

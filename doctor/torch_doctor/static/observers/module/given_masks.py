@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static import program as p
 from torch_doctor.static.domains import masks
+from torch_doctor.static.domains.axes.comparing import made_of
 from torch_doctor.static.domains.masks import Masks
 from torch_doctor.static.domains.unmasked import READERS
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.values import Const, Module, Tensor, Value
+from torch_doctor.static.values import Const, Making, Module, Tensor, Value
 from torch_doctor.trace import MaskGiven
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import TypeAlias
 
     from torch_doctor.static.run import Run
@@ -33,31 +36,45 @@ _WHERE: Final = ("condition", "input", "other")
 
 
 class GivenMasks(
-    Observer, made=lambda name: name == _ATTENTION or name.rpartition(".")[2] in _FILLING or name == "torch.where"
+    Observer,
+    made=lambda name: name == _ATTENTION or name.rpartition(".")[2] in (*_FILLING, "softmax") or name == "torch.where",
 ):
     """Watches what gets masks of which the source shows what is True in them."""
 
     writes = (MaskGiven,)
 
     _told: set[Site] = per_run(set)
+    _ordered: dict[Making, Callable[[], None]] = per_run(
+        dict
+    )  # scores that were filled by their order, and what to write
 
     @override
     def left(self, run: Run, module: Module, call: Call, result: Value) -> None:
         """A layer of torch with attention was called: it leaves out what is True."""
         if module.cls is None and module.layer in READERS and "**" not in call.keywords:
             self._to_attention(run, module.layer, call, leaves_out=True)
+        elif module.layer == "torch.nn.Softmax":
+            self._weighed(call.argument(0, "input"))
 
     @override
     def made(self, run: Run, name: str, call: Call, result: Value) -> None:
         """Attention as a function uses what is True; what fills scores leaves it out, and `where` uses it."""
         if canonical(name) == _ATTENTION:
             self._to_attention(run, _ATTENTION, call, leaves_out=False)
+        elif name.rpartition(".")[2] == "softmax":
+            self._weighed(call.argument(0, "input"))
         elif name == "torch.where":
             mask, scores, other = (call.argument(place, keyword) for place, keyword in enumerate(_WHERE))
-            self._filled(run, name, call, (scores, mask, other), (0, _WHERE[0]), leaves_out=False)
+            self._filled(run, name, call, (scores, mask, other), (0, _WHERE[0]), result)
         else:
             given = tuple(call.argument(place, keyword) for place, keyword in enumerate(_FILLED))
-            self._filled(run, name, call, given, (1, _FILLED[1]), leaves_out=True)
+            self._filled(run, name, call, given, (1, _FILLED[1]), result)
+
+    def _weighed(self, scores: Value | None) -> None:
+        """A softmax gets scores: filled by their order they are those of attention, and not of pairs that are counted once."""
+        made = None if scores is None else made_of(scores)
+        if made is not None and made in self._ordered:
+            self._ordered[made]()
 
     def _to_attention(self, run: Run, name: str, call: Call, *, leaves_out: bool) -> None:
         for place, keyword, places in READERS[name].sequences:
@@ -67,12 +84,18 @@ class GivenMasks(
                 if isinstance(mask, Tensor) and measured(mask).dtype == "bool":
                     self._write(run, name, call, (sequence, mask), each, leaves_out=leaves_out)
 
-    def _filled(
-        self, run: Run, name: str, call: Call, given: _Given, argument: tuple[int, str], *, leaves_out: bool
-    ) -> None:
+    def _filled(self, run: Run, name: str, call: Call, given: _Given, argument: tuple[int, str], result: Value) -> None:
         scores, mask, filling = given
-        if isinstance(filling, Const) and isinstance(filling.value, (int, float)) and filling.value <= _FAR_BELOW:
-            self._write(run, name, call, (scores, mask), argument, leaves_out=leaves_out)
+        below = isinstance(filling, Const) and isinstance(filling.value, (int, float)) and filling.value <= _FAR_BELOW
+        found = run.ask(Masks, mask) if below and mask is not None else None
+        if found is None:
+            return
+        write = partial(self._write, run, name, call, (scores, mask), argument, leaves_out=name != "torch.where")
+        made = made_of(result)
+        if found.marks not in (masks.PAST, masks.FUTURE):
+            write()
+        elif made is not None:
+            self._ordered[made] = write
 
     def _write(
         self, run: Run, name: str, call: Call, given: _Given, argument: tuple[int, str], *, leaves_out: bool

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,9 @@ class Instrument(Base):
         self._tokens: deque[Any] = deque(maxlen=KEPT)
         self._seen: dict[tuple[CodeType, int], int] = {}
         self._inside = 0
+        self._ordered: list[
+            tuple[Any, dict[str, Any]]
+        ] = []  # scores that were filled by their order, and what to write
         torch, replace = watch.torch, watch.patches.replace
         functions = torch.nn.functional
         replace(functions, "embedding", self._embedding)
@@ -58,6 +62,8 @@ class Instrument(Base):
         for name in ("masked_fill", "masked_fill_"):
             replace(torch.Tensor, name, self._filling)
         replace(torch, "where", self._choosing)
+        for owner in (torch, torch.Tensor, functions):
+            replace(owner, "softmax", self._weighing)
 
     def _embedding(self, original: Any) -> Any:
         recorder = self.watch.recorder
@@ -113,7 +119,9 @@ class Instrument(Base):
                 given = {**dict(zip(("mask", "value"), arguments)), **keywords}  # noqa: B905 - not all are given
                 value = given.get("value")
                 if isinstance(value, (int, float)) and value <= FAR_BELOW:
-                    recorder.safely(self._note, "masked_fill", given.get("mask"), sys._getframe(1))
+                    result = original(scores, *arguments, **keywords)
+                    recorder.safely(self._note, "masked_fill", given.get("mask"), sys._getframe(1), result)
+                    return result
             return original(scores, *arguments, **keywords)
 
         return masked_fill
@@ -124,13 +132,31 @@ class Instrument(Base):
         def where(*arguments: Any, **keywords: Any) -> Any:
             given = {**dict(zip(("condition", "input", "other"), arguments)), **keywords}  # noqa: B905 - not all are given
             value = given.get("other")
+            result = original(*arguments, **keywords)
             if isinstance(value, (int, float)) and value <= FAR_BELOW and not recorder.quiet and not self._inside:
-                recorder.safely(self._note, "where", given.get("condition"), sys._getframe(1))
-            return original(*arguments, **keywords)
+                recorder.safely(self._note, "where", given.get("condition"), sys._getframe(1), result)
+            return result
 
         return where
 
-    def _note(self, name: str, mask: Any, frame: Any) -> None:
+    def _weighing(self, original: Any) -> Any:
+        recorder = self.watch.recorder
+
+        def softmax(*arguments: Any, **keywords: Any) -> Any:
+            if self._ordered and not recorder.quiet:
+                recorder.safely(self._weighed, arguments[0] if arguments else keywords.get("input"))
+            return original(*arguments, **keywords)
+
+        return softmax
+
+    def _weighed(self, scores: Any) -> None:
+        """A softmax gets scores: filled by their order they are those of attention, and not of pairs that are counted once."""
+        found = [told for filled, told in self._ordered if filled() is scores]
+        self._ordered = [each for each in self._ordered if each[0]() is not scores]
+        for told in found:
+            self.watch.recorder.event("MaskGiven", self.watch.recorder.here(), **told)
+
+    def _note(self, name: str, mask: Any, frame: Any, filled: Any = None) -> None:
         """Writes what a mask leaves out, if it is the user's call."""
         recorder, torch = self.watch.recorder, self.watch.torch
         sites = recorder.sites
@@ -144,9 +170,12 @@ class Instrument(Base):
         self._seen[place] = self._seen.get(place, 0) + 1
         out = None if mask.numel() > LARGEST else _left_out(mask.detach(), leaves_out=name not in USING)
         found = None if out is None else _causal(torch, out) or self._padding(out)
-        told = dict(zip(("inverted", "rows", "token", "hidden"), found or (None, 0, None, 0)))  # noqa: B905 - of one length
-        here = recorder.here()
-        recorder.event("MaskGiven", here, site=sites.of_frame(frame), name=name, leaves_out=name not in USING, **told)
+        told: dict[str, Any] = dict(zip(("inverted", "rows", "token", "hidden"), found or (None, 0, None, 0)))  # noqa: B905 - of one length
+        told = {**told, "site": sites.of_frame(frame), "name": name, "leaves_out": name not in USING}
+        if filled is not None and found is not None and told["token"] is None:
+            self._ordered = [*self._ordered[1 - KEPT :], (weakref.ref(filled), told)]
+        else:
+            recorder.event("MaskGiven", recorder.here(), **told)
 
     def _padding(self, out: Any) -> tuple[bool, int, int, int] | None:
         """Whether only one token is used (True) or left out (False); how many rows, which one, how many others."""

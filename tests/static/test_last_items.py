@@ -19,7 +19,7 @@ loss = nn.CrossEntropyLoss()(model(torch.randn(4, 8)), torch.randint(0, 2, (4,))
 
 
 def shape(model: str) -> str:
-    (loss,) = said(SCRIPT.format(model=model), "gets")
+    (loss,) = said(SCRIPT.format(model=model), "loss `")
     return loss.partition("float32[")[2].partition("]")[0]
 
 

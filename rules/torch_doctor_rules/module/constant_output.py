@@ -84,6 +84,7 @@ class ConstantOutput(Rule):
             "TDR309",
             "TDR312",
             "TDR321",
+            "TDR709",
         }
     )
 

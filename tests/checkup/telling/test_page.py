@@ -174,5 +174,5 @@ def test_text_and_curves_have_enough_contrast_in_every_theme(ordinarys_page: str
 def test_what_failed_first_is_what_to_do_first(ordinarys_page: str) -> None:
     text = ordinarys_page
     steps = re.findall(r"<li><strong>(.*?)</strong>", text)
-    assert steps == ["Simple baseline", "Repeatability", "NaN triage", "Scan findings"]
+    assert steps == ["Simple baseline", "Terms of the loss", "Throughput", "Scan findings"]
     assert text.count("TDR201") == 0

@@ -13,6 +13,3 @@ LIBRARY = Library(
         """
     )
 )
-
-METRICS = ("torchmetrics.", "ignite.metrics.", "torcheval.metrics.", "pytorch_lightning.metrics.")
-"""Begin the names of classes whose objects add up what models answer, until `reset` is called."""

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import library
 from torch_doctor.static.language import courses, kept, opaque_calls
-from torch_doctor.static.libraries.measures import METRICS
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import NEXT_METHODS, REORDERING_METHODS
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.training import container_methods, drawing, exit_stacks, pixels
 from torch_doctor.static.training.computing import distributions, tensor_methods
 from torch_doctor.static.training.frameworks import framework_loops, trainers
+from torch_doctor.static.training.metric_objects import METRICS
 from torch_doctor.static.training.module import module_methods
 from torch_doctor.static.training.update import gradients, optimizer_methods, parameter_methods
 from torch_doctor.static.values import (

@@ -91,7 +91,7 @@ class MetricOutOfRange(Rule):
     voided_by = frozenset({"values"})
     subject = EVALUATION
     needs = frozenset({"oracles"})
-    explained_by = frozenset({"TDR214", "TDR408", "TDR409", "TDR410"})
+    explained_by = frozenset({"TDR214", "TDR408", "TDR409", "TDR410", "TDR712"})
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -53,7 +53,7 @@ def figures(trace: Trace, finding: Finding) -> tuple[list[AnswersScored], bool]:
 
 def is_share(event: AnswersScored) -> bool:
     """Whether a figure goes with the share of predictions that are right."""
-    if len(event.shares) != len(event.figures) or len({event.shares[each] for each in MADE}) < SEVERAL:
+    if not event.figures or len(event.shares) != len(event.figures) or len({event.shares[each] for each in MADE}) < SEVERAL:
         return False
     best = event.figures[PERFECT]
     near = (abs(event.figures[each] - best * event.shares[each]) <= ROUGH * abs(best) for each in MADE)
@@ -62,6 +62,8 @@ def is_share(event: AnswersScored) -> bool:
 
 def is_wrong(event: AnswersScored) -> bool:
     """Whether perfect predictions do not get the score that they should."""
+    if not event.figures:
+        return False
     best = event.figures[PERFECT]
     counts = abs(best - event.answers) < NEAR
     return is_share(event) and not counts and all(abs(best / right - 1) > NEAR for right in RIGHT)

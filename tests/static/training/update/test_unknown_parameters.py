@@ -27,7 +27,7 @@ for weight, copy in prefetch(zip(model.parameters(), other.parameters())):
     ],
 )
 def test_a_change_of_what_may_be_a_parameter_escapes(statement: str) -> None:
-    assert said(SCRIPT + f"    {statement}\n", "pass `model` to `weight")
+    assert said(SCRIPT + f"    {statement}\n", "pass `model`, Linear to `weight")
 
 
 def test_a_change_of_what_is_none_does_not() -> None:

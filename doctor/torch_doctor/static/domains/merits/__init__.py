@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static.domains.domain import Domain
+from torch_doctor.static.domains.merits import scores as table
 from torch_doctor.static.domains.merits.merit import (
     ANSWER,
     ERROR,
@@ -18,7 +19,6 @@ from torch_doctor.static.domains.merits.merit import (
     turned,
 )
 from torch_doctor.static.state import per_run
-from torch_doctor.static.tables import merits as table
 from torch_doctor.static.tables import shapes
 from torch_doctor.static.values import Const, Either, Making, Plain, Sequence, Tensor, Value
 from torch_doctor.static.values.shapes import Returned

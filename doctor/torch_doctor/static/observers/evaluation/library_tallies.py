@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.libraries.measures import METRICS
 from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.observers.evaluation.tallies import LOOKING, forwards_in
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training.metric_objects import METRICS
 from torch_doctor.static.values import Lib, Method, Tool, Unknown, UnknownAttribute, Value, leaves, reachable
 from torch_doctor.trace import ADDED, BEGUN, READ, LoopKind, TallyUsed
 

@@ -87,6 +87,8 @@ class Watcher:
 
     def _note(self, name: str, given: Any, result: Any, rate: float = 0.0) -> None:
         frame: FrameType | None = sys._getframe(3)
+        while frame is not None and self._recorder.sites.is_agents(frame.f_code.co_filename):  # it is watched twice
+            frame = frame.f_back
         if frame is not None and self._recorder.sites.is_users(frame.f_code.co_filename):
             self._tell(frame, f"torch.nn.functional.{name}", given, result, rate)
 

@@ -161,7 +161,7 @@ class Watcher:
 
     def _unread(self, key: int, value: Any, *operands: Any) -> None:
         """A variable that nothing reads got a value that was computed from these."""
-        if not self._recorder.quiet and _is_array(value):
+        if not self._recorder.quiet and hasattr(type(value), "shape"):  # of a value's own, anything may happen
             self._recorder.safely(self._compare_copy, key, value, operands)
 
     def _compare_copy(self, key: int, value: Any, operands: tuple[Any, ...]) -> None:

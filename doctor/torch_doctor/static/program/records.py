@@ -16,7 +16,6 @@ from torch_doctor.static.program.expressions import (
     Name,
     Operation,
 )
-from torch_doctor.static.program.keeping import counts_to_the_end, keeps_model
 from torch_doctor.static.program.statements import Assign, Augment, For, If, Return
 from torch_doctor.static.program.using import path_of
 from torch_doctor.static.program.walking import walk
@@ -24,7 +23,6 @@ from torch_doctor.static.program.walking import walk
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from torch_doctor.static.program.keeping import IsData
     from torch_doctor.static.program.node import Expr, Node
 
 ORDER: Final = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
@@ -43,8 +41,10 @@ class Record(NamedTuple):
     """Whether the larger figures are kept."""
     renewed: bool
     """Whether the best so far gets a new value anywhere."""
-    saves: bool
-    """Whether a model is saved or copied where a figure is kept."""
+    arm: tuple[Node, ...]
+    """What is done where a figure is kept: the statements, and calls that are told of it."""
+    loads: bool
+    """Whether what is assigned beside the best figure decides which weights are loaded."""
     waits: bool
     """Whether something is counted where no figure is kept."""
     alone: bool
@@ -56,24 +56,21 @@ class Record(NamedTuple):
 
 
 class _Arms(NamedTuple):
-    """What is done where a comparison holds, and where it does not; `saved`: a call to save something is told.
+    """What is done where a comparison holds, and where it does not; `told`: the calls that get to know whether it holds.
 
     `alone`: that it does not hold is enough for the other arm.
     """
 
     yes: tuple[Node, ...]
     no: tuple[Node, ...]
-    saved: bool
+    told: tuple[Node, ...]
     alone: bool
 
 
-def record(body: tuple[Node, ...], compare: Compare, is_data: IsData) -> Record | None:
-    """Return what a comparison in a body of statements decides about the best so far; None for any other comparison.
-
-    `is_data` says of a name whether it stands for numbers or tensors, which are saved for their own sake.
-    """
+def record(body: tuple[Node, ...], compare: Compare) -> Record | None:
+    """Return what a comparison in a body of statements decides about the best so far; None for any other comparison."""
     nodes = list(walk(*body))
-    arms = _arms(nodes, compare, is_data)
+    arms = _arms(nodes, compare)
     left, right = _paths(compare.left), _paths(compare.right)
     left, right = left - right, right - left
     for first, best, figure in ((True, right, left), (False, left, right)):
@@ -85,43 +82,39 @@ def record(body: tuple[Node, ...], compare: Compare, is_data: IsData) -> Record 
             return None
         if yes or no:
             kept = arms.yes if yes else arms.no
-            saves = keeps_model(kept, is_data) or (arms.saved and bool(yes)) or _loaded(nodes, kept, best)
-            waits = counts_to_the_end(nodes, arms.no if yes else arms.yes)
-            return Record(first, above is bool(yes), True, saves, waits, arms.alone, _start(nodes, best), None)
+            loads = _loaded(nodes, kept, best)
+            waits = _counts_to_the_end(nodes, arms.no if yes else arms.yes)
+            kept += arms.told if yes else ()
+            return Record(first, above is bool(yes), True, kept, loads, waits, arms.alone, _start(nodes, best), None)
+        kept, waits = (*arms.yes, *arms.told), _counts_to_the_end(nodes, arms.no)
         if _collects(nodes, compare.right if first else compare.left, best, figure):
-            waits = counts_to_the_end(nodes, arms.no)
-            return Record(
-                first, above, True, keeps_model(arms.yes, is_data) or arms.saved, waits, arms.alone, None, None
-            )
+            return Record(first, above, True, kept, False, waits, arms.alone, None, None)
         if len(extremes) == 1:
-            saves = keeps_model(arms.yes, is_data) or arms.saved
             extreme = extremes[0].func
-            larger, waits = (
-                above if saves else _EXTREMES[_last(extreme)],
-                counts_to_the_end(nodes, arms.no),
-            )
-            return Record(first, larger, True, saves, waits, arms.alone, _start(nodes, best), extreme)
+            larger = above if kept or arms.no else _EXTREMES[_last(extreme)]
+            return Record(first, larger, True, kept, False, waits, arms.alone, _start(nodes, best), extreme)
     return None
 
 
-def never(body: tuple[Node, ...], compare: Compare, is_data: IsData, *, figure_first: bool) -> Record | None:
+def never(body: tuple[Node, ...], compare: Compare, *, figure_first: bool) -> Record | None:
     """Return what a comparison decides whose one side, a variable, never gets another value; None where it may."""
     best, figure = (compare.right, compare.left) if figure_first else (compare.left, compare.right)
     if not isinstance(best, (Name, Attribute, Index)):
         return None
     nodes = list(walk(*body))
-    arms = _arms(nodes, compare, is_data)
+    arms = _arms(nodes, compare)
     changed = {
         path for node in nodes for target, value in _given(node) if not _is_const(value) for path in _paths(target)
     }
     then = {path for node in walk(*arms.yes) for target, _ in _given(node) for path in _paths(target)}
-    if changed & _paths(best) or then & _paths(figure) or not (keeps_model(arms.yes, is_data) or arms.saved):
+    if changed & _paths(best) or then & _paths(figure):
         return None
     larger = (compare.op in (">", ">=")) is figure_first
-    return Record(figure_first, larger, False, True, True, arms.alone, _start(nodes, _paths(best)), None)
+    kept = (*arms.yes, *arms.told)
+    return Record(figure_first, larger, False, kept, False, False, arms.alone, _start(nodes, _paths(best)), None)
 
 
-def _arms(nodes: Iterable[Node], compare: Compare, is_data: IsData) -> _Arms:
+def _arms(nodes: Iterable[Node], compare: Compare) -> _Arms:
     """What the `if` statements decide that test a comparison, or a name that it was assigned to."""
     yes: list[Node] = []
     no: list[Node] = []
@@ -132,7 +125,8 @@ def _arms(nodes: Iterable[Node], compare: Compare, is_data: IsData) -> _Arms:
         for target in node.targets
         if isinstance(target, Name)
     }
-    saved, alone = False, True
+    told: list[Node] = []
+    alone = True
     for node in nodes:
         chosen = node.value if isinstance(node, Assign) and isinstance(node.value, Choice) else node
         if isinstance(chosen, (If, Choice)):
@@ -149,9 +143,13 @@ def _arms(nodes: Iterable[Node], compare: Compare, is_data: IsData) -> _Arms:
                     isinstance(each, Logic) and each.op == "or" and _holds(each, compare, flags) is not None
                     for each in walk(chosen.test)
                 )
-        elif isinstance(node, Call) and flags and keeps_model((node,), is_data):
-            saved |= any(isinstance(each, Name) and each.id in flags for each in _arguments(node))
-    return _Arms(tuple(yes), tuple(no), saved, alone)
+        elif (
+            isinstance(node, Call)
+            and flags
+            and any(isinstance(each, Name) and each.id in flags for each in _arguments(node))
+        ):
+            told.append(node)
+    return _Arms(tuple(yes), tuple(no), tuple(told), alone)
 
 
 def _holds(test: Expr, compare: Compare, flags: dict[str, bool]) -> bool | None:
@@ -273,6 +271,13 @@ def _path(node: Node) -> str:
     if isinstance(node, Index) and isinstance(node.key, Const) and (holder := _path(node.value)):
         return f"{holder}[{node.key.value!r}]"
     return path_of(node) if isinstance(node, (Name, Attribute)) else ""
+
+
+def _counts_to_the_end(nodes: Iterable[Node], arm: tuple[Node, ...]) -> bool:
+    """Whether statements count on, and the count decides when something ends: patience."""
+    counted = {path_of(node.target) for node in walk(*arm) if isinstance(node, Augment)} - {""}
+    tests = (node.test if isinstance(node, If) else node.value for node in nodes if isinstance(node, (If, Return)))
+    return any(counted & _paths(test) for test in tests if test is not None)
 
 
 def _last(function: Expr) -> str:

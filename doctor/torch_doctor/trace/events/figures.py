@@ -44,8 +44,10 @@ class BestCompared(Event, frozen=True, kw_only=True):
     """The first best figure; None if it is no number that the source shows."""
     renewed: bool = True
     """Whether the best figure is ever assigned a new one."""
-    saves: bool = False
-    """Whether the branch saves or copies a model."""
+    arm: tuple[Site, ...] = ()
+    """The statements that are executed where a figure is kept, and the calls that are told of it."""
+    loads: bool = False
+    """Whether what is assigned beside the best figure decides which weights are loaded."""
     waits: bool = False
     """Whether something is counted where no figure is kept."""
     forwards: frozenset[int] = NO_EVENTS

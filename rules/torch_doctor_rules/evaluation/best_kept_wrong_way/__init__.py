@@ -15,7 +15,7 @@ from torch_doctor_rules.evaluation.best_kept_wrong_way.claims import (
     is_refuted,
 )
 from torch_doctor_rules.evaluation.best_kept_wrong_way.mistakes import edits, wrong
-from torch_doctor_rules.evaluation.best_kept_wrong_way.training import of_rivals, trains
+from torch_doctor_rules.evaluation.best_kept_wrong_way.training import keeps, of_rivals, trains
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.sites import first_per_site
@@ -73,7 +73,9 @@ class BestKeptWrongWay(Rule):
     ## When it is not reported
     - It is unknown which figures are better: the direction follows from how the figure is computed (a loss, an error, a
       share of correct predictions, a metric of scikit-learn or torchmetrics), not from its name.
-    - Nothing is saved or copied, and nothing but the best figure is assigned.
+    - Nothing is saved or copied but data, such as the samples with the largest loss, and no count of epochs without a better
+      figure ends the training.
+    - The best figure is a constant goal.
     - The comparison is outside of a loop that trains: searches for the largest loss, such as attacks, are right.
     - The figure depends on two models that have an optimizer each, as in a GAN: what is worse for one is better for the other.
     - The loss may be negative, and starts at 0.
@@ -105,7 +107,7 @@ class BestKeptWrongWay(Rule):
         yield from first_per_site(
             self._report(event, what)
             for event in trace.of(BestCompared)
-            if (event.at_once or event.saves or event.waits)
+            if (event.at_once or event.waits or keeps(trace, event))
             if (what := wrong(event)) and (event.at_once or trains(trace, event)) and not of_rivals(trace, event)
         )
 

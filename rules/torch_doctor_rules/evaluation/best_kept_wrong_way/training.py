@@ -1,14 +1,14 @@
-"""How the models are trained whose figures are compared."""
+"""What is done with the models whose figures are compared: how they are trained, and where they are kept."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Forward, Stepped
+from torch_doctor.trace import Forward, Loaded, Saved, StateTaken, Stepped, WeightsGiven
 from torch_doctor_rules.judging.family import Family
 
 if TYPE_CHECKING:
-    from torch_doctor.trace import BestCompared, Trace
+    from torch_doctor.trace import BestCompared, Event, Trace
 
 
 def of_rivals(trace: Trace, event: BestCompared) -> bool:
@@ -25,4 +25,28 @@ def trains(trace: Trace, event: BestCompared) -> bool:
     around = event.scope.iterations()
     return bool(around) and any(
         each.loop == around[-1].loop for step in trace.of(Stepped) for each in step.scope.iterations()
+    )
+
+
+def keeps(trace: Trace, event: BestCompared) -> bool:
+    """Return whether a model is saved or copied where a figure is kept, or its weights are loaded for what is assigned there.
+
+    What is saved for its own sake, such as a batch or a picture, is no model.
+    """
+    loaded = {each.site for each in trace.of(Loaded)}
+    kept: list[Event] = [
+        *trace.of(StateTaken),
+        *(each for each in trace.of(Saved) if each.modules or each.states),
+        *(each for each in trace.of(WeightsGiven) if each.of and each.site not in loaded),
+    ]
+    return event.loads or any(_is_in(event, each) for each in kept)
+
+
+def _is_in(compared: BestCompared, event: Event) -> bool:
+    """Return whether an event belongs to what is executed where a figure is kept, or to a function that is called there."""
+    places = [event.site, *(scope.called_at for scope in event.scope.chain() if scope.called_at is not None)]
+    return any(
+        arm.path == place.path and arm.cell == place.cell and arm.row <= place.row <= arm.end_row
+        for arm in compared.arm
+        for place in places
     )

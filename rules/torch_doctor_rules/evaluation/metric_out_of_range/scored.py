@@ -53,7 +53,11 @@ def figures(trace: Trace, finding: Finding) -> tuple[list[AnswersScored], bool]:
 
 def is_share(event: AnswersScored) -> bool:
     """Whether a figure goes with the share of predictions that are right."""
-    if not event.figures or len(event.shares) != len(event.figures) or len({event.shares[each] for each in MADE}) < SEVERAL:
+    if (
+        not event.figures
+        or len(event.shares) != len(event.figures)
+        or len({event.shares[each] for each in MADE}) < SEVERAL
+    ):
         return False
     best = event.figures[PERFECT]
     near = (abs(event.figures[each] - best * event.shares[each]) <= ROUGH * abs(best) for each in MADE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static import program as p
@@ -106,11 +105,11 @@ class BestFigures(Observer, called=(Lib, Method, Plain), computed=frozenset((*_A
         if not any(merit is not None and merit.figure for merit in (run.ask(Merits, each) for each in operands)):
             return
         if node not in self._records:
-            body, is_data = self._body(run), partial(_is_data, run)
+            body = self._body(run)
             self._records[node] = (
-                record(body, node, is_data),
-                never(body, node, is_data, figure_first=True),
-                never(body, node, is_data, figure_first=False),
+                record(body, node),
+                never(body, node, figure_first=True),
+                never(body, node, figure_first=False),
             )
         known, *never_renewed = self._records[node]
         for found in (known,) if known is not None else never_renewed:
@@ -145,7 +144,8 @@ class BestFigures(Observer, called=(Lib, Method, Plain), computed=frozenset((*_A
             bound=bound if abs(bound) < float("inf") else None,
             start=float(start) if isinstance(start, (int, float)) else None,
             renewed=found.renewed,
-            saves=found.saves,
+            arm=tuple(map(run.site, found.arm)),
+            loads=found.loads,
             waits=found.waits,
             forwards=run.of(Merits).forwards(figure),
             figure_at=run.site(sides[0]),
@@ -153,12 +153,6 @@ class BestFigures(Observer, called=(Lib, Method, Plain), computed=frozenset((*_A
             by_at=None if found.extreme is None else run.site(found.extreme),
             started=None if found.start is None else run.site(found.start),
         )
-
-
-def _is_data(run: Run, name: str) -> bool:
-    """Whether a variable is a tensor, a number or a list: nothing that could be a model or its weights."""
-    value = run.position.frame.fields.get(name)
-    return isinstance(value, (Tensor, Plain, Number, Const, Sequence))
 
 
 def _made_by(func: Value, call: Call) -> tuple[str, tuple[Value, ...]]:

@@ -22,6 +22,7 @@ IGNITE = Framework(
 LIBRARY = Library(
     packages={"ignite.engine": Package()},
     harmless=("ignite.metrics",),
+    tallies=("ignite.metrics.",),
     frameworks=(IGNITE,),
     engine_steps={"ignite.engine.Engine": 0},
     engine_trainers=members(

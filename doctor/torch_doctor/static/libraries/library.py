@@ -20,6 +20,7 @@ Names: TypeAlias = tuple[str, ...]
 Position: TypeAlias = int
 Style: TypeAlias = Literal["same", "enumerate", "zip", "cycle", "part"]
 Use: TypeAlias = Literal["keeps", "number"]
+Metric: TypeAlias = Literal["share", "gain", "error"]  # from 0 to 1; any number; 0 at best
 T = TypeVar("T")
 Table: TypeAlias = Mapping[str, T]
 
@@ -56,9 +57,8 @@ class PassThrough(Struct, frozen=True):
     """Where a function has the iterable whose items it gives, and how."""
 
     position: int
-    style: Style = (
-        "same"  # enumerate: (index, item); zip: one item of each; cycle: without an end; part: perhaps some only
-    )
+    # enumerate: (index, item); zip: one item of each; cycle: without an end; part: perhaps some only
+    style: Style = "same"
 
 
 class Launcher(Struct, frozen=True):
@@ -78,14 +78,12 @@ class LibraryModel(Struct, frozen=True):
     sensitive: Tri  # it has layers that behave differently in training
     training: Tri  # it is in training mode when it is returned
     part: str = ""  # the attribute that has all such layers; "" where they are in several
-    rates: tuple[
-        tuple[str, int], ...
-    ] = ()  # dropout rates and their positions: it cares where one is given that is not 0
+    # dropout rates and their positions: it cares where one is given that is not 0
+    rates: tuple[tuple[str, int], ...] = ()
     layer: bool = False  # it is made to be a part of models
     kind: Kind | None = None  # what its output means; None: not known
-    head: tuple[str, int] | None = (
-        None  # the attribute with its last layers, the place of the very last one (-1: it is that)
-    )
+    # the attribute with its last layers, the place of the very last one (-1: it is that)
+    head: tuple[str, int] | None = None
 
 
 class Adapting(Struct, frozen=True):
@@ -101,7 +99,6 @@ UNSURE = LibraryModel(sensitive=None, training=True)  # dropout rates of 0, whic
 OPAQUE = LibraryModel(sensitive=None, training=None)
 EVALUATING = LibraryModel(sensitive=True, training=False)
 EVALUATING_UNSURE = LibraryModel(sensitive=None, training=False)
-
 
 DATA_LOADER = words(
     """
@@ -153,6 +150,8 @@ class Library(Struct, frozen=True):
         prepares: functions that return the model and the optimizer that they are given.
         clips: functions that clip gradients, by the position of the parameters.
         losses: losses, classes and functions.
+        metrics: functions and classes, and which of their figures are better.
+        tallies: prefixes of classes whose objects add up what models answer, until `reset` is called.
         saves: functions that write a checkpoint, by the position of the object.
         loaders: classes of loaders, and functions that build one.
         loader_suffixes: how the names of loaders end, by the prefix of the package.
@@ -245,6 +244,8 @@ class Library(Struct, frozen=True):
     prepares: Names = ()
     clips: Table[Position] = EMPTY
     losses: Table[Loss] = EMPTY
+    metrics: Table[Metric] = EMPTY
+    tallies: Names = ()
     saves: Table[Position] = EMPTY
     loaders: Names = ()
     loader_suffixes: Table[Names] = EMPTY

@@ -110,6 +110,7 @@ LIBRARY = Library(
     ),
     spelling={"lightning": _spelled},
     harmless=("lightning.seed_everything",),
+    tallies=("lightning.metrics.",),
     launcher_methods={"lightning.Fabric.launch": Launcher(0, "function", prepended=1)},
     frameworks=(LIGHTNING, FABRIC),
     schedulers=(

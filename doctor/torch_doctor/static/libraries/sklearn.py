@@ -8,11 +8,27 @@ from torch_doctor.static.tables import words
 _ROWS = Array("float64", 2)
 _CLASSES = Array("int64", 1, labels=True)
 _QUANTITIES = Array("float64", 1)
+_SHARES = """
+    accuracy_score balanced_accuracy_score f1_score fbeta_score precision_score recall_score jaccard_score roc_auc_score
+    average_precision_score top_k_accuracy_score ndcg_score
+    """
+_GAINS = """
+    r2_score explained_variance_score matthews_corrcoef cohen_kappa_score d2_absolute_error_score dcg_score
+    """
+_ERRORS = """
+    mean_squared_error mean_absolute_error root_mean_squared_error median_absolute_error max_error hamming_loss
+    mean_absolute_percentage_error mean_squared_log_error log_loss zero_one_loss brier_score_loss
+    """
 
 LIBRARY = Library(
     harmless=("sklearn",),
     harmful=members("sklearn.model_selection", "cross_val_score cross_validate GridSearchCV"),
     plain=("sklearn",),
+    metrics={
+        **dict.fromkeys(members("sklearn.metrics", _SHARES), "share"),
+        **dict.fromkeys(members("sklearn.metrics", _GAINS), "gain"),
+        **dict.fromkeys(members("sklearn.metrics", _ERRORS), "error"),
+    },
     reordering=(
         *members("sklearn.utils", "shuffle resample"),
         *members("sklearn.model_selection", "train_test_split ShuffleSplit StratifiedShuffleSplit"),

@@ -8,11 +8,11 @@ from torch_doctor.static import library
 from torch_doctor.static.language import courses, kept, opaque_calls
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import NEXT_METHODS, REORDERING_METHODS
+from torch_doctor.static.tables.merits import TALLIES
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.training import container_methods, drawing, exit_stacks, pixels
 from torch_doctor.static.training.computing import distributions, tensor_methods
 from torch_doctor.static.training.frameworks import framework_loops, trainers
-from torch_doctor.static.training.metric_objects import METRICS
 from torch_doctor.static.training.module import module_methods
 from torch_doctor.static.training.update import gradients, optimizer_methods, parameter_methods
 from torch_doctor.static.values import (
@@ -91,7 +91,7 @@ def _of_tool(run: Run, of: Tool, name: str, call: Call) -> Value:
         _may_be_set(run, of)
     if call.args and call.args[0].tells_version:
         return plain_from(call.args)
-    if name in MOVES and canonical(of.name).startswith(METRICS):
+    if name in MOVES and canonical(of.name).startswith(TALLIES):
         return of
     return optimizer_methods.tool_method(run, of, name, call)
 

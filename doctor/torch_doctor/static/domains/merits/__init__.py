@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static.domains.domain import Domain
-from torch_doctor.static.domains.merits import scores as table
 from torch_doctor.static.domains.merits.merit import (
     ANSWER,
     ERROR,
@@ -19,6 +18,7 @@ from torch_doctor.static.domains.merits.merit import (
     turned,
 )
 from torch_doctor.static.state import per_run
+from torch_doctor.static.tables import merits as table
 from torch_doctor.static.tables import shapes
 from torch_doctor.static.values import Const, Either, Making, Plain, Sequence, Tensor, Value
 from torch_doctor.static.values.shapes import Returned
@@ -171,10 +171,8 @@ class Merits(Domain["Merit | None"]):
 
     def computed(self, name: str, args: Args) -> Merit | None:
         """What a function or method gives for arguments, the object among them."""
-        if name in table.SHARES:
-            return SHARE
-        if name in table.GAINS or name in table.ERRORS:
-            return Merit(HIGHER) if name in table.GAINS else ERROR
+        if name in table.METRICS:
+            return {"share": SHARE, "gain": Merit(HIGHER), "error": ERROR}[table.METRICS[name]]
         short = name.rpartition(".")[2] or name
         sign = table.OPERATORS.get(short, short)
         if not args:

@@ -9,7 +9,7 @@ from torch_doctor.static.observers.evaluation.tallies import LOOKING, forwards_i
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training.metric_objects import METRICS
+from torch_doctor.static.tables.merits import TALLIES
 from torch_doctor.static.values import Lib, Method, Tool, Unknown, UnknownAttribute, Value, leaves, reachable
 from torch_doctor.trace import ADDED, BEGUN, READ, LoopKind, TallyUsed
 
@@ -77,4 +77,4 @@ class LibraryTallies(
 
 def _is_metric(tool: Tool) -> bool:
     name = canonical(tool.name)
-    return name.startswith(METRICS) and _FUNCTIONS not in name and name.rpartition(".")[2] not in _OVER_ALL
+    return name.startswith(TALLIES) and _FUNCTIONS not in name and name.rpartition(".")[2] not in _OVER_ALL

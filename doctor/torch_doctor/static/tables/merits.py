@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from torch_doctor.static import libraries
 from torch_doctor.static.tables import words
 
 if TYPE_CHECKING:
@@ -25,45 +26,10 @@ NOT_NEGATIVE: Final = frozenset(
 )
 """Losses of torch that are 0 at least (https://docs.pytorch.org/docs/stable/nn.html#loss-functions)."""
 
-_SHARES = """
-    accuracy_score balanced_accuracy_score f1_score fbeta_score precision_score recall_score jaccard_score roc_auc_score
-    average_precision_score top_k_accuracy_score d2_absolute_error_score ndcg_score dcg_score
-    """
-_GAINS = "r2_score explained_variance_score matthews_corrcoef cohen_kappa_score"
-_ERRORS = """
-    mean_squared_error mean_absolute_error root_mean_squared_error median_absolute_error max_error hamming_loss
-    mean_absolute_percentage_error mean_squared_log_error log_loss zero_one_loss brier_score_loss
-    """
-_MEASURED = """
-    accuracy f1_score fbeta_score precision recall auroc average_precision jaccard_index dice dice_score specificity
-    """
-_MEASURES = """
-    Accuracy F1Score FBetaScore Precision Recall AUROC AveragePrecision JaccardIndex Dice MeanIoU Specificity
-    """
-_KINDS = ("", "Binary", "Multiclass", "Multilabel")
-_FLAWS = "mean_squared_error mean_absolute_error mean_absolute_percentage_error"
-_FLAWED = "MeanSquaredError MeanAbsoluteError MeanAbsolutePercentageError"
-
-SHARES: Final = frozenset(
-    (
-        *(f"sklearn.metrics.{name}" for name in words(_SHARES)),
-        *(f"torchmetrics.functional.{name}" for name in words(_MEASURED)),
-        *(f"torchmetrics.{kind}{name}" for name in words(_MEASURES) for kind in _KINDS),
-        *(f"torchmetrics.classification.{kind}{name}" for name in words(_MEASURES) for kind in _KINDS),
-    )
-)
-"""Scores between 0 and 1, of which the largest is the best."""
-GAINS: Final = frozenset(f"sklearn.metrics.{name}" for name in words(_GAINS))
-"""Scores of which the largest is the best, and which may be negative."""
-ERRORS: Final = frozenset(
-    (
-        *(f"sklearn.metrics.{name}" for name in words(_ERRORS)),
-        *(f"torchmetrics.functional.{name}" for name in words(_FLAWS)),
-        *(f"torchmetrics.{name}" for name in words(_FLAWED)),
-        *(f"torchmetrics.regression.{name}" for name in words(_FLAWED)),
-    )
-)
-"""Figures that are 0 at least, of which the smallest is the best."""
+METRICS: Final = libraries.table(lambda library: library.metrics)
+"""Metrics of libraries: a "share" lies between 0 and 1, a "gain" anywhere, and larger ones are better; an "error" is 0 at best."""
+TALLIES: Final = libraries.every(lambda library: library.tallies)
+"""Begin the names of classes whose objects add up what models answer, until `reset` is called."""
 
 SAME: Final = frozenset(
     words(

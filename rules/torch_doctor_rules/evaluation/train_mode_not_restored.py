@@ -63,7 +63,8 @@ class TrainModeNotRestored(Rule):
     - The model has no dropout or batch norm.
     - For submodules, teachers and averaged copies that are frozen on purpose.
     - A submodule is switched back to training mode by itself.
-    - Training runs in evaluation mode from the start, unless the same line trained another model in training mode.
+    - Training runs in evaluation mode from the start, unless the same line trained another model in training mode, or a
+      function made the switch for an evaluation of its own.
     - Unresolved code may switch the mode back, or decides whether it is switched.
 
     ## References
@@ -90,7 +91,11 @@ class TrainModeNotRestored(Rule):
             if (
                 mode is not None
                 and (trace.implies(forward, mode) or not trace.asked(mode))
-                and (modes.trained_another(mode, forward) or (mode.scope.iterations() and modes.goes_on(mode, forward)))
+                and (
+                    modes.trained_another(mode, forward)
+                    or modes.left_by_evaluation(mode, forward)
+                    or (mode.scope.iterations() and modes.goes_on(mode, forward))
+                )
                 and not uncalled(trace, "train", {forward.module, mode.module}, passes.family, (mode, forward))
             ):
                 found.append(self._report(passes, mode, forward))

@@ -20,6 +20,8 @@ from torch_doctor.trace import (
 from torch_doctor_rules.judging.forward_places import batch_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from torch_doctor_rules.judging.passes import Passes
 
 
@@ -115,8 +117,14 @@ class Modes:
 
     def holds_evaluation(self, forward: Forward) -> ModeSet | None:
         """The switch of the whole module to evaluation that surely still holds when the forward runs."""
-        mode = next((mode for mode in self.before(forward) if mode.whole or self._covers(mode, forward)), None)
-        if mode is None or mode.training is not False or not mode.whole or not self._covers(mode, forward):
+        switches = self.before(forward)
+        mode = next((mode for mode in switches if mode.whole or self._covers(mode, forward)), None)
+        part = self._part_behind(mode, forward)
+        if part is not None and self._covers_what_cares(part, forward):
+            mode = part
+        elif mode is None or not mode.whole or not self._covers(mode, forward):
+            return None
+        if mode.training is not False:
             return None
         lost = (
             isinstance(event, GaveUp)
@@ -152,6 +160,25 @@ class Modes:
             and not self.trace.same_iteration(earlier, forward)
             and self.passes.trains(earlier)
             for earlier in self.trace.of(Forward)
+        )
+
+    def left_by_evaluation(self, mode: ModeSet, forward: Forward) -> bool:
+        """Whether a function that is over made the switch for an evaluation of its own, of the model that is trained whole.
+
+        Whoever trains in evaluation mode on purpose switches it for the training. A line that switches other models to
+        training mode does what it is told.
+        """
+        calls = [scope for scope in mode.scope.chain() if scope.kind is ScopeKind.CALL]
+        if not calls or calls[-1] in forward.scope.chain() or not self._is_trained_whole(forward):
+            return False
+        switches = any(other.site == mode.site and other.training for other in self.trace.of(ModeSet))
+        return not switches and any(
+            mode.index < evaluation.index < forward.index
+            and calls[-1] in evaluation.scope.chain()
+            and evaluation.module == forward.module
+            and evaluation.grad is False
+            and not self.passes.goes_backward(evaluation)
+            for evaluation in self.trace.of(Forward)
         )
 
     def goes_on(self, mode: ModeSet, forward: Forward) -> bool:
@@ -196,19 +223,39 @@ class Modes:
             earlier.site == forward.site and earlier.index < mode.index and earlier.training is False
             for earlier in self.trace.of(Forward)
         )
-        return (
-            self.trace.common_loop(mode, forward) is not None
-            and not trained
-            and any(
-                mode.index < evaluation.index < forward.index
-                and not self._in_one_pass(evaluation, forward, mode)
-                and evaluation.module == forward.module
-                and evaluation.grad is False
-                and self.trace.together(evaluation, forward)
-                and not self.passes.goes_backward(evaluation)
-                for evaluation in self.trace.of(Forward)
-            )
+        return not trained and any(self._evaluations(mode, forward))
+
+    def _part_behind(self, mode: ModeSet | None, forward: Forward) -> ModeSet | None:
+        """The last switch of a part of the module, where that comes after `mode`."""
+        inside = self.passes.family.within((forward.module,))
+        parts = (
+            each
+            for each in reversed(self.trace.of(ModeSet))
+            if (mode.index if mode is not None else 0) < each.index < forward.index
+            and self.trace.together(each, forward)
+            and not self._covers(each, forward)
+            and (each.module in inside or forward.module in each.part_of)
         )
+        return next(parts, None)
+
+    def _covers_what_cares(self, part: ModeSet, forward: Forward) -> bool:
+        """Whether a part that is switched for an evaluation is all of the model that cares about the mode."""
+        evaluations = list(self._evaluations(part, forward))
+        return any(each.training is False for each in evaluations) and self.goes_on(part, forward)
+
+    def _evaluations(self, mode: ModeSet, forward: Forward) -> Iterator[Forward]:
+        """The evaluation passes between a switch and a forward, all in one loop."""
+        if self.trace.common_loop(mode, forward) is not None:
+            for evaluation in self.trace.of(Forward):
+                if (
+                    mode.index < evaluation.index < forward.index
+                    and not self._in_one_pass(evaluation, forward, mode)
+                    and evaluation.module == forward.module
+                    and evaluation.grad is False
+                    and self.trace.together(evaluation, forward)
+                    and not self.passes.goes_backward(evaluation)
+                ):
+                    yield evaluation
 
     def _in_one_pass(self, evaluation: Forward, forward: Forward, mode: ModeSet) -> bool:
         """Whether both forwards lie in a loop that the switch is not in: an attack on what is evaluated, say."""

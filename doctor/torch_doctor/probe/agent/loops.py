@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from .caps import Caps
     from .nodes import Index, Node
+    from .sites import Span
 
 
 NOTHING = object()
@@ -97,6 +98,7 @@ class Loops:
         self.runs = 0  # of loops that are no comprehensions
         self._by_frame: dict[int, dict[int, Loop]] = {}
         self._comprehensions: dict[CodeType | str, dict[int, Loop]] = {}
+        self._owned: dict[int, list[Loop]] = {}
         self._counts: dict[int, int] = {}
 
     # --- what the instrumented code calls ---
@@ -144,6 +146,24 @@ class Loops:
         loops[key] = loop
         return loop
 
+    # --- loops that a library runs ---
+
+    def own(self, frame: FrameType, site: Span, text: str, *, batches: bool) -> Loop:
+        """A loop that a library runs at a call of the script's: it is under way while its `next` is true, until `disown`."""
+        end = (site.end_row, site.end_column)
+        key = self._index.add("for", site, first=(site.row, site.column), last=end, over=site, text=text)
+        loop = Loop(self._index.nodes[key], frame.f_code)
+        loop.batches = batches
+        self._owned.setdefault(id(frame), []).append(loop)
+        return loop
+
+    def disown(self, frame: FrameType, loop: Loop) -> None:
+        """A loop that a library ran is over."""
+        left = [each for each in self._owned.get(id(frame), ()) if each is not loop]
+        self._owned[id(frame)] = left
+        if not left:
+            del self._owned[id(frame)]
+
     # --- which are under way ---
 
     def of_frame(self, frame: FrameType, position: tuple[int, int, int, int]) -> Iterator[Loop]:
@@ -160,6 +180,8 @@ class Loops:
             found += [loop for loop in comprehensions.values() if loop.batches and _within(loop.node, position)]
         if len(found) > 1:
             found.sort(key=lambda loop: loop.node.first)
+        if self._owned and (owned := self._owned.get(id(frame))):
+            found += [loop for loop in owned if loop.next]
         return iter(found)
 
     def in_header(self, frame: FrameType) -> Loop | None:

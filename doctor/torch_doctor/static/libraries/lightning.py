@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from torch_doctor.static.libraries.library import Launcher, Library, members
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.framework import LOOP, Framework, Method
@@ -82,14 +84,53 @@ FABRIC = Framework(
     },
 )
 
-BEFORE_TRAINING = words("prepare_data setup configure_model on_fit_start on_train_start on_train_epoch_start")
-"""What is called before the first batch, in the mode in which each part was left: `fit` calls no `train()`."""
-_EVALUATION = """
-    on_{0}_start on_{0}_epoch_start on_{0}_batch_start {0}_step {0}_step_end on_{0}_batch_end {0}_epoch_end
-    on_{0}_epoch_end on_{0}_end
-    """
-EVALUATION = tuple(words(_EVALUATION.format(stage)) for stage in ("validation", "test", "predict"))
-"""What is called in evaluation mode and without autograd, in this order; each part has its own mode again behind it."""
+
+class TrainerStage(Struct, frozen=True):
+    """What a trainer does with its module and one kind of rows; `name` is what it tells `setup`, and its method."""
+
+    name: str
+    dataloader: str  # the hook that makes the loaders, of a data module or of the module
+    arguments: tuple[str, ...]  # the keywords for them, first the newest
+    over: str  # what they are called where nobody in sight makes them
+    hooks: tuple[str, ...] = ()  # in order; the one that ends in `_step` is called for each batch
+
+
+def _evaluation(name: str, stem: str, *arguments: str) -> TrainerStage:
+    hooks = f"""
+        on_{stem}_start on_{stem}_epoch_start on_{stem}_batch_start {stem}_step {stem}_step_end on_{stem}_batch_end
+        {stem}_epoch_end on_{stem}_epoch_end on_{stem}_end
+        """
+    dataloader = f"{stem.removesuffix('idation')}_dataloader"
+    return TrainerStage(name, dataloader, arguments, f"the {stem} batches", tuple(words(hooks)))
+
+
+TRAIN = TrainerStage("fit", "train_dataloader", ("train_dataloaders", "train_dataloader"), "the training batches")
+VALIDATE = _evaluation("validate", "validation", "dataloaders", "val_dataloaders")
+TEST = _evaluation("test", "test", "dataloaders", "test_dataloaders")
+PREDICT = _evaluation("predict", "predict", "dataloaders")
+STAGES = {stage.name: stage for stage in (TRAIN, VALIDATE, TEST, PREDICT)}
+"""The stages by the trainer's methods. All but training run in evaluation mode and without autograd, and each part has its own
+mode again behind them. `fit` validates behind each epoch."""
+EVALUATION = tuple(stage.hooks for stage in (VALIDATE, TEST, PREDICT))
+PREPARED = words("prepare_data setup")
+"""What is called first in each stage, of the data module before the module."""
+BEFORE_TRAINING = words("configure_model on_fit_start on_train_start")
+"""What is called before the first epoch, in the mode in which each part was left: `fit` calls no `train()`."""
+EACH_EPOCH = words("on_train_epoch_start on_train_batch_start on_train_batch_end")
+AFTER_EPOCH = words("training_epoch_end on_train_epoch_end")
+AFTER_TRAINING = words("on_train_end on_fit_end")
+IN_ORDER = frozenset(
+    {
+        *PREPARED,
+        *BEFORE_TRAINING,
+        *EACH_EPOCH,
+        *AFTER_EPOCH,
+        *AFTER_TRAINING,
+        "configure_optimizers",
+        *(name for stage in STAGES.values() for name in (stage.dataloader, *stage.hooks)),
+    }
+)
+"""The hooks whose place in the order is known; the others are called once, behind the training."""
 
 _PUBLIC = ("Trainer", "LightningModule", "LightningDataModule", "Callback", "seed_everything", "Fabric")
 

@@ -29,6 +29,8 @@ class ModeSet(Event, frozen=True, kw_only=True):
     """False if the module is a part of another one, such as `model.backbone.eval()`."""
     norms: frozenset[int] = NO_EVENTS
     """The batch norm layers in it, or the module itself if it is one."""
+    part_of: frozenset[int] = NO_EVENTS
+    """The modules in whose construction it was registered, and those around them: no `Registered` events tell of these."""
 
     def introduce(self, names: Names) -> None:
         names.spelled(self.module, self.name, self.scope)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 from typing import TYPE_CHECKING, Any
 
 from .definitions import codes
@@ -41,12 +42,36 @@ def is_sensitive(part: Any, nn: Any, recorder: Recorder) -> bool:  # noqa: PLR09
 def _reads_mode(cls: type, recorder: Recorder) -> bool:
     """Whether a method of the class, or of a base that is not torch's, reads `training` to do something else."""
     return any(
-        "training" in code.co_names and not _leaves_out(code, recorder)
+        "training" in code.co_names and _reads_own(code) and not _leaves_out(code, recorder)
         for each in cls.__mro__
         if not each.__module__.startswith("torch.")
         for code in codes(each)
         if code.co_name not in {"train", "eval", "__init__"}
     )
+
+
+def _reads_own(code: CodeType) -> bool:
+    """Whether a method reads its object's own `training`, and not that of a part, or to put it back behind a switch.
+
+    What a closure has may be the object.
+    """
+    if {"eval", "train"} & {*code.co_names}:
+        return False
+    own: tuple[str, ...] = code.co_varnames[:1]
+    before: tuple[str, ...] = ("",)
+    for each in dis.get_instructions(code):
+        if each.argval == "training" and before in (own, ()):
+            return True
+        before = _loaded(each)
+    return False
+
+
+def _loaded(instruction: dis.Instruction) -> tuple[str, ...]:
+    """The local variable that an instruction loads last, since Python 3.13 one of two; () for one of a closure."""
+    if instruction.opname.startswith("LOAD_FAST"):
+        names = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
+        return (str(names[-1]),)
+    return () if "DEREF" in instruction.opname else ("",)
 
 
 def _leaves_out(code: CodeType, recorder: Recorder) -> bool:

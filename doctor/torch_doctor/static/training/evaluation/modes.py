@@ -21,7 +21,7 @@ from torch_doctor.static.values.mode import one_of
 from torch_doctor.trace import ModeSet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
 
     from torch_doctor.static import program as p
@@ -42,7 +42,19 @@ def set_mode(run: Run, module: Module, training_: Tri, node: p.Node, name: str) 
     put(run, module, training_)
     parts = module_parts.parts_of(run, module).parts
     norms = frozenset(part.id for part in (module, *parts) if part.layer in layers.BATCH_NORMS)
-    run.emit(ModeSet, node, module=module.id, name=name, training=training_, whole=_whole(run, module), norms=norms)
+    around = frozenset(_around(module))
+    told = {"whole": _whole(run, module), "norms": norms, "part_of": around}
+    run.emit(ModeSet, node, module=module.id, name=name, training=training_, **told)
+
+
+def _around(module: Module) -> Iterator[int]:
+    """The modules that a module is a part of."""
+    seen: set[int] = set()
+    owner = module.fact(Fact.OWNER)
+    while isinstance(owner, Module) and owner.id not in seen:
+        seen.add(owner.id)
+        yield owner.id
+        owner = owner.fact(Fact.OWNER)
 
 
 def put(run: Run, module: Module, training_: Tri) -> None:

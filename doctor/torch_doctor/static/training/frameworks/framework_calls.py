@@ -11,7 +11,7 @@ from torch_doctor.static.libraries import lightning
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.tables import frameworks, launchers, training
 from torch_doctor.static.training import places
-from torch_doctor.static.training.frameworks import framework_loops
+from torch_doctor.static.training.frameworks import batches, framework_loops, lightning_loops
 from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.training.unresolved import escaping
 from torch_doctor.static.training.update import construction, gradients
@@ -56,7 +56,7 @@ def engine(run: Run, name: str, call: Call) -> Tool:
     step = call.argument(0, "process_function") or NOTHING
     made: Tool = run.own(Tool(run.site(call.node), name))
     if isinstance(step, (FunctionValue, Bound)):
-        framework_loops.every_batch(run, call.node, lambda batch: run.call(step, Call((made, batch), {}, call.node)))
+        batches.every(run, call.node, lambda batch: run.call(step, Call((made, batch), {}, call.node)))
     return made
 
 
@@ -110,10 +110,9 @@ def framework_method(run: Run, of: Tool, name: str, call: Call) -> Value | None:
     position = known.of or 0
     given = call.argument(position) or next(iter(call.keywords.values()), Unknown())
     if "loop" in known.acts:
-        for value in call.values:
-            if isinstance(value, Module) and framework is lightning.LIGHTNING:
-                framework_loops.drive_lightning(run, value, call.node)
-        escaping.hand_over(run, f"{call.receiver}.{name}", (of, *call.values), (), call.node)
+        seen = framework is lightning.LIGHTNING and lightning_loops.called(run, of, name, call)
+        left = [value for value in call.values if not seen or isinstance(run.resolve(value), Module)]
+        escaping.hand_over(run, f"{call.receiver}.{name}", (of, *left), (), call.node)
         return Unknown()
     if "backward" in known.acts:
         gradients.backward(

@@ -135,3 +135,71 @@ def test_what_runs_in_a_hook_of_the_training_is_not_evaluated(run: Any, write: A
     write("train.py", BANK.format(hook="on_train_epoch_end", step="validation_step", mode=".eval()"))
     found = run("scan", "train.py", "--isolated", "--select", CODES, "--output-format", "json").json
     assert {each["code"] for each in found} >= {"TDR401", "TDR402"}
+
+
+TUNED = """
+import lightning.pytorch as pl
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Data(pl.LightningDataModule):
+    def setup(self, stage=None):
+        self.rows = TensorDataset(torch.randn(60, 4), torch.randint(0, 2, (60,)))
+
+    def train_dataloader(self):
+        return DataLoader(self.rows, batch_size=8, {training})
+
+    def val_dataloader(self):
+        return DataLoader(TensorDataset(torch.randn(20, 4), torch.randint(0, 2, (20,))), batch_size=8, {validation})
+
+
+class Net(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2))
+
+    def training_step(self, batch, number):
+        return nn.functional.cross_entropy(self.net(batch[0]), batch[1])
+
+    def validation_step(self, batch, number):
+        self.log("loss", nn.functional.cross_entropy(self.net(batch[0]), batch[1]))
+
+    def configure_optimizers(self):
+        optimizer = torch.optim.SGD(self.parameters(), lr=0.1)
+        scheduler = torch.optim.lr_scheduler.OneCycleLR(
+            optimizer, 0.1, total_steps=self.trainer.estimated_stepping_batches
+        )
+        return {{"optimizer": optimizer, "lr_scheduler": {{"scheduler": scheduler{interval}}}}}
+
+
+quiet = dict(logger=False, enable_progress_bar=False, enable_model_summary=False, enable_checkpointing=False)
+pl.Trainer(max_epochs=3, accelerator="cpu", **quiet).fit(Net(), datamodule=Data())
+"""
+RIGHT = {"training": "shuffle=True", "validation": "drop_last=False", "interval": ', "interval": "step"'}
+WRONG = [
+    ({"interval": ""}, "TDR123"),
+    ({"interval": ', "interval": "epoch"'}, "TDR123"),
+    ({"validation": "drop_last=True"}, "TDR712"),
+]
+
+
+def test_what_a_trainer_is_given_right_is_not_reported(run: Any, write: Any) -> None:
+    write("train.py", TUNED.format(**RIGHT))
+    assert run("scan", "train.py", "--isolated", "--output-format", "json").json == []
+
+
+@pytest.mark.parametrize(("wrong", "code"), WRONG)
+def test_what_a_trainer_is_given_is_judged_as_in_a_loop(run: Any, write: Any, wrong: dict[str, str], code: str) -> None:
+    write("train.py", TUNED.format(**RIGHT | wrong))
+    found = run("scan", "train.py", "--isolated", "--output-format", "json").json
+    assert [each["code"] for each in found] == [code]
+
+
+@pytest.mark.frameworks("lightning")
+@pytest.mark.parametrize(("wrong", "code"), WRONG)
+def test_a_run_of_the_trainer_confirms_it(run: Any, write: Any, wrong: dict[str, str], code: str) -> None:
+    write("train.py", TUNED.format(**RIGHT | wrong))
+    found = run("scan", "train.py", "--isolated", "--probe", "--output-format", "json").json
+    assert [(each["code"], each["verdict"]) for each in found] == [(code, "confirmed")]

@@ -24,7 +24,7 @@ from torch_doctor.trace import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.trace import Event, Scope, Trace, Tri
+    from torch_doctor.trace import Event, Scope, Site, Trace, Tri
 
 PLATEAU = "torch.optim.lr_scheduler.ReduceLROnPlateau"
 """It follows a metric and has no first value that could be skipped."""
@@ -60,6 +60,15 @@ class Schedules:
     def built(self, moved: SchedulerStepped) -> SchedulerBuilt | None:
         """The construction of the scheduler that steps, where it is in sight."""
         return self._built.get(moved.scheduler)
+
+    def place(self, step: SchedulerStepped) -> Site:
+        """Where a step is reported: a framework steps a scheduler as it is told where that is built."""
+        built = self.built(step)
+        return step.site if step.name or built is None else built.site
+
+    def moved_at(self, site: Site) -> list[Moved | None]:
+        """The steps that are reported at a place."""
+        return [self.moved(step) for step in self.trace.of(SchedulerStepped) if same_place(self.place(step), site)]
 
     def moved(self, step: SchedulerStepped) -> Moved | None:
         """A step beside the updates; None where it is not known what steps, or where something else decides when it does."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import SchedulerStepped
-from torch_doctor_rules.judging.evidence import at, count, fact, short
+from torch_doctor_rules.judging.evidence import count, fact, short
 from torch_doctor_rules.judging.schedules import Schedules
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import SCHEDULES
@@ -67,7 +67,7 @@ class SchedulerInterval(Rule):
     - The scheduler steps in several places, or correctly in one of them.
     - The loop that bounds the schedule is the loop over the updates (`for step in range(max_steps)`).
     - An epoch is one batch, or unresolved code determines its number of batches.
-    - A framework steps the scheduler.
+    - A framework steps the scheduler, unless it is Lightning by an `interval` that the source shows.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate
@@ -88,18 +88,18 @@ class SchedulerInterval(Rule):
         moves = [(step, schedules.moved(step)) for step in trace.of(SchedulerStepped)]
         right = {step.scheduler for step, moved in moves if moved is None or not _wrong(trace, moved)}
         wrong = [moved for step, moved in moves if moved is not None and step.scheduler not in right]
-        yield from first_per_site(self._report(moved) for moved in wrong)
+        yield from first_per_site(self._report(schedules, moved) for moved in wrong)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the probe run knows all numbers, and they belong together."""
-        moves = [trace.view(Schedules).moved(step) for step in at(trace, finding.site, SchedulerStepped)]
+        moves = trace.view(Schedules).moved_at(finding.site)
         if all(moved is not None and _wrong(trace, moved) is False for moved in moves):
             return bool(moves)
         return "the numbers of the probe run do not show what the schedule counts"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How long the schedule is, and how long an epoch."""
-        moves = [trace.view(Schedules).moved(step) for step in at(trace, finding.site, SchedulerStepped)]
+        moves = trace.view(Schedules).moved_at(finding.site)
         for moved in [each for each in moves if each is not None][-1:]:
             often = "every batch" if moved.every else "once per epoch"
             if moved.stale is not None and moved.step.metric is not None:
@@ -113,17 +113,20 @@ class SchedulerInterval(Rule):
                 )
                 yield fact(text, moved.length.number, "steps", moved.step)
 
-    def _report(self, moved: Moved) -> Finding:
+    def _report(self, schedules: Schedules, moved: Moved) -> Finding:
         what, other, speed = ("batch", "epochs", "fast") if moved.every else ("epoch", "batches", "slow")
         text = f"`{{scheduler}}` steps every {what}, but `{{length}}` counts {other}: the schedule is too {speed}"
         if moved.stale:
             text = "`{scheduler}` steps every batch with the same score, so its patience counts batches"
         name = owner(moved.step.name, "step", "the scheduler")
         when = "epoch, after the batch loop" if moved.every else "batch, after the optimizer step"
+        help_ = sentence(f"call `{{name}}.step()` once per {when}", name=name)
+        if not moved.step.name:
+            help_ = f'return it from `configure_optimizers` with `"interval": "{"epoch" if moved.every else "step"}"`'
         return self.finding(
-            moved.step.site,
+            schedules.place(moved.step),
             message(text, scheduler=name, length=moved.length.words()),
-            help=sentence(f"call `{{name}}.step()` once per {when}", name=name),
+            help=help_,
             trail=[
                 Step(moved.built.site, "the scheduler is created here"),
                 Step(moved.step.site, f"it steps every {what}"),

@@ -112,6 +112,8 @@ STAGES = {stage.name: stage for stage in (TRAIN, VALIDATE, TEST, PREDICT)}
 """The stages by the trainer's methods. All but training run in evaluation mode and without autograd, and each part has its own
 mode again behind them. `fit` validates behind each epoch."""
 EVALUATION = tuple(stage.hooks for stage in (VALIDATE, TEST, PREDICT))
+SCHEDULED = words("lr_scheduler scheduler interval frequency")
+"""The keys of what `configure_optimizers` returns that tell of schedulers."""
 PREPARED = words("prepare_data setup")
 """What is called first in each stage, of the data module before the module."""
 BEFORE_TRAINING = words("configure_model on_fit_start on_train_start")

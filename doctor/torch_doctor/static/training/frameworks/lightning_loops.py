@@ -12,7 +12,7 @@ from torch_doctor.static.language import loops
 from torch_doctor.static.libraries import lightning
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training.evaluation import modes
-from torch_doctor.static.training.frameworks import batches
+from torch_doctor.static.training.frameworks import batches, lightning_optimizers
 from torch_doctor.static.training.update import gradients
 from torch_doctor.static.values import (
     NOTHING,
@@ -20,19 +20,20 @@ from torch_doctor.static.values import (
     Call,
     ClassValue,
     Const,
-    Content,
     Fact,
     FunctionValue,
     Instance,
+    Loader,
     Mapping,
     Module,
-    Optimizer,
     Plain,
     Sequence,
+    Tool,
     Unknown,
     Value,
     leaves,
 )
+from torch_doctor.static.values.symbols import LENGTH
 from torch_doctor.trace import LoopKind, Owned, ZeroGrad
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Tool
 
 _TURN = Plain(("turn", "batch_idx"))
 
@@ -137,23 +137,17 @@ def _prepare(fit: Fit, stage: str) -> None:
         fit.hook(name, *args)
 
 
-def _configure(fit: Fit) -> list[Optimizer]:
-    """Call what makes the optimizers; whichever of several was chosen is among them."""
+def _configure(fit: Fit, rows: Feeding) -> lightning_optimizers.Driven:
+    """Call what makes the optimizers and schedulers, for the rows that they are trained on."""
     run, module = fit.run, fit.module
+    if fit.trainer is not None:
+        run.heap.set(module.fields, "trainer", fit.trainer)
+        first = next((each for each in rows.loaders if isinstance(each, Loader)), None)
+        if first is not None:
+            updates = Plain(("*", (LENGTH, first.id), (".", ("object", fit.trainer.id), "max_epochs")))
+            run.heap.set(fit.trainer.fields, "estimated_stepping_batches", updates)
     configured = fit.hook("configure_optimizers")
-    returned = _optimizers_in(configured) if configured is not None else []
-    if returned:
-        only = returned[0] if len(returned) == 1 else Sequence("list", Content(tuple(returned)))
-        run.heap.set(module.facts, Fact.OPTIMIZERS, only)
-    return [each for each in leaves(*returned) if isinstance(each, Optimizer)]
-
-
-def _optimizers_in(value: Value) -> list[Value]:
-    """The optimizers that a hook returns, in containers or not; each may be one of a few."""
-    if isinstance(value, (Sequence, Mapping)):
-        inside = value.content.all() if isinstance(value, Sequence) else value.values()
-        return [found for item in inside for found in _optimizers_in(item)]
-    return [value] if any(isinstance(each, Optimizer) for each in leaves(value)) else []
+    return lightning_optimizers.driven(run, module, NOTHING if configured is None else configured)
 
 
 def _fed(fit: Fit, stage: lightning.TrainerStage) -> Feeding:
@@ -188,21 +182,22 @@ def _train(fit: Fit) -> None:
     run = fit.run
     run.emit(Owned, fit.node, framework="lightning")
     _prepare(fit, "fit")
-    optimizers = _configure(fit)
+    rows = _fed(fit, lightning.TRAIN)
+    driven = _configure(fit, rows)
     for name in lightning.BEFORE_TRAINING:
         fit.hook(name)
-    rows = _fed(fit, lightning.TRAIN)
     held_out = _fed(fit, lightning.VALIDATE) if any(map(fit.has, lightning.VALIDATE.hooks)) else None
     if not fit.has("training_step"):
         return
 
     def epoch() -> bool:
         fit.hook("on_train_epoch_start")
-        _batches(fit, "training_step", rows, lambda batch: _step(fit, batch, optimizers))
+        _batches(fit, "training_step", rows, lambda batch: _step(fit, batch, driven))
         if held_out is not None:
             _evaluate(fit, lightning.VALIDATE, held_out)
         for name in lightning.AFTER_EPOCH:
             fit.hook(name)
+        lightning_optimizers.schedule(run, fit.module, driven.each_epoch, fit.node)
         return True
 
     most = fit.trainer.keywords.get("max_epochs") if fit.trainer is not None else None
@@ -213,22 +208,22 @@ def _train(fit: Fit) -> None:
         fit.hook(name)
 
 
-def _step(fit: Fit, batch: Value, optimizers: list[Optimizer]) -> Value:
+def _step(fit: Fit, batch: Value, driven: lightning_optimizers.Driven) -> Value:
     """What the trainer does with a batch of the training."""
-    run, module = fit.run, fit.module
+    run, optimizers = fit.run, driven.optimizers
     fit.hook("on_train_batch_start", batch, _TURN)
     loss = fit.hook("training_step", batch, _TURN) or NOTHING
     if isinstance(loss, Mapping):
         found = loss.fields.get(("key", "loss"))
         loss = found if isinstance(found, Value) else loss
-    automatic = module.fields.get("automatic_optimization")
-    if automatic is None or (isinstance(automatic, Const) and automatic.value):
+    if lightning_optimizers.is_automatic(fit.module):
         for each in optimizers:
             run.emit(ZeroGrad, fit.node, target=each.id, name="optimizer", modules=each.modules, whole=each.whole)
         if loss.flow.forwards or loss.flow.graph is True or any(isinstance(leaf, Unknown) for leaf in leaves(loss)):
             gradients.backward(run, loss, Call((), {}, fit.node, "loss"), through="lightning")
         for each in optimizers:
             gradients.stepped(run, each, fit.node, "optimizer")
+    lightning_optimizers.schedule(run, fit.module, driven.each_batch, fit.node)
     fit.hook("on_train_batch_end", loss, batch, _TURN)
     return loss
 

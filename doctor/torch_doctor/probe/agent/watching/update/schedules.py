@@ -137,7 +137,8 @@ class Watcher:
         self._watch.optimizers.stepped_already()
         numbers = recorder.references.number
         optimizer = numbers(getattr(scheduler, "optimizer", None))
-        name = recorder.owner(here.site, "step")
+        called = recorder.caller(here.site, "step").rpartition(".")[2]
+        name = recorder.owner(here.site, "step") if called.startswith("step") else ""  # else a framework steps it
         plateau = isinstance(scheduler, self._watch.torch.optim.lr_scheduler.ReduceLROnPlateau)
         metric = given[0] if plateau and given and isinstance(given[0], float) else None
         fields: dict[str, Any] = {"optimizer": optimizer, "name": name, "explicit": bool(given), "metric": metric}

@@ -23,7 +23,7 @@ from torch_doctor_rules.judging.family import Family
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from torch_doctor.trace import Event, Scope, Trace
+    from torch_doctor.trace import Event, Scope, Trace, Tri
 
 CONTAINERS = frozenset(
     f"torch.nn.{name}" for name in ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
@@ -192,6 +192,15 @@ class Gradients:
             unresolved = event.to.endswith(".step") and not event.modules
             return unresolved or any(self.may_own(optimizer, modules) for optimizer in event.optimizers)
         return isinstance(event, GaveUp)
+
+    def concerns(self, event: Update, modules: frozenset[int], *path: Update) -> Tri:
+        """Whether an event surely fills, applies or clears the gradients of all these modules; None if it only may."""
+        surely = self.surely_clears(event, modules) if isinstance(event, ZeroGrad) else bool(self.shared(event, *path))
+        if isinstance(event, Backward):
+            if not fills(event):
+                return False
+            surely = surely and event.through != "assigned"  # nobody knows what was assigned
+        return surely or (None if self.may_concern(event, modules) else False)
 
     def surely_clears(self, event: Event, modules: frozenset[int]) -> bool:
         """Whether the gradients of all these modules are gone behind the event."""

@@ -1,9 +1,8 @@
-"""What the passes of one loop come to: how many each step applies, how many are cleared unread, how many are applied again."""
+"""Ledgers: what the passes of one loop come to, and which of them each step applies, or a clearing throws away unread."""
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -14,13 +13,8 @@ if TYPE_CHECKING:
 
     from torch_doctor_rules.judging.playing import Played
 
-WINDOWS: Final = 3
-"""Windows that are played; a shorter one than this has no inverted test."""
-TWICE: Final = 2
-"""The length of the shortest window."""
 
-
-class Pass(Struct):
+class Pass(Struct, eq=False):
     """One pass of the loop whose passes fill gradients, in order: what the pass, and what follows it, does to them.
 
     `applied` and `thrown` are the backward passes whose gradients its step applies, and `cleared` throws away unread.
@@ -47,17 +41,34 @@ class Ledger(Struct, frozen=True):
     passes: list[Pass]
     waiting: int
 
-    def epochs(self) -> list[int]:
-        """Return the runs of the loop."""
-        return list(dict.fromkeys(each.epoch for each in self.passes))
+    def runs(self) -> dict[int, list[Pass]]:
+        """Return the passes of each run of the loop."""
+        found: dict[int, list[Pass]] = {}
+        for each in self.passes:
+            found.setdefault(each.epoch, []).append(each)
+        return found
 
     def last(self) -> list[Pass]:
         """Return the last pass of each run: what it leaves may be cleared before the next."""
-        return list({each.epoch: each for each in self.passes}.values())
+        return [passes[-1] for passes in self.runs().values()]
+
+    def rests(self) -> dict[int, int]:
+        """Return how many passes at the end of each run no step of that run applies."""
+        found: dict[int, int] = {}
+        for each in self.passes:
+            found[each.epoch] = 0 if each.step is not None else found.get(each.epoch, 0) + 1
+        return found
 
     def steps(self) -> bool:
         """Return whether any pass steps."""
         return any(each.step is not None for each in self.passes)
+
+    def accumulates(self) -> bool:
+        """Return whether steps apply several passes each, but perhaps the first and those at the end of the loop."""
+        last = self.last()
+        steps = [each for each in self.passes if each.step is not None]
+        whole = [each for each in steps[1:] if each not in last]
+        return bool(whole or steps) and all(each.fresh > 1 for each in whole or steps)
 
     def filling(self) -> list[Backward]:
         """Return the backward passes whose gradients are applied or thrown away, and the last one of each pass."""
@@ -95,76 +106,3 @@ def ledger(played: Iterable[Played]) -> Ledger:
                     now.lost, now.cleared = (*now.lost, *(passes[each] for each in sorted(fresh))), now.cleared or event
             fresh, applied, unread = set(), set(), []
     return Ledger(passes, len(fresh))
-
-
-def inverted(found: Ledger, *, seen: bool = False) -> bool:
-    """Whether all but every k-th pass step, in each run of the loop, and no gradient is lost; in one run of it that was `seen`."""
-    regular = [_regularly(found, epoch, clears=False) >= WINDOWS for epoch in found.epochs()]
-    last = {id(each) for each in found.last()}
-    lost = any(each.lost for each in found.passes if id(each) not in last)
-    return (any if seen else all)(regular or [False]) and not lost
-
-
-def accumulates(found: Ledger) -> bool:
-    """Whether steps apply several passes each, but perhaps the first and those at the end of the loop."""
-    last = {each.epoch: each for each in found.passes}
-    steps = [each for each in found.passes if each.step is not None]
-    whole = [each for each in steps[1:] if last[each.epoch] is not each]
-    return bool(whole or steps) and all(each.fresh > 1 for each in whole or steps)
-
-
-def cleared(found: Ledger, least: int) -> Pass | None:
-    """The pass at which a part of a window is thrown away, where that happens in each window, and a step applies the rest.
-
-    The first window may have begun before, and one that ends with the last pass of a loop may have a single pass.
-    """
-    first: Pass | None = None
-    lost: list[Pass] = []
-    thrown: list[Backward] = []
-    windows = 0
-    last = {each.epoch: each for each in found.passes}
-    for each in found.passes:
-        if each.step is not None:
-            sites = {event.site for event in each.applied}
-            whole = (
-                lost
-                and each.fresh
-                and all(_same_line(other, each) for other in lost)
-                and any(event.site in sites for event in thrown)
-            )
-            if windows and not whole and last[each.epoch] is not each:
-                return None
-            windows, lost, thrown = windows + (bool(whole) or not windows), [], []
-        if each.lost:
-            lost += each.lost
-            thrown += each.thrown
-            first = first or each
-    return first if windows >= least else None
-
-
-def _same_line(one: Pass, other: Pass) -> bool:
-    return one.backward is not None and other.backward is not None and one.backward.site == other.backward.site
-
-
-def again(found: Ledger, *, seen: bool = False) -> Pass | None:
-    """The pass of a clearing, where each pass steps and only every k-th clears what earlier ones have applied."""
-    regular = [_regularly(found, epoch, clears=True) >= TWICE for epoch in found.epochs()]
-    if (
-        not (any if seen else all)(regular)
-        or not all(each.step for each in found.passes)
-        or not any(each.again for each in found.passes)
-    ):
-        return None
-    return next((each for each in found.passes if each.clears is not None), None)
-
-
-def _regularly(found: Ledger, epoch: int, *, clears: bool) -> int:
-    """After how many passes of a run of the loop one comes again that clears, or that does not step; 0 if irregularly."""
-    own = [each for each in found.passes if each.epoch == epoch]
-    first = next(
-        (each.clears.site for each in own if each.clears is not None), None
-    )  # another may clear between the runs
-    clearing = [each.clears is not None and each.clears.site == first for each in own]
-    numbers = [number for number, each in enumerate(own) if (clearing[number] if clears else each.step is None)]
-    gaps = {after - before for before, after in pairwise(numbers)}
-    return gaps.pop() if len(gaps) == 1 else 0

@@ -235,12 +235,24 @@ def open_in(tests: list[Branch]) -> bool:
     return any(each.op == "setting" and each.value is None for each in formulas_in(tests))
 
 
-def largest_in(tests: list[Branch], setting: int) -> int:
-    """The largest number in tests: none of them has a longer window."""
+def numbers_in(tests: list[Branch], setting: int) -> list[int]:
+    """The numbers in tests, from 1: none of them has a window that is longer than all."""
     values = (
         setting if each.value is None else each.value for each in formulas_in(tests) if each.op in ("number", "setting")
     )
-    return max((int(abs(value)) for value in values), default=0)
+    return [int(abs(value)) for value in values if abs(value) >= 1]
+
+
+def starts_unknown(events: Iterable[Event], tests: list[Branch]) -> bool:
+    """Whether nobody knows what a counter in tests begins from."""
+    counters = [event for event in events if isinstance(event, CounterChanged)]
+    asked = {each.of for each in formulas_in(tests) if each.op == "counter"}
+    first = {event.counter: event for event in reversed(counters)}
+    return any(
+        first[event.counter].by is not None and first[event.counter].value is None
+        for event in counters
+        if event.index in asked
+    )
 
 
 def formulas_in(tests: list[Branch]) -> Iterator[Formula]:

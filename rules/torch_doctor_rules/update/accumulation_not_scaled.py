@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Figure
+from torch_doctor.edits import Divide, Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Backward, Clipped, Escaped, GaveUp, LossBuilt, LossCalled, Stepped
-from torch_doctor_rules.judging.accumulation import Accumulation
+from torch_doctor.trace import Backward, BranchKind, Clipped, Escaped, GaveUp, LossBuilt, LossCalled
+from torch_doctor_rules.judging.cadence import Cadence
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import ACCUMULATION
@@ -16,9 +16,8 @@ from torch_doctor_rules.judging.wording import message, owner
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.edits import Divide
     from torch_doctor.trace import Trace
-    from torch_doctor_rules.judging.accumulation import Window
+    from torch_doctor_rules.judging.cadence import Window
 
 
 class AccumulationNotScaled(Rule):
@@ -81,10 +80,9 @@ class AccumulationNotScaled(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every line that adds up the gradients of mean losses."""
-        accumulation = trace.view(Accumulation)
-        windows = accumulation.windows()
+        windows = trace.view(Cadence).windows()
         yield from first_per_site(
-            self._report(window, accumulation.divided(window)) for window in windows if _of_means(accumulation, window)
+            self._report(window, _edits(trace, window)) for window in windows if _of_means(trace, window)
         )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -98,18 +96,13 @@ class AccumulationNotScaled(Rule):
         """How many micro-batches one step applies, and whether their losses were divided."""
         passes = at(trace, finding.site, Backward)
         divided = sum(bool(event.divided) for event in passes)
-        longest = max(
-            (window.length for window in trace.view(Accumulation).windows() if window.backward in passes), default=0
-        )
-        if longest > 1:
-            yield fact(
-                f"one step applies the sum of {count(longest, 'micro-batch', 'micro-batches')}", longest, "passes"
-            )
+        windows = (window.length for window in trace.view(Cadence).windows() if window.backward in passes)
+        if (longest := max(windows, default=0)) > 1:
+            batches = count(longest, "micro-batch", "micro-batches")
+            yield fact(f"one step applies the sum of {batches}", longest, "passes")
         if passes:
-            losses = count(len(passes), "loss", "losses")
-            yield fact(
-                f"{divided} of {losses} are divided or weighted before `backward()`", divided, "losses", passes[0]
-            )
+            of = f"{divided} of {count(len(passes), 'loss', 'losses')}"
+            yield fact(f"{of} are divided or weighted before `backward()`", divided, "losses", passes[0])
 
     def _report(self, window: Window, edits: list[Divide]) -> Finding:
         loss = owner(window.backward.name, "backward", "the loss")
@@ -127,12 +120,19 @@ class AccumulationNotScaled(Rule):
         )
 
 
-def _of_means(accumulation: Accumulation, window: Window) -> bool:
+def _edits(trace: Trace, window: Window) -> list[Divide]:
+    """The loss divided by the number of passes of which the last one steps, where one test counts them."""
+    branches = [trace.branches[branch] for branch, _ in window.step.guards - window.backward.guards]
+    sites = {branch.site for branch in branches if branch.kind is BranchKind.PERIODIC}
+    return [Divide(window.backward.site, sites.pop())] if len(sites) == 1 else []
+
+
+def _of_means(trace: Trace, window: Window) -> bool:
     """Return whether the window adds up mean losses that nothing divides, before or after `backward()`.
 
     Code that divides only if there are several micro-batches (`if steps > 1:`) divides whenever it is needed.
     """
-    trace, backward = accumulation.trace, window.backward
+    backward = window.backward
     alike = [event for event in trace.of(Backward) if event.site == backward.site]
     if any(event.divided is not False for event in alike) or backward.through != "backward" or not backward.whole:
         return False
@@ -147,7 +147,7 @@ def _of_means(accumulation: Accumulation, window: Window) -> bool:
     ]
     means = bool(losses) and all(event.reduction == "mean" or _is_presumed_mean(trace, event) for event in losses)
     covered = frozenset[int]().union(*(event.output.graph_forwards for event in losses))
-    return means and forwards <= covered and not _changed(accumulation, backward, window.step)
+    return means and forwards <= covered and not _changed(trace, window)
 
 
 def _is_presumed_mean(trace: Trace, loss: LossCalled) -> bool:
@@ -155,12 +155,12 @@ def _is_presumed_mean(trace: Trace, loss: LossCalled) -> bool:
     return loss.handed_in and not loss.reduction and all(event.reduction == "mean" for event in trace.of(LossBuilt))
 
 
-def _changed(accumulation: Accumulation, backward: Backward, step: Stepped) -> bool:
+def _changed(trace: Trace, window: Window) -> bool:
     """Whether the gradients may be normalised between the backward pass and the step."""
     return any(
         isinstance(event, GaveUp)
         or (isinstance(event, Escaped) and (event.optimizers or event.modules or event.forwards))
         or (isinstance(event, Clipped) and event.manual)
-        for event in accumulation.trace.between(backward, step, Clipped, Escaped, GaveUp)
-        if accumulation.trace.together(event, step)
+        for event in trace.between(window.backward, window.step, Clipped, Escaped, GaveUp)
+        if trace.together(event, window.step)
     )

@@ -101,7 +101,9 @@ class AccumulationTailDropped(Rule):
         """How long the windows and the loader are."""
         for tail in self._at(trace, finding)[:1]:
             batches = (tail.loader.batches if tail.loader is not None else None) or 0
-            yield fact(f"one step applies {count(tail.length, 'batch', 'batches')}", tail.length, "batches")
+            yield fact(
+                f"one step applies {count(tail.window.length, 'batch', 'batches')}", tail.window.length, "batches"
+            )
             text = f"the loader gives {count(batches, 'batch', 'batches')}: {tail.left:,} are left over"
             yield fact(text, tail.left, "batches", tail.loader)
 

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import Backward, Stepped
-from torch_doctor_rules.judging.cadence import AGAIN, CLEARED, DIVIDED, INVERTED, NEVER, Cadence
+from torch_doctor_rules.judging.cadence import Cadence
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message, owner
+from torch_doctor_rules.update.accumulation_cadence.out_of_step import AGAIN, CLEARED, DIVIDED, INVERTED, NEVER, off
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.trace import Trace
-    from torch_doctor_rules.judging.cadence import Off
     from torch_doctor_rules.judging.ledgers import Ledger
+    from torch_doctor_rules.update.accumulation_cadence.out_of_step import Off
 
 SAYS = {
     INVERTED: "`{optimizer}` steps after all batches but every k-th: the test is inverted",
@@ -99,7 +100,7 @@ class AccumulationCadence(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every optimizer that is out of step with its windows."""
-        yield from first_per_site(self._report(off) for off in trace.view(Cadence).off())
+        yield from first_per_site(map(self._report, off(trace)))
 
     def same(self, finding: Finding, seen: Finding) -> bool:
         """Return whether both say the same of the step, or the backward pass, of one line: a run has no record of conditions."""
@@ -149,19 +150,15 @@ class AccumulationCadence(Rule):
         events: list[Stepped | Backward] = [*at(trace, last, Stepped), *at(trace, last, Backward)]
         return trace.view(Cadence).observed(events[0].modules) if events else None
 
-    def _report(self, off: Off) -> Finding:
-        loss = Step(off.backward.site, "every batch adds its gradients here")
-        trail = [loss]
-        if off.step is not None:
-            trail.append(Step(off.step.site, "the step"))
-        if off.cleared is not None:
-            trail.insert(1, Step(off.cleared.site, "gradients are cleared here"))
-        if off.how == NEVER:
+    def _report(self, found: Off) -> Finding:
+        trail = [Step(found.backward.site, "every batch adds its gradients here")]
+        if found.cleared is not None:
+            trail.append(Step(found.cleared.site, "gradients are cleared here"))
+        if found.step is not None:
+            trail.append(Step(found.step.site, "the step"))
+        if found.how == NEVER:
             trail.reverse()
-        optimizer = owner(off.step.name if off.step is not None else "", "step", "the optimizer")
-        names = (
-            {"optimizer": optimizer}
-            if off.how != DIVIDED
-            else {"loss": owner(off.backward.name, "backward", "the loss")}
-        )
-        return self.finding(off.place, message(SAYS[off.how], **names), help=HELPS[off.how], trail=trail)
+        names = {"optimizer": owner(found.step.name if found.step is not None else "", "step", "the optimizer")}
+        if found.how == DIVIDED:
+            names = {"loss": owner(found.backward.name, "backward", "the loss")}
+        return self.finding(found.place, message(SAYS[found.how], **names), help=HELPS[found.how], trail=trail)

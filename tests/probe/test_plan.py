@@ -12,7 +12,7 @@ from torch_doctor.trace import (
     Backward,
     Branch,
     BranchKind,
-    Every,
+    Formula,
     Forward,
     Kind,
     LoopEntered,
@@ -72,7 +72,9 @@ def test_a_loop_with_no_other_around_it_makes_the_batches_of_all_epochs() -> Non
 
 def test_a_loop_that_goes_backward_every_so_many_passes_has_that_period() -> None:
     trace = trace_of(EPOCH_LOOP, BATCH_LOOP)
-    trace.branches.append(Branch(STEP, BranchKind.PERIODIC, Every(length=20, rest=0, holds=True)))
+    passes = Formula("%", (Formula("pass", value=1, of=1), Formula("number", value=20)))
+    test = Formula("==", (passes, Formula("number", value=0)))
+    trace.branches.append(Branch(STEP, BranchKind.PERIODIC, test))
     trace.replace(trace.of(Backward)[0], guards=frozenset({(0, True)}))
     assert loops([trace])[BATCH_LOOP] == {"cap": BATCHES, "kind": "batch", "period": 20}
     assert "period" not in loops([trace])[EPOCH_LOOP]

@@ -185,9 +185,8 @@ def _periods(traces: Iterable[Trace]) -> dict[Site, dict[str, int]]:
         evaluating = [event for event in trace.of(ModeSet) if event.training is False]
         training = (*trace.of(Backward), *trace.of(Stepped), *trace.of(ZeroGrad), *trace.of(SchedulerStepped))
         for event in (*training, *evaluating):
-            branches = [trace.branches[branch] for branch, _ in event.guards]
-            periods = [each.every.length for each in branches if each.every]
-            periods += [each.test.period for each in branches if each.test]
+            tests = [trace.branches[branch].test for branch, _ in event.guards]
+            periods = [each.period for each in tests if each is not None]
             if isinstance(event, ModeSet):
                 periods = [length for length in periods if length <= OFTEN]
             for site in _loops_around(event)[-1:]:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from torch_doctor.static import periodic
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.program.walking import asks_version, tells_processes_apart
@@ -84,22 +83,17 @@ class Decisions(Knowledge):
         number = self._branches.get(symbol)
         if number is None:
             number = self._branches[symbol] = len(trace.branches)
-            kind, every = self._kind(symbol, node), periodic.every(symbol)
-            trace.branches.append(Branch(site, kind, every, test(symbol), needs(symbol)))
+            trace.branches.append(Branch(site, self._kind(symbol, node), test(symbol), needs(symbol)))
             for side in _sides(symbol):
                 self._about.setdefault(side, {})[number] = symbol
         return number
 
-    def begins_anew(self, trace: Trace, guards: Guards, counter: Symbol, start: int | None) -> None:
-        """Where a counter begins anew under one of these guards, a test of it: the test holds for every k-th batch.
-
-        `start` is what every pass through the loop begins to count from, one by one, None where that is not known.
-        """
+    def begins_anew(self, trace: Trace, guards: Guards, counter: Symbol) -> None:
+        """Where a counter begins anew under one of these guards, a test of it: the test holds for every k-th batch."""
         about = self._about.get(counter, {})
-        for number, arm in guards:
+        for number, _ in guards:
             if number in about:
-                every = None if start is None else periodic.counted_to(about[number], counter, start, arm)
-                trace.branches[number] = replace(trace.branches[number], kind=BranchKind.PERIODIC, every=every)
+                trace.branches[number] = replace(trace.branches[number], kind=BranchKind.PERIODIC)
 
     def _kind(self, symbol: Symbol, node: p.Node) -> BranchKind:
         if symbol[0] == "raised":

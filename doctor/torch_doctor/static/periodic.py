@@ -1,61 +1,13 @@
-"""Tests that hold for every k-th batch: read from the symbol that decides a branch."""
+"""Numbers of batches: read from the symbols that are computed of them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.values import COUNTER, ORDINAL
-from torch_doctor.trace import Every
 
 if TYPE_CHECKING:
     from torch_doctor.static.values import Symbol
-
-
-def every(symbol: Symbol) -> Every | None:
-    """What a test says of the number of the batch: `(i + 1) % k == 0`, or `(i + 1) % k` alone.
-
-    None for tests of anything else, and for those that say anything besides.
-    """
-    if symbol[0] == "==" and len(symbol) == 3:
-        for rest, divided in ((symbol[1], symbol[2]), (symbol[2], symbol[1])):
-            found = _remainder(divided, rest, holds=True)
-            if found is not None:
-                return found
-        return None
-    return _remainder(symbol, ("const", 0), holds=False)
-
-
-def counted_to(symbol: Symbol, counter: Symbol, start: int, arm: bool) -> Every | None:  # noqa: FBT001 - the outcome of a test
-    """What a test says of the batches, when its outcome `arm` sets a counter back to `start`, and each batch adds one to it.
-
-    None for tests that say anything besides how far the counter has come.
-    """
-    if symbol == counter or symbol[0] not in ("==", ">=", ">", "<", "<=") or len(symbol) != 3:
-        return None
-    op, left, right = symbol
-    if right == counter:
-        op, left, right = _MIRRORED.get(op, op), right, left
-    if left != counter or counts(right) or (op in ("<", "<=")) is arm:
-        return None
-    limit = _number(right)
-    length = 0 if limit is None else limit - start + (op in (">", "<="))
-    return Every(length, 0, arm) if limit is None or length > 0 else None
-
-
-_MIRRORED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
-
-
-def _remainder(divided: Symbol, rest: Symbol, *, holds: bool) -> Every | None:
-    """What it means that the symbol `divided`, a remainder, is `rest`."""
-    if divided[0] != "%" or len(divided) != 3:
-        return None
-    ahead = _ahead(divided[1])
-    if ahead is None or counts(divided[2]) or counts(rest):
-        return None
-    length, left = _number(divided[2]), _number(rest)
-    if length is None or left is None:
-        return None if length is not None and length < 1 else Every(0, 0, holds)
-    return Every(length, (left - ahead) % length, holds) if length > 0 else None
 
 
 def _ahead(symbol: Symbol) -> int | None:

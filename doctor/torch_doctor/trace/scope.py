@@ -33,17 +33,6 @@ class BranchKind(enum.Enum):
     UNKNOWN = "unknown"
 
 
-class Every(Struct, frozen=True):
-    """A test that depends only on the counter of a loop over batches."""
-
-    length: int
-    """The divisor of the counter, which starts again at each pass through the loader; 0 if unknown."""
-    rest: int
-    """The remainder, for batches that are counted from 1; 0 if unknown."""
-    holds: bool
-    """The outcome of the test for batches with this remainder."""
-
-
 class Formula(Struct, frozen=True):
     """A test, or a number in one, whose value follows from how often loops have gone round.
 
@@ -64,7 +53,7 @@ class Formula(Struct, frozen=True):
     @property
     def period(self) -> int:
         """The largest number that something in it is divided by or compared with; 0 without one."""
-        sides = [part for each in self.within() if each.op in ("%", "==", ">=") for part in each.parts]
+        sides = [part for each in self.within() if each.op in ("%", "==", "<", "<=", ">", ">=") for part in each.parts]
         return max(
             (int(abs(part.value)) for part in sides if part.op in ("number", "setting") and part.value), default=0
         )
@@ -98,8 +87,6 @@ class Branch(Struct, frozen=True):
     """The test."""
     kind: BranchKind
     """What decides it."""
-    every: Every | None = None
-    """The batches that take a branch, if only their number decides it; None otherwise."""
     test: Formula | None = None
     """The test as a formula, if how often loops have gone round decides it; None otherwise."""
     needs: Needs | None = None

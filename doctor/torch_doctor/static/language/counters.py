@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class Counted(Knowledge):
-    """The numbers that loops count, by their symbols: what they were before the first pass, None where nobody knows."""
+    """The numbers that loops count, by their symbols."""
 
-    starts: dict[Symbol, int | None] = per_run(dict)
+    symbols: set[Symbol] = per_run(set)
 
 
 def uncounted(run: Run, old: Value, added: Value, result: Value) -> Value:
@@ -36,7 +36,7 @@ def counted(run: Run, node: p.Augment | p.Assign, op: str, old: Value, added: Va
     """Remember what `holder += added`, or `holder = holder + added`, gives in a loop."""
     if run.loop_depth and op in ("+", "-") and isinstance(result, Plain) and _is_number(added):
         if isinstance(node, p.Augment):
-            run.of(Counted).starts[result.symbol] = _start(run, op, old, added)
+            run.of(Counted).symbols.add(result.symbol)
         if isinstance(added, Const) and type(added.value) is int and not run.modules_called:
             _count(run, node, added.value if op == "+" else -added.value, old, result.symbol)
 
@@ -71,31 +71,17 @@ def _is_number(value: Value) -> bool:
     return isinstance(value, Plain) or (isinstance(value, Const) and type(value.value) in (int, float))
 
 
-def _start(run: Run, op: str, old: Value, added: Value) -> int | None:
-    """The number that every pass through the innermost loop begins to count from, one by one; None where that is not known.
-
-    A number that is known in the first pass although the loop was gone through before is set anew each time.
-    """
-    if op != "+" or not (isinstance(old, Const) and isinstance(added, Const) and added.value == 1):
-        return None
-    passes = run.scope.iterations()
-    anew = bool(passes) and passes[-1].number == 1 and (len(passes) == 1 or passes[-2].number > 1)
-    return old.value if anew and type(old.value) is int else None
-
-
 def begun_anew(run: Run, old: Value, new: Value | None = None) -> None:
     """A holder of `old` gets another value, or a list is emptied: tests of how far it had counted are periodic."""
     if isinstance(old, Plain):
         _set(run, old, new)
-    starts = run.of(Counted).starts
+    counting = run.of(Counted).symbols
     if isinstance(old, (Sequence, Mapping)):
         symbol: Symbol = ("len", old.id)
-    elif isinstance(old, Plain) and isinstance(new, (Const, Plain)) and symbol_of(new) not in starts:
+    elif isinstance(old, Plain) and isinstance(new, (Const, Plain)) and symbol_of(new) not in counting:
         symbol = old.symbol
-        if symbol not in starts:
+        if symbol not in counting:
             return
     else:
         return
-    start = starts.get(symbol)
-    again = isinstance(new, Const) and start is not None and new.value == start
-    run.of(Decisions).begins_anew(run.trace, run.guards, symbol, start if again else None)
+    run.of(Decisions).begins_anew(run.trace, run.guards, symbol)

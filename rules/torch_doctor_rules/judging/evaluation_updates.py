@@ -124,7 +124,12 @@ class EvaluationUpdates:
 
     def _filled(self, step: Stepped, batch: Scope) -> bool:
         """Whether anything in the iteration may give the step gradients."""
-        return self._gradients.may_be_there(step, step.modules, within=batch)
+        return any(
+            batch in event.scope.iterations()
+            and self._gradients.on_path(event, step)
+            and self._gradients.may_fill(event, step.modules)
+            for event in self.trace.before(step)
+        )
 
     def _trained_elsewhere(self, forward: Forward, step: Stepped) -> Forward | None:
         """A forward of the same module that is in training mode, on other data, and is trained by the same optimizer."""

@@ -134,14 +134,15 @@ class Gradients:
                 harmless.add(module)
         return frozenset(harmless)
 
-    def may_be_there(self, step: Stepped, modules: frozenset[int], within: Scope | None = None) -> bool:
-        """Whether a `backward()` may come before the step; with `within`, in that iteration."""
-        return any(
-            (within is None or within in event.scope.iterations())
-            and self.on_path(event, step)
-            and self.may_fill(event, modules)
-            for event in self.trace.before(step)
-        )
+    def finds_none(self, step: Stepped, modules: frozenset[int]) -> bool:
+        """Whether a step surely finds no gradients of these modules: none came since they were cleared, or since the script began."""
+        for event in reversed(self.trace.before(step)):
+            if self.on_path(event, step):
+                if self.may_fill(event, modules):
+                    return False
+                if self.surely_clears(event, modules) and self.trace.implies(step, event):
+                    return True
+        return not self.trace.begins_outside
 
     def may_fill(self, event: Event, modules: frozenset[int]) -> bool:
         """Whether these modules may get gradients there: by a `backward()`, or by who gets what they computed."""

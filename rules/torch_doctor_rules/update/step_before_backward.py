@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Figure, Move
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Backward, Escaped, Stepped, Trace, ZeroGrad
+from torch_doctor.trace import Backward, Stepped, Trace
 from torch_doctor_rules.judging.beside import Beside
 from torch_doctor_rules.judging.evidence import applied, at, gradients_at
 from torch_doctor_rules.judging.frames import seen_from
@@ -99,8 +99,7 @@ class StepBeforeBackward(Rule):
                 and (moved := gradients.shared(step, backward))
                 and not _is_cut_off(trace, iteration)
                 and not _are_for_another(gradients, step, backward, moved)
-                and not gradients.may_be_there(step, moved, within=iteration)
-                and (_surely_gone(gradients, step, moved) or _surely_never_there(gradients, step, moved))
+                and gradients.finds_none(step, moved)
             ):
                 return backward
         return None
@@ -133,24 +132,4 @@ def _are_for_another(gradients: Gradients, step: Stepped, backward: Backward, mo
         and gradients.on_path(other, step, backward)
         and modules & gradients.shared(backward, other)
         for other in trace.of(Stepped)
-    )
-
-
-def _surely_never_there(gradients: Gradients, step: Stepped, modules: frozenset[int]) -> bool:
-    """Whether no `backward()` at all comes before the step."""
-    return not gradients.trace.begins_outside and not gradients.may_be_there(step, modules)
-
-
-def _surely_gone(gradients: Gradients, step: Stepped, modules: frozenset[int]) -> bool:
-    """Whether all gradients of the modules were cleared before the step, and none came since."""
-    return any(
-        cleared.index < step.index
-        and gradients.trace.implies(step, cleared)
-        and modules <= gradients.shared(step, cleared)
-        and not any(
-            gradients.on_path(event, step) and gradients.may_fill(event, modules)
-            for event in gradients.trace.between(cleared, step, Backward, Escaped)
-        )
-        and not gradients.may_escape(cleared, step, modules, step)
-        for cleared in gradients.trace.of(ZeroGrad)
     )

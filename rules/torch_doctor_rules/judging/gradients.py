@@ -23,7 +23,7 @@ from torch_doctor_rules.judging.family import Family
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from torch_doctor.trace import Event, Scope, Trace, Tri
+    from torch_doctor.trace import Event, Trace, Tri
 
 CONTAINERS = frozenset(
     f"torch.nn.{name}" for name in ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
@@ -98,16 +98,11 @@ class Gradients:
             return left
         if not all(self.on_path(event, *path) for event in path) or self.may_escape(earlier, again, left, *path):
             return frozenset()
-        return frozenset() if self._is_changed(left, *path[1:]) else left
-
-    def _is_changed(self, modules: frozenset[int], step: Stepped, again: Backward) -> bool:
-        """Whether the script changes what a step has left of gradients: who does means to go on with it."""
-        return any(
-            clip.manual
-            and self.on_path(clip, step, again)
-            and (not clip.whole or self.family.related(clip.modules, modules))
+        changed = any(  # who changes what a step has left means to go on with it
+            clip.manual and self.on_path(clip, step, again) and self.may_concern(clip, left)
             for clip in self.trace.between(step, again, Clipped)
         )
+        return frozenset() if changed else left
 
     def _may_be_cleared(self, modules: frozenset[int], first: Event, *path: Event) -> frozenset[int]:
         """Those of the modules whose gradients may be cleared between the first and the last event of the path."""
@@ -127,15 +122,15 @@ class Gradients:
         later = [event for event in path if event.index > again.index and self.on_path(event, again)]
         harmless = set()
         for module in stale:
-            step = next((e for e in later if isinstance(e, Stepped) and self.may_concern(e, (module,))), None)
-            clears = [e for e in later if isinstance(e, ZeroGrad) and self.may_concern(e, (module,))]
-            before = [each for each in clears if step and each.index < step.index and self.on_path(each, step)]
-            if before or (step is None and (clears or self.trace.observed)):
+            own = [event for event in later if self.may_concern(event, (module,))]
+            step = next((event for event in own if isinstance(event, Stepped)), None)
+            before = (each for each in own if step is None or (each.index < step.index and self.on_path(each, step)))
+            if any(isinstance(each, ZeroGrad) for each in before) or (step is None and self.trace.observed):
                 harmless.add(module)
         return frozenset(harmless)
 
     def finds_none(self, step: Stepped, modules: frozenset[int]) -> bool:
-        """Whether a step surely finds no gradients of these modules: none came since they were cleared, or since the script began."""
+        """Whether a step surely finds no gradients of these modules: none came since they were cleared, or ever."""
         for event in reversed(self.trace.before(step)):
             if self.on_path(event, step):
                 if self.may_fill(event, modules):
@@ -212,9 +207,7 @@ class Gradients:
     def until_cleared(self, backward: Backward, modules: frozenset[int], *path: Event) -> tuple[list[Event], bool]:
         """What may happen, with all of the `path`, to these gradients of a pass until they are cleared, and whether they are."""
         found: list[Event] = []
-        events = self.trace.events
-        for place in range(backward.index - self.trace.first + 1, len(events)):
-            event = events[place]
+        for event in self.trace.after(backward):
             if self.on_path(event, backward, *path):
                 found.append(event)
                 if self.surely_clears(event, modules) and self.trace.implies(backward, event):

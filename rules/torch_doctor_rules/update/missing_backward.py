@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import Backward, Clipped, Escaped, Forward, LossCalled, Meant, Stepped, Trace, ZeroGrad
+from torch_doctor.trace import Backward, Clipped, Escaped, Forward, GaveUp, LossCalled, Meant, Stepped, Trace, ZeroGrad
 from torch_doctor_rules.judging.beside import Beside
 from torch_doctor_rules.judging.evidence import applied, at, count, fact
 from torch_doctor_rules.judging.gradients import Gradients
@@ -132,23 +132,13 @@ def _may_ever_come(gradients: Gradients, step: Stepped, forward: Forward) -> boo
 
     Code that sets gradients by hand may set them to any value.
     """
-    modules = step.modules | {forward.module}
-    backwards = [event for event in gradients.trace.of(Backward) if event.through != "autograd.grad"]
-    if any(gradients.may_concern(event, modules) for event in backwards):
-        return True
-    alike = {
-        other.index
-        for other in gradients.trace.of(Forward)
-        if other.index == forward.index or gradients.family.related((other.module,), modules)
-    }
-    return any((event.loss.graph_forwards or event.forwards) & alike for event in backwards) or any(
-        gradients.may_have_touched(event, modules)
-        or (
-            isinstance(event, Escaped)
-            and not event.builds
-            and (step.optimizer in event.optimizers or (event.forwards | event.outputs) & alike)
-        )
-        or (isinstance(event, ZeroGrad) and not event.target and gradients.may_concern(event, modules))
-        or (isinstance(event, Clipped) and event.fills and gradients.may_concern(event, modules))
-        for event in gradients.trace.events
-    )
+    trace, modules = gradients.trace, step.modules | {forward.module}
+    for backward in trace.of(Backward):
+        behind = trace.at(*(backward.loss.graph_forwards or backward.forwards))
+        computed = (each.module for each in behind if isinstance(each, Forward))
+        reaches = gradients.may_concern(backward, modules) or gradients.family.related(computed, modules)
+        if reaches and backward.through != "autograd.grad":
+            return True
+    by_hand = any(not event.target and gradients.may_concern(event, modules) for event in trace.of(ZeroGrad))
+    others = (event for kind in (Clipped, Escaped, GaveUp) for event in trace.of(kind))
+    return by_hand or any(gradients.may_fill(event, modules) for event in others)

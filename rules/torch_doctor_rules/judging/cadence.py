@@ -45,12 +45,21 @@ SETTINGS: Final = (3, 4)
 class Window(Struct, frozen=True):
     """Several backward passes of one line, in iterations that follow each other, and the step that applies their sum.
 
-    `length` is how many there are, 0 where it is not known.
+    Of `passes`, the source shows only one; `backward` is the last. `length` is how many there are in a run.
     """
 
-    backward: Backward
+    passes: tuple[Backward, ...]
     step: Stepped
-    length: int = 0
+
+    @property
+    def backward(self) -> Backward:
+        """The last of the passes."""
+        return self.passes[-1]
+
+    @property
+    def length(self) -> int:
+        """How many passes there are."""
+        return len(self.passes)
 
 
 class Cadence:
@@ -84,7 +93,7 @@ class Cadence:
                             found = self.played(backward, step)
                             known[key] = found is not None and found.accumulates()
                         if known[key]:
-                            yield Window(backward, step)
+                            yield Window((backward,), step)
                             break
 
     def played(self, backward: Backward, step: Stepped, lengths: Lengths | None = None) -> Ledger | None:
@@ -206,7 +215,7 @@ class Cadence:
                     batches = {scope for event in each.applied for scope in event.scope.iterations()[-1:]}
                     lines = {event.site for event in each.applied}
                     if len(lines) == 1 < len(batches) == len(each.applied):
-                        yield Window(each.applied[-1], step, len(batches))
+                        yield Window(each.applied, step)
 
     def observed(self, modules: frozenset[int]) -> Ledger:
         """Return what the passes of a run come to for these modules."""

@@ -8,10 +8,12 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.trace import Backward, Clipped, Escaped, GaveUp, OptimizerBuilt, ScopeKind, Stepped, ZeroGrad
+from torch_doctor_rules.judging.cadence import Cadence
 from torch_doctor_rules.judging.gradients import Gradients
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
+    from typing import TypeGuard
 
     from torch_doctor.trace import Event, Scope, Trace
 
@@ -34,6 +36,7 @@ class Clipping:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.gradients = trace.view(Gradients)
+        self.cadence = trace.view(Cadence)
         self.clips = [event for event in trace.of(Clipped) if not event.manual]
         self._owned = {event.optimizer: event.modules for event in trace.of(OptimizerBuilt)}
         self._single = len({step.optimizer for step in trace.of(Stepped)}) == 1
@@ -41,7 +44,7 @@ class Clipping:
     def misplaced(self) -> Iterator[Misplaced]:
         """The clippings that surely miss the gradients that are applied."""
         for clip in self.clips:
-            found = self._too_late(clip) or self._too_early(clip) or self._too_often(clip)
+            found = self._beside(clip) or self._between(clip)
             if found is not None:
                 yield found
 
@@ -93,86 +96,52 @@ class Clipping:
         filled = [scope for event in self.gradients.filling for scope in event.scope.iterations()]
         return next((scope for scope in reversed(clip.scope.iterations()) if scope in filled), None)
 
-    def _too_late(self, clip: Clipped) -> Misplaced | None:
-        """The step has applied the gradients, and no other follows in the iteration."""
-        around = list(self._near(clip, Backward, Stepped, Escaped, GaveUp))
+    def _beside(self, clip: Clipped) -> Misplaced | None:
+        """Where the gradients of the pass come only after the clipping, or a step has applied them before."""
+        around = [
+            event
+            for event in self._near(clip, Backward, Stepped, Escaped, GaveUp)
+            if self._may_step(clip, event) or self._may_go_backward(clip, event)
+        ]
         before = [event for event in around if event.index < clip.index]
-        if any(self._may_step(clip, event) for event in around if event.index > clip.index):
-            return None
-        for number, step in reversed(list(enumerate(before))):
-            if isinstance(step, Stepped) and not step.manual and self.meets(clip, step):
-                backward = self._last_backward(clip, before[:number], step)
-                return Misplaced(clip, AFTER, backward, step) if backward is not None else None
-            if self._may_go_backward(clip, step):
-                return None
-        return None
-
-    def _too_early(self, clip: Clipped) -> Misplaced | None:
-        """No gradients are there yet in the iteration, and those that come are applied unclipped."""
-        around = list(self._near(clip, Backward, Stepped, Escaped, GaveUp, Clipped))
         after = [event for event in around if event.index > clip.index]
-        if self._pass(clip) is None or any(
-            self._may_go_backward(clip, event) for event in around if event.index < clip.index
-        ):
+        filled = [event for event in before if self._may_go_backward(clip, event)]
+        step = before[-1] if before else None
+        if step is not None and self._steps(step, clip) and not any(self._may_step(clip, event) for event in after):
+            passes = [event for event in filled if self._fills(event, clip) and self.trace.together(event, step)]
+            return Misplaced(clip, AFTER, passes[-1], step) if passes else None
+        step = next((event for event in after if not self._fills(event, clip)), None)
+        if filled or step is None or not self._steps(step, clip) or self._pass(clip) is None:
             return None
-        backward: Backward | None = None
-        for event in after:
-            if isinstance(event, Stepped) and self.may_meet(clip, event):
-                meant = backward is not None and self.meets(clip, event) and not event.manual
-                return Misplaced(clip, BEFORE, backward, event) if meant and backward is not None else None
-            if isinstance(event, Clipped) and backward is not None and self.may_meet(clip, event):
-                return None
-            if isinstance(event, Backward) and self.meets(clip, event) and not self._not_here(event):
-                backward = backward or event
-            elif not isinstance(event, Clipped) and self._may_go_backward(clip, event):
-                return None
+        passes = [event for event in after if self._fills(event, clip) and event.index < step.index]
+        others = self.trace.between(passes[0], step, Clipped) if passes else ()
+        again = any(self.may_meet(clip, each) and self.trace.together(clip, each) for each in others)
+        return Misplaced(clip, BEFORE, passes[0], step) if passes and not again else None
+
+    def _between(self, clip: Clipped) -> Misplaced | None:
+        """Where every micro-batch clips what was added up so far, and only every k-th applies it."""
+        for window in self.cadence.windows():
+            step = window.step
+            before = [each for each in window.passes if each.index < clip.index]
+            if before and clip.index < step.index and self._steps(step, clip) and self.trace.together(clip, step):
+                if self.trace.observed:
+                    again = (other.site == clip.site for other in self.trace.between(clip, step, Clipped))
+                    late = len(before) < len(window.passes) and any(again)
+                else:
+                    batch = before[-1].scope.iterations()[-1]
+                    asked = [self.trace.branches[number] for number, _ in step.guards - clip.guards]
+                    late = batch in clip.scope.iterations() and any(each.test is not None for each in asked)
+                if late and self._fills(before[-1], clip):
+                    return Misplaced(clip, BETWEEN, before[-1], step)
         return None
 
-    def _too_often(self, clip: Clipped) -> Misplaced | None:
-        """Every micro-batch clips what was added up so far, and only every k-th applies it."""
-        around = list(self._near(clip, Backward, Stepped, ZeroGrad))
-        every = [event for event in around if not self._rarer(clip, event)]
-        steps = [event for event in around if isinstance(event, Stepped) and self.may_meet(clip, event)]
-        cleared = any(isinstance(event, ZeroGrad) and self.may_meet(clip, event) for event in every)
-        if self.trace.observed:
-            return self._again(clip)
-        if cleared or not steps or any(step in every or step.index < clip.index or step.manual for step in steps):
-            return None
-        backward = self._last_backward(clip, [event for event in every if event.index < clip.index], steps[0])
-        found = backward is not None and self.meets(clip, steps[0])
-        return Misplaced(clip, BETWEEN, backward, steps[0]) if found and backward is not None else None
+    def _steps(self, event: Event, clip: Clipped) -> TypeGuard[Stepped]:
+        """Whether an optimizer surely applies the same gradients."""
+        return isinstance(event, Stepped) and not event.manual and self.meets(clip, event)
 
-    def _again(self, clip: Clipped) -> Misplaced | None:
-        """As a run shows it: the same lines add to the clipped gradients, and clip again, before a step."""
-        earlier: Backward | None = None
-        later: Backward | None = None
-        for event in self.trace.events:
-            if not isinstance(event, (Backward, Stepped, ZeroGrad, Clipped)) or not self.may_meet(clip, event):
-                continue
-            if isinstance(event, Backward) and event.index < clip.index:
-                earlier = event
-            elif isinstance(event, (Stepped, ZeroGrad)) and event.index < clip.index:
-                earlier = None
-            elif isinstance(event, Backward) and earlier is not None and event.site == earlier.site:
-                later = later or event
-            elif isinstance(event, ZeroGrad) and event.index > clip.index:
-                return None
-            elif isinstance(event, Stepped) and event.index > clip.index:
-                again = later is not None and not self.trace.same_iteration(clip, later)
-                clipped = any(other.site == clip.site for other in self.trace.between(clip, event, Clipped))
-                return Misplaced(clip, BETWEEN, earlier, event) if again and clipped and earlier is not None else None
-        return None
-
-    def _rarer(self, clip: Clipped, event: Event) -> bool:
-        """Whether the event happens only every k-th time that the clipping does."""
-        here = event.guards - clip.guards
-        return any(self.trace.branches[branch].kind.value == "periodic" for branch, _ in here)
-
-    def _last_backward(self, clip: Clipped, events: Iterable[Event], step: Stepped) -> Backward | None:
-        found = [event for event in events if isinstance(event, Backward) and not self._not_here(event)]
-        return next(
-            (each for each in reversed(found) if self.meets(clip, each) and self.trace.together(each, step)), None
-        )
+    def _fills(self, event: Event, clip: Clipped) -> TypeGuard[Backward]:
+        """Whether the same gradients are surely computed."""
+        return isinstance(event, Backward) and not self._not_here(event) and self.meets(clip, event)
 
     def _may_step(self, clip: Clipped, event: Event) -> bool:
         if isinstance(event, Escaped):

@@ -191,43 +191,27 @@ class Play:
         return True
 
     def _value(self, formula: Formula, start: dict[int, int], own: dict[int, int]) -> Any:  # noqa: ANN401 - a number or a truth
-        op = formula.op
-        if op in _LEAVES:
-            found = _LEAVES[op](self, formula, start, own)
-            if found is None:
-                raise Unplayable
-            return found
+        op, found = formula.op, formula.value
         if op in ("and", "or", "not"):
             values = (bool(self._value(part, start, own)) for part in formula.parts)
             return all(values) if op == "and" else any(values) if op == "or" else not next(values)
-        parts = [self._value(part, start, own) for part in formula.parts]
-        try:
-            return _OPERATORS[op](*parts)
-        except (ArithmeticError, TypeError, KeyError):
-            raise Unplayable from None
-
-    def _turn(self, formula: Formula, _: dict[int, int], __: dict[int, int]) -> float | None:
-        turn = self._turns.get(formula.of)
-        return None if turn is None else turn + (formula.value or 0)
-
-    def _counted(self, formula: Formula, start: dict[int, int], own: dict[int, int]) -> float | None:
-        """What a counter was after an event of this pass, or when the pass began."""
-        return own[formula.of] if formula.of in own else start.get(self._counter_of.get(formula.of, 0))
-
-    def _batches(self, _: Formula, __: dict[int, int], ___: dict[int, int]) -> float:
-        return self._lengths.batches
-
-    def _setting(self, formula: Formula, _: dict[int, int], __: dict[int, int]) -> float:
-        return self._lengths.setting if formula.value is None else formula.value
-
-
-_LEAVES: Final[Mapping[str, Callable[[Play, Formula, dict[int, int], dict[int, int]], float | None]]] = {
-    "number": lambda _, formula, __, ___: formula.value,
-    "pass": Play._turn,  # noqa: SLF001 - of this class
-    "counter": Play._counted,  # noqa: SLF001
-    "batches": Play._batches,  # noqa: SLF001
-    "setting": Play._setting,  # noqa: SLF001
-}
+        if op in _OPERATORS:
+            try:
+                return _OPERATORS[op](*(self._value(part, start, own) for part in formula.parts))
+            except (ArithmeticError, TypeError):
+                raise Unplayable from None
+        if op == "pass":
+            turn = self._turns.get(formula.of)
+            found = None if turn is None else turn + (found or 0)
+        elif op == "counter":  # what it was after an event of this pass, or when the pass began
+            found = own.get(formula.of, start.get(self._counter_of.get(formula.of, 0)))
+        elif op == "batches":
+            found = self._lengths.batches
+        elif op == "setting" and found is None:
+            found = self._lengths.setting
+        if found is None:
+            raise Unplayable
+        return found
 
 
 def open_in(tests: list[Branch]) -> bool:

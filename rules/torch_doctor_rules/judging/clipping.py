@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.trace import Backward, Clipped, Escaped, GaveUp, OptimizerBuilt, ScopeKind, Stepped, ZeroGrad
 from torch_doctor_rules.judging.cadence import Cadence
-from torch_doctor_rules.judging.gradients import Gradients
+from torch_doctor_rules.judging.gradients import Gradients, fills
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +78,9 @@ class Clipping:
         """Whether gradients came before the clipping, and a step applies them before others come."""
         events: list[Backward | Stepped] = [*self.trace.of(Backward), *self.trace.of(Stepped)]
         events.sort(key=attrgetter("index"))
-        around = [event for event in events if self.may_meet(clip, event) and not self._not_here(event)]
+        around = [
+            event for event in events if self.may_meet(clip, event) and (isinstance(event, Stepped) or fills(event))
+        ]
         before = [event for event in around if event.index < clip.index]
         after = [event for event in around if event.index > clip.index]
         return bool(before and after) and isinstance(before[-1], Backward) and isinstance(after[0], Stepped)
@@ -141,7 +143,7 @@ class Clipping:
 
     def _fills(self, event: Event, clip: Clipped) -> TypeGuard[Backward]:
         """Whether the same gradients are surely computed."""
-        return isinstance(event, Backward) and not self._not_here(event) and self.meets(clip, event)
+        return isinstance(event, Backward) and fills(event) and self.meets(clip, event)
 
     def _may_step(self, clip: Clipped, event: Event) -> bool:
         if isinstance(event, Escaped):
@@ -152,9 +154,5 @@ class Clipping:
         if isinstance(event, Escaped):
             return bool(event.optimizers or event.forwards)
         if isinstance(event, Backward):
-            return self.may_meet(clip, event) and not self._not_here(event)
+            return fills(event) and self.may_meet(clip, event)
         return isinstance(event, GaveUp)
-
-    def _not_here(self, event: Backward | Stepped) -> bool:
-        """Whether it fills no `.grad` of a parameter."""
-        return isinstance(event, Backward) and event not in self.gradients.filling

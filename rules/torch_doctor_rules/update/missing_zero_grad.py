@@ -119,8 +119,8 @@ class MissingZeroGrad(Rule):
             if earlier.site != again.site or trace.same_iteration(earlier, again):
                 continue
             for step in trace.between(earlier, again, Stepped):
-                stale = gradients.still_there(earlier, step, again)
-                stale -= gradients.harmless(stale, again)
+                left = gradients.still_there(earlier, step, again)
+                stale = left - gradients.harmless(left, again) if left else left
                 meant = {step.optimizer, *stale}
                 if stale and not uncalled(trace, "zero_grad", meant, gradients.family, (earlier, again)):
                     yield step, stale

@@ -17,8 +17,6 @@ from torch_doctor_rules.judging.wording import message, owner
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import Scope
-
 
 class StepBeforeBackward(Rule):
     """`step()` runs before this batch's `backward()`, so it applies stale gradients or none.
@@ -89,15 +87,13 @@ class StepBeforeBackward(Rule):
         """The `backward()` of the step's iteration, when it surely comes too late."""
         trace = gradients.trace
         for backward in trace.view(Beside).sharing(step, Backward):
-            iteration = trace.common_loop(step, backward)
             if (
                 backward.index > step.index
-                and iteration is not None
                 and fills(backward)
                 and trace.same_iteration(step, backward)
                 and trace.implies(backward, step)
                 and (moved := gradients.shared(step, backward))
-                and not _is_cut_off(trace, iteration)
+                and trace.went_on(step)
                 and not _are_for_another(gradients, step, backward, moved)
                 and gradients.finds_none(step, moved)
             ):
@@ -116,11 +112,6 @@ class StepBeforeBackward(Rule):
                 Step(backward.site, "this batch's gradients are computed only here"),
             ),
         )
-
-
-def _is_cut_off(trace: Trace, iteration: Scope) -> bool:
-    """Whether the run ended in an iteration, so that a step may have followed."""
-    return trace.observed and iteration in trace.events[-1].scope.iterations()
 
 
 def _are_for_another(gradients: Gradients, step: Stepped, backward: Backward, modules: frozenset[int]) -> bool:

@@ -114,10 +114,7 @@ class Gradients:
         return frozenset(module for module in modules if any(self.may_concern(event, (module,)) for event in possible))
 
     def harmless(self, stale: frozenset[int], again: Backward) -> frozenset[int]:
-        """Those of the modules whose sums may be cleared before the next step that may apply them.
-
-        Where a run ends before either, nobody knows.
-        """
+        """Those of the modules whose sums may be cleared before the next step that may apply them, or whose run ends first."""
         path: list[Stepped | ZeroGrad] = [*self.trace.of(ZeroGrad), *self.trace.of(Stepped)]
         later = [event for event in path if event.index > again.index and self.on_path(event, again)]
         harmless = set()
@@ -250,10 +247,9 @@ class Gradients:
 
     def _is_for_all(self, event: Backward | Stepped, cleared: ZeroGrad) -> bool:
         """Whether the event happens on each path, and may concern whatever the clearing surely concerns."""
-        if event.guards:
-            return False
         known = not self._means_whatever_trains(cleared)
-        return not event.whole or (known and self.family.within(cleared.modules) <= self.family.within(event.modules))
+        every = known and self.family.within(cleared.modules) <= self.family.within(event.modules)
+        return not event.guards and (every or not event.whole)
 
     def _nothing_saves(self, wasted: Wasted) -> bool:
         backward, cleared, step = wasted

@@ -77,9 +77,8 @@ class MissingZeroGrad(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first `backward()` for each set of parameters that finds their gradients of an earlier step."""
         gradients, reported = trace.view(Gradients), set[int]()
-        for number, again in enumerate(gradients.adding):
-            stale = self._stale(gradients, gradients.adding[:number], again)
-            if found := [pair for pair in stale if not pair[1] <= reported]:
+        for again in gradients.adding:
+            if found := [pair for pair in self._stale(gradients, again) if not pair[1] <= reported]:
                 reported.update(*(modules for _, modules in found))
                 yield self._report([step for step, _ in found], again)
 
@@ -110,13 +109,11 @@ class MissingZeroGrad(Rule):
             if any(step.modules & last.modules for step in trace.between(first, last, Stepped))
         ]
 
-    def _stale(
-        self, gradients: Gradients, before: list[Backward], again: Backward
-    ) -> Iterator[tuple[Stepped, frozenset[int]]]:
+    def _stale(self, gradients: Gradients, again: Backward) -> Iterator[tuple[Stepped, frozenset[int]]]:
         """The steps of earlier iterations whose gradients are still there for `again` to add to, the latest first."""
         trace = gradients.trace
-        for earlier in reversed(before):
-            if earlier.site != again.site or trace.same_iteration(earlier, again):
+        for earlier in reversed(gradients.adding):
+            if earlier.index >= again.index or earlier.site != again.site or trace.same_iteration(earlier, again):
                 continue
             for step in trace.between(earlier, again, Stepped):
                 left = gradients.still_there(earlier, step, again)

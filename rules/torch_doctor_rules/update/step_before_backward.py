@@ -52,7 +52,7 @@ class StepBeforeBackward(Rule):
       loop.
     - The step has a closure.
     - The step is behind a condition.
-    - Unresolved code runs earlier.
+    - Unresolved code runs earlier, and nothing clears the gradients between it and the step.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from torch_doctor.probe.climb import Climb
     from torch_doctor.probe.server import Own
     from torch_doctor.rule import Rule
-    from torch_doctor.trace import Event, Site, Trace
+    from torch_doctor.trace import Branch, Event, Site, Trace
 
 BATCHES = 3
 """Passes through a training loop: the second shows stale gradients, the third growth."""
@@ -38,6 +38,8 @@ PASS_SECONDS = 2.0
 """How long a loop that only evaluates may take, whose passes are not counted: who cuts predictions must cut targets."""
 OFTEN = 8
 """A loop that evaluates every so many passes, or more often, makes two such periods."""
+RARE = 16
+"""A loop around others that does what a finding is about every so many passes, or more often, comes to it."""
 AGAIN = frozenset({"device"})
 """Instruments that look at a run of their own, in which the script is told that there is a GPU."""
 ALONE = frozenset({"round_trip"})
@@ -118,7 +120,7 @@ def plan(  # noqa: PLR0913 - two ways of naming places, and what is told
         "timeout": request.seconds * SHARE,
         "loops": {
             f"{absolute(place.path)}:{place.row}:{place.column}": loop
-            for site, loop in loops(traces).items()
+            for site, loop in loops(traces, request.places).items()
             if (place := laid(site)).cell is None
         },
         "places": {path: sorted(rows) for path, rows in places.items()},
@@ -153,11 +155,12 @@ def again(first: dict[str, Any], scratch: Path, seconds: float) -> dict[str, Any
     }
 
 
-def loops(traces: Iterable[Trace]) -> dict[Site, dict[str, Any]]:
+def loops(traces: Iterable[Trace], places: frozenset[Site] = frozenset()) -> dict[Site, dict[str, Any]]:
     """The loops in which the static witness saw gradients computed, each with how many passes show all there is to see.
 
     The innermost loop around a `backward()` goes over batches, those around it over epochs. One that steps, say, every so
-    many passes has that `period`. Of other loops the agent sees for itself what they do.
+    many passes has that `period`, and one that comes to a finding in `places` so rarely makes as many. Of other loops the
+    agent sees for itself what they do.
     """
     traces = list(traces)
     inner: dict[Site, set[Site]] = defaultdict(set)
@@ -167,31 +170,60 @@ def loops(traces: Iterable[Trace]) -> dict[Site, dict[str, Any]]:
             path = [site for site in _loops_around(event) if site in sites]
             for depth, site in enumerate(path):
                 inner[site].update(path[depth + 1 :])
-    periods, late = _periods(traces), _averaged_late(traces)
+    periods, rare, late = _periods(traces), _rare(traces, places), _averaged_late(traces)
     nested = {site: within - {site} for site, within in inner.items()}
     within: frozenset[Site] = frozenset().union(*nested.values())
-    return {
-        site: {"cap": LATE if site in late else EPOCHS, "kind": "epoch"}
-        if nested[site]
-        else {"cap": BATCHES if site in within else BATCHES * EPOCHS, "kind": "batch", **periods.get(site, {})}
-        for site in sorted(inner)
-    }
+    found: dict[Site, dict[str, Any]] = {}
+    for site in sorted(inner):
+        if nested[site]:
+            often = rare.get(site, 0)
+            passes = often + 1 if often <= RARE else 0
+            found[site] = {"cap": max(LATE if site in late else EPOCHS, passes), "kind": "epoch"}
+        else:
+            found[site] = {"cap": BATCHES if site in within else BATCHES * EPOCHS, "kind": "batch"}
+            half = rare[site] // 2 + 1 if rare.get(site) else 0  # of which the agent makes two
+            if period := max(periods.get(site, 0), half):
+                found[site]["period"] = period
+    return found
 
 
-def _periods(traces: Iterable[Trace]) -> dict[Site, dict[str, int]]:
-    """The loops that change parameters, gradients, rates or modes every so many passes, each with the longest such `period`."""
-    longest: dict[Site, int] = {}
+def _periods(traces: Iterable[Trace]) -> dict[Site, int]:
+    """The loops that change parameters, gradients, rates or modes every so many passes, each with the longest such period."""
+    longest: dict[Site, int] = defaultdict(int)
     for trace in traces:
         evaluating = [event for event in trace.of(ModeSet) if event.training is False]
         training = (*trace.of(Backward), *trace.of(Stepped), *trace.of(ZeroGrad), *trace.of(SchedulerStepped))
         for event in (*training, *evaluating):
-            tests = [trace.branches[branch].test for branch, _ in event.guards]
-            periods = [each.period for each in tests if each is not None]
+            periods = [_period(trace.branches[branch]) for branch, _ in event.guards]
             if isinstance(event, ModeSet):
                 periods = [length for length in periods if length <= OFTEN]
             for site in _loops_around(event)[-1:]:
-                longest[site] = max([longest.get(site, 0), *periods])
-    return {site: {"period": length} for site, length in longest.items() if length}
+                longest[site] = max([longest[site], *periods])
+    return longest
+
+
+def _rare(traces: Iterable[Trace], places: frozenset[Site]) -> dict[Site, int]:
+    """The loops that come to a mode or an evaluation that a finding is about every so many passes, with the longest such period."""
+    longest: dict[Site, int] = defaultdict(int)
+    rows = {(site.path, site.row) for site in places}
+    for trace in traces:
+        for event in (*trace.of(ModeSet), *trace.of(Forward)):
+            branches = [trace.branches[branch] for branch, _ in event.guards]
+            for branch in branches if (event.site.path, event.site.row) in rows else ():
+                for site in _around(event, branch.site)[-1:]:
+                    longest[site] = max(longest[site], _period(branch))
+    return longest
+
+
+def _period(branch: Branch) -> int:
+    """Every how many passes a test holds; 0 where that is not what it tests."""
+    return 0 if branch.test is None else branch.test.period
+
+
+def _around(event: Event, test: Site) -> list[Site]:
+    """The headers of the loops that an event lies in and that begin before a test, outermost first."""
+    loops = _loops_around(event)
+    return [site for site in loops if site.path == test.path and site.row <= test.row] or loops
 
 
 def _averaged_late(traces: list[Trace]) -> set[Site]:

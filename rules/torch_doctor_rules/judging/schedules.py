@@ -15,6 +15,7 @@ from torch_doctor.trace import (
     GaveUp,
     LoaderBuilt,
     LoopCounted,
+    LoopEntered,
     LoopKind,
     ScheduleCounted,
     SchedulerBuilt,
@@ -109,6 +110,10 @@ class Schedules:
 
     def _passes(self, scope: Scope, step: SchedulerStepped) -> Count | None:
         """How often a loop is passed, by what its header counts."""
+        if self.trace.observed:
+            entered = (each for each in self.trace.of(LoopEntered) if each.loop == scope.loop)
+            lengths = [Count(number=int(each.length), text=each.over) for each in entered if each.length]
+            return next(iter(lengths), None)
         found = [each for each in self.trace.of(LoopCounted) if each.index < step.index]
         found = [each for each in found if same_place(scope.site, each.site)]
         return found[-1].passes if found else None

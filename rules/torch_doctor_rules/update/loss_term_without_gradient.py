@@ -59,7 +59,8 @@ class LossTermWithoutGradient(Rule):
     ## How the probe confirms it
     The probe notes what is added up to each loss. The term has no graph, or its gradient reaches no parameter that the
     next step updates, while those of other terms do. A term without a graph must have had several values, since a constant
-    is right. If the gradients of all terms that are added there reach parameters that are stepped, the finding is refuted.
+    is right. If it has had one, a copy of the process goes on with other outputs of the model up to `backward()`. If the
+    gradients of all terms that are added there reach parameters that are stepped, the finding is refuted.
 
     ## When it is not reported
     - No term of the loss has a gradient: TDR115 reports that.

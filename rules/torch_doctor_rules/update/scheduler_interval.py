@@ -54,10 +54,10 @@ class SchedulerInterval(Rule):
     ```
 
     ## How the probe confirms it
-    The scheduler steps with every update, and the schedule is over before the first epoch is; or it steps once per
-    epoch, and the length of the schedule is a multiple of the batches per epoch. For `ReduceLROnPlateau`, successive
-    batches pass it the same score. The finding is refuted by an epoch of one batch, by a score that changes, or, for a
-    scheduler that steps once per epoch, by any other length.
+    The scheduler steps with every update, and the schedule is over before the first epoch is, or is as long as the loop
+    over the epochs. Or it steps once per epoch, and the length of the schedule is a multiple of the batches per epoch. For
+    `ReduceLROnPlateau`, successive batches pass it the same score. The finding is refuted by an epoch of one batch, by a
+    score that changes, or, for a scheduler that steps once per epoch, by any other length.
 
     ## When it is not reported
     - The numbers do not show what is counted: a bare `T_max=100`, an `ExponentialLR`, a `LambdaLR`,
@@ -145,7 +145,7 @@ def _wrong(trace: Trace, moved: Moved) -> Tri:
         return _counts_epochs(moved) if moved.every else _counts_batches(moved)
     if not number or not batches:
         return None
-    return (number < batches or None) if moved.every else number % batches == 0
+    return (number < batches or _counts_epochs(moved) or None) if moved.every else number % batches == 0
 
 
 def _counts_batches(moved: Moved) -> bool:

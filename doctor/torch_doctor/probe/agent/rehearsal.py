@@ -6,6 +6,7 @@ import json
 import os
 import select
 import signal
+import sys
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -16,6 +17,20 @@ if TYPE_CHECKING:
 
 SECONDS = 30.0  # how long a rehearsal may take
 POSSIBLE = hasattr(os, "fork")
+CHANGES = frozenset(
+    (
+        "os.mkdir",
+        "os.rename",
+        "os.remove",
+        "os.rmdir",
+        "os.truncate",
+        "os.link",
+        "os.symlink",
+        "subprocess.Popen",
+        "socket.connect",
+    )
+)
+"""What a rehearsal that looks on does not do to files and others, but for writing."""
 
 
 class Rehearsals:
@@ -87,6 +102,21 @@ class Rehearsals:
                 return json.loads(data) if data else None
             data += part
         return None
+
+
+def end_with_changes(end: Callable[[], None]) -> None:
+    """Call `end` at the first change of a file, in a process that rehearses: both processes see the same files."""
+
+    def heard(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open":
+            path, mode, flags = arguments
+            changes = set(mode or "") & set("wax+") or (flags or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+            if changes and path != os.devnull:
+                end()
+        elif event in CHANGES:
+            end()
+
+    sys.addaudithook(heard)
 
 
 rehearsals = Rehearsals()

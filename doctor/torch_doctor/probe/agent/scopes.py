@@ -142,7 +142,8 @@ class Scopes:
         if not loop.run:
             self._runs += 1
             loop.run = self._runs
-            self.event("LoopEntered", site, parent, loop=loop.run, loop_kind=kind, over=loop.node.text)
+            fields = {"loop_kind": kind, "over": loop.node.text, "length": loop.length}
+            self.event("LoopEntered", site, parent, loop=loop.run, **fields)
         scope = self._write_scope(parent, "iteration", "", site, loop.run, loop.number, kind)
         self.event("LoopIterated", site, scope, loop=loop.run, number=loop.number)
         self._open.append(_Open(None, scope, site, loop=loop))

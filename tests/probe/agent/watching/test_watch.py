@@ -26,7 +26,15 @@ from torch_doctor.probe.agent.watching.module import (
     plain_tensors,
     sharing,
 )
-from torch_doctor.probe.agent.watching.update import flags, forwards, gradients, optimizers, scaling, schedules
+from torch_doctor.probe.agent.watching.update import (
+    flags,
+    forwards,
+    given_weights,
+    gradients,
+    optimizers,
+    scaling,
+    schedules,
+)
 from torch_doctor.probe.agent.watching.watch import Watch
 
 if TYPE_CHECKING:
@@ -51,6 +59,7 @@ def test_each_watcher_is_what_others_take_it_for(watch: Watch) -> None:
     watch.flags = flags.Watcher(watch)
     watch.forwards = forwards.Watcher(watch)
     watch.functional_dropout = functional_dropout.Watcher(watch)
+    watch.given_weights = given_weights.Watcher(watch)
     watch.gradients = gradients.Watcher(watch)
     watch.loaders = loaders.Watcher(watch)
     watch.memory = memory.Watcher(watch)
@@ -70,6 +79,7 @@ def test_each_watcher_is_what_others_take_it_for(watch: Watch) -> None:
 
 def test_a_misspelt_watcher_method_or_hook_is_an_error_of_types(watch: Watch) -> None:
     """`mypy` rejects each of these lines: where it does not, it calls the comment at its end unused."""
+    watch.given_weights = given_weights.Watcher(watch)
     watch.gradients = gradients.Watcher(watch)
     with pytest.raises(AttributeError):
         watch.gradiens  # type: ignore[attr-defined]  # noqa: B018 - see above

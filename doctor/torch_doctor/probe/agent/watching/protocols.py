@@ -100,6 +100,16 @@ class FunctionalDropout(Protocol):
         """A whole module was called."""
 
 
+class GivenWeights(Protocol):
+    """Modules that no optimizer steps, and that get other weights."""
+
+    def copied(self, module: Any) -> None:
+        """A module is a copy."""
+
+    def look(self, here: Here, module: Any = None) -> None:
+        """Write what has changed since the last look; `module` is about to be called (None: an optimizer steps)."""
+
+
 class Gradients(Protocol):
     """The gradients of all tensors that got some."""
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Flags,
         Forwards,
         FunctionalDropout,
+        GivenWeights,
         Gradients,
         Loaders,
         Memory,
@@ -61,6 +62,7 @@ class Watch:
     flags: Flags
     forwards: Forwards
     functional_dropout: FunctionalDropout
+    given_weights: GivenWeights
     gradients: Gradients
     loaders: Loaders
     memory: Memory

@@ -51,7 +51,10 @@ class WeightsDrawn(Event, frozen=True, kw_only=True):
 
 
 class WeightsGiven(Event, frozen=True, kw_only=True):
-    """Weights are set other than by a step: loaded, copied, averaged or initialized."""
+    """Weights are set other than by a step: loaded, copied, averaged or initialized.
+
+    The probe writes it only for modules that no optimizer steps, when one steps or the module is called next.
+    """
 
     modules: frozenset[int]
     """The owners of the parameters."""

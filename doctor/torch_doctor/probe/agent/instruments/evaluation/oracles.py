@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import functools
-import os
-import sys
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from ...rehearsal import POSSIBLE, rehearsals
+from ...rehearsal import POSSIBLE, end_with_changes, rehearsals
 from ..instrument import Instrument as Base
 from .oracle_answers import ORACLES, Form
 from .oracle_figures import Figures
@@ -23,20 +21,6 @@ MODEL = "model"
 MOST = 3  # loops that are asked about
 SECONDS = 4.0  # for all answers of one loop
 SEED = 20_412
-CHANGES = frozenset(
-    (
-        "os.mkdir",
-        "os.rename",
-        "os.remove",
-        "os.rmdir",
-        "os.truncate",
-        "os.link",
-        "os.symlink",
-        "subprocess.Popen",
-        "socket.connect",
-    )
-)
-"""What a copy does not do to files and others, but for writing."""
 
 
 class Instrument(Base):
@@ -172,7 +156,7 @@ class Copy:
 
         torch.nn.Module.__call__, module.forward = call, forward
         torch.save = torch.serialization.save = lambda *_, **__: None  # what is saved is the other process's to save
-        sys.addaudithook(self._heard)
+        end_with_changes(self._end)
         self._answer(scores)
         self._figures.begin()
 
@@ -193,16 +177,6 @@ class Copy:
         self._zeros += int((labels == 0).sum())
         self._ones += int((labels == 1).sum())
         self._batches += 1
-
-    def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """End with the first change of a file: both processes see the same ones."""
-        if event == "open":
-            path, mode, flags = arguments
-            changes = set(mode or "") & set("wax+") or (flags or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
-            if changes and path != os.devnull:
-                self._end()
-        elif event in CHANGES:
-            self._end()
 
     def _end(self) -> None:
         rehearsals.end(self._learnt())

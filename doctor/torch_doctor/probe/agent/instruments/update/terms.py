@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...rehearsal import rehearsals
 from ...watching.graphs import MOST, SUMS, TOTALS
 from ...watching.marks import noted, on_node
 from ..instrument import Instrument as Base
+from .other_outputs import with_other_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from ...watching.watch import Watch
 
 PASSES = 8  # backward passes of one place that are looked at
+COPIES = 2  # copies of the process that are asked for other values
+APART = 1e-3  # how far another value is off, relative to the larger one: several threads round otherwise than one
 ADDING = (
     "__add__",
     "__radd__",
@@ -84,6 +88,9 @@ class Instrument(Base):
         super().__init__(watch)
         self._passes: dict[int, int] = {}
         self._seen: dict[tuple[int, int, int], tuple[int, set[float]]] = {}
+        self._doubtful: set[tuple[int, int, int]] = set()  # terms that have had one value so far
+        self._copies = 0
+        self._otherwise: dict[tuple[int, int, int], float] = {}  # what they would be now, with other outputs
         self._tensor = watch.torch.Tensor
         for name in ADDING:
             watch.patches.replace(self._tensor, name, self._wrapping)
@@ -98,11 +105,15 @@ class Instrument(Base):
 
         def combine(*arguments: Any, **keywords: Any) -> Any:
             made = original(*arguments, **keywords)
-            if isinstance(made, self._tensor) and made.grad_fn is not None and made.dim() <= 1 and not recorder.quiet:
+            if isinstance(made, self._tensor) and made.grad_fn is not None and made.dim() <= 1 and self._listens():
                 recorder.safely(self._note, made, arguments[::-1] if turned else arguments)
             return made
 
         return combine
+
+    def _listens(self) -> bool:
+        """Whether sums are noted: those of the script, also in a copy of the process that rehearses."""
+        return self.watch.recorder.quiet == rehearsals.under_way
 
     def _note(self, made: Any, arguments: tuple[Any, ...]) -> None:
         """Notes the operands of a sum."""
@@ -127,6 +138,17 @@ class Instrument(Base):
             return None if operand.requires_grad else float(operand.detach().double().sum())
         return float(operand) if hasattr(operand, "__float__") and getattr(operand, "size", 1) == 1 else 0.0
 
+    def on_forward(
+        self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], output: Any, here: Here, event: int
+    ) -> None:
+        """A model answered: would terms that had one value so far have another one, had it answered otherwise?"""
+        asked = bool(self._otherwise) or self._copies >= COPIES or not self.watch.torch.is_grad_enabled()
+        if not self._doubtful or asked or not self.watch.modules.family(module).parameters:
+            return
+        self._copies += 1
+        found = with_other_outputs(self.watch, output, lambda loss: [[*key, value] for key, value in _plain(loss)])
+        self._otherwise = {tuple(key): value for *key, value in found or ()}
+
     def before_backward(self, losses: list[Any], here: Here) -> None:
         """A loss goes backward: write of its terms, if there are several, what each of them reaches."""
         passes = self._passes[here.site] = self._passes.get(here.site, 0) + 1
@@ -143,6 +165,7 @@ class Instrument(Base):
             times, values = self._seen.setdefault((site, place, again), (0, set()))
             if value is not None:
                 values.add(value)
+                self._ask(term.operand, (site, place, again), times + 1, values)
             self._seen[site, place, again] = times + 1, values
             others = frozenset[int]().union(*(each for other, each in enumerate(reached) if other != number))
             self.watch.recorder.event(
@@ -157,6 +180,29 @@ class Instrument(Base):
                 passes=times + 1,
                 values=len(values),
             )
+        self._otherwise.clear()
+
+    def _ask(self, operand: Operand, key: tuple[int, int, int], passes: int, values: set[float]) -> None:
+        """Take in what a term would have been with other outputs; ask for it if a finding is about one that stays the same."""
+        other = self._otherwise.get(key)
+        if other is not None and all(abs(other - each) > APART * max(abs(other), abs(each)) for each in values):
+            values.add(other)
+        span, places = self.watch.recorder.span(operand.site), self.watch.recorder.plan.get("places") or {}
+        asked = any(span.row <= row <= span.end_row for row in places.get(span.path, ()))
+        if asked and not operand.plain and passes > 1 and len(values) == 1:
+            self._doubtful.add(key)
+        else:
+            self._doubtful.discard(key)
+
+
+def _plain(loss: Any) -> Iterator[tuple[tuple[int, int, int], float]]:
+    """The values of the terms of a loss that have no graph."""
+    counted: dict[tuple[int, int], int] = {}
+    for term in terms_of(loss.grad_fn):
+        site, place, value, _ = term.operand
+        again = counted[site, place] = counted.get((site, place), 0) + 1
+        if value is not None:
+            yield (site, place, again), value
 
 
 def terms_of(root: Any, splits: Callable[[int, bool], bool] = lambda *_: True) -> Iterator[Added]:

@@ -8,7 +8,7 @@ import pickle
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from ... import hooks
+from ... import claims, hooks
 from ...stand_ins.trackers import Writer
 from ..instrument_hooks import InstrumentHooks
 
@@ -24,6 +24,22 @@ LIMITED = "Weights only load failed"
 DEEPEST = 4
 DEVICES = "/dev/"  # what is written there, nobody keeps
 WIDEST = 64  # items of a dict or list that are looked at
+TENSORS, NUMBERS = 4, 64  # the largest tensors of a state that are compared, and numbers of each
+
+
+class Taken:
+    """Tensors of a state that was taken, and some of the numbers that they had then."""
+
+    def __init__(self, event: int, state: Any) -> None:
+        self.event = event
+        tensors = [each for each in state.values() if hasattr(each, "numel")] if isinstance(state, dict) else []
+        tensors = sorted(tensors, key=lambda each: -each.numel())[:TENSORS]
+        self._parts = [(weakref.ref(each), each.reshape(-1)[:NUMBERS].clone()) for each in tensors]
+
+    def changed(self, torch: Any) -> int:
+        """How many of the tensors somebody still has, with other numbers."""
+        now = [(reference(), before) for reference, before in self._parts]
+        return sum(each is not None and not torch.equal(each.reshape(-1)[:NUMBERS], old) for each, old in now)
 
 
 class Watcher:
@@ -38,6 +54,7 @@ class Watcher:
         self._logging = set[int]()
         self._taken: dict[int, tuple[weakref.ref[Any], int]] = {}
         """Tensors of states that were taken, by their id, with the event that took them."""
+        self._latest: dict[tuple[int, int], Taken] = {}  # by the site and the module
 
     def install(self) -> None:
         """Puts the wrappers in place."""
@@ -118,6 +135,11 @@ class Watcher:
         name = self._recorder.owner(here.site, "state_dict")
         event = self._recorder.event("StateTaken", here, module=number, name=name)
         self._taken[id(tensor)] = (weakref.ref(tensor), event)
+        with self._watch.unwatched():
+            before, self._latest[here.site, number] = self._latest.get((here.site, number)), Taken(event, state)
+            changed = 0 if before is None else before.changed(self._watch.torch)
+        if before is not None and changed:
+            self._recorder.measured(claims.STATE_OVERWRITTEN, changed, "tensors", about=[before.event])
 
     def _states(self, value: Any) -> list[int]:
         """The events that took what is in a value."""

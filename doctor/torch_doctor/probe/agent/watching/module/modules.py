@@ -74,8 +74,9 @@ class Watcher:
         def __setstate__(self: Any, state: Any) -> None:  # noqa: N807
             original(self, state)
             born(self)
+            watch.recorder.safely(watch.given_weights.copied, self)
 
-        born = self._born
+        born, watch = self._born, self._watch
         return __setstate__
 
     # --- construction ---

@@ -163,6 +163,7 @@ class Watcher:
     def _before(self, module: Any, family: Any, here: Here, given: list[Any]) -> dict[str, Any]:
         recorder = self._recorder
         self._watch.gradients.look(here)
+        self._watch.given_weights.look(here, module)
         self._watch.modules.tell(module, here)
         self._watch.memory.used(self._marks.tensors(given))
         inputs = next(iter(self._marks.tensors(given)), None)

@@ -126,7 +126,8 @@ class Watcher:
             modules=sorted(modules),
             whole=True,
             remembers=not (
-                type(optimizer) is self._torch.optim.SGD and not any(map(_momentum, optimizer.param_groups))
+                type(optimizer) is self._torch.optim.SGD
+                and not any(group.get("momentum") for group in optimizer.param_groups)
             ),
             name=recorder.assigned(here.site, type(optimizer).__name__),
         )
@@ -148,6 +149,7 @@ class Watcher:
 
     def _about_to_step(self, optimizer: Any) -> Here:
         here = self._recorder.here()
+        self._watch.given_weights.look(here)
         self._watch.gradients.look(here)
         self._watch.gradients.assigned(parameters_of(optimizer), here)
         if optimizer not in self._moving:
@@ -288,10 +290,6 @@ class Watcher:
                 recorder.event("Clipped", here, function=f"torch.nn.utils.{name}", modules=sorted(modules), **fields)
 
         return wrap
-
-
-def _momentum(group: dict[str, Any]) -> bool:
-    return bool(group.get("momentum"))
 
 
 def parameters_of(optimizer: Any) -> Iterator[Any]:

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from ...scopes import Here
     from ..watch import Watch
 
+SECOND = {"T_max": 1, "step_size": 1, "milestones": 1, "total_steps": 2}
+"""The places of the arguments that tell a length, where all classes that have them agree."""
+NOT_BY_PLACE = 99
+
 
 class _Ran:
     """How far a scheduler came: its steps, those of its optimizer, and the learning rate at the last of them."""
@@ -89,11 +93,13 @@ class Watcher:
             resumes=resumes,
             told=repr([each for each in vars(scheduler).values() if isinstance(each, (int, float))]),
         )
-        length, gamma = _length(scheduler), getattr(scheduler, "gamma", None)
+        (name, length), gamma = _length(scheduler), getattr(scheduler, "gamma", None)
         if length is not None:
             falls = gamma if isinstance(gamma, float) else None
             number = recorder.references.number(scheduler)
-            recorder.event("ScheduleCounted", here, scheduler=number, length={"number": length}, falls=falls)
+            text = recorder.argument(here.site, SECOND.get(name, NOT_BY_PLACE), name, type(scheduler).__name__)
+            count = {"number": length, "text": text}
+            recorder.event("ScheduleCounted", here, scheduler=number, length=count, falls=falls)
         if optimizer is not None:
             ran = _Ran(here._replace(frame=None), recorder.references.number(scheduler), _rates(optimizer))
             self._ran.append(ran)
@@ -169,15 +175,15 @@ def _rates(optimizer: Any) -> list[float]:
     return [float(group["lr"]) for group in optimizer.param_groups if "lr" in group]
 
 
-def _length(scheduler: Any) -> int | None:
-    """The steps after which a schedule is over, or falls again; None where it does not say."""
+def _length(scheduler: Any) -> tuple[str, int | None]:
+    """What a schedule calls the steps after which it is over, or falls again, and how many; None where it does not say."""
     milestones = getattr(scheduler, "milestones", None)
     if milestones:
-        return max(map(int, milestones))
+        return "milestones", max(map(int, milestones))
     for name in ("T_max", "total_steps", "total_iters", "step_size"):
         number = getattr(scheduler, name, None)
         if type(number) is int:
-            return number
+            return name, number
     factors = [getattr(each, "keywords", {}) for each in getattr(scheduler, "lr_lambdas", None) or ()]
     number = factors[0].get("num_training_steps") if factors else None
-    return number if type(number) is int else None
+    return "num_training_steps", number if type(number) is int else None

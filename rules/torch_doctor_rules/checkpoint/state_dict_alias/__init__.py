@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Figure, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Escaped, Loaded, Saved, StateTaken, Stepped, Trace
+from torch_doctor.trace import Loaded, Saved, StateTaken, Stepped, Trace
+from torch_doctor_rules.checkpoint.state_dict_alias.overwriting import overwritten, steps_after
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -48,7 +49,7 @@ class StateDictAlias(Rule):
 
     ## How the probe confirms it
     The tensors that are loaded or saved later share memory with the model's parameters, and the optimizer has stepped in
-    between.
+    between. If each epoch of the run was better than the last, the states that were replaced had changed by then.
 
     ## When it is not reported
     - If the state is saved or loaded before the next optimizer step.
@@ -73,13 +74,18 @@ class StateDictAlias(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Yield a finding for every stored state that is used after further training."""
         yield from first_per_site(
-            self._report(taken, step, use) for taken in trace.of(StateTaken) for step, use in _overwritten(trace, taken)
+            self._report(taken, step, use) for taken in trace.of(StateTaken) for step, use in overwritten(trace, taken)
         )
+
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
+        """Return whether the run used the very state that it overwrote: one that is always replaced may be right."""
+        taken = at(trace, finding.site, StateTaken)
+        return any(True for each in taken for _ in overwritten(trace, each, replaced=False))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether the module was trained after its state was stored, and then loaded a different state."""
         for taken in at(trace, finding.site, StateTaken):
-            steps = _steps_after(trace, taken)
+            steps = steps_after(trace, taken)
             later = [
                 use for use in trace.of(Loaded) if use.module == taken.module and steps and use.index > steps[0].index
             ]
@@ -93,8 +99,8 @@ class StateDictAlias(Rule):
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """Yield the number of optimizer steps that overwrote the state."""
         for taken in at(trace, finding.site, StateTaken):
-            for _, use in _overwritten(trace, taken):
-                steps = [step for step in _steps_after(trace, taken) if use is None or step.index < use.index]
+            for _, use in overwritten(trace, taken):
+                steps = [step for step in steps_after(trace, taken) if use is None or step.index < use.index]
                 text = f"{count(len(steps), 'optimizer step')} changed these tensors after they were stored"
                 yield fact(text, len(steps), "steps", use or taken)
                 return
@@ -113,42 +119,3 @@ class StateDictAlias(Rule):
             trail=trail,
             edits=[Wrap(taken.site, "$copy.deepcopy({})")],
         )
-
-
-def _overwritten(trace: Trace, taken: StateTaken) -> Iterator[tuple[Stepped | None, Loaded | Saved | None]]:
-    """A step of the module after its state was taken, and the use of the state after that; at most one such pair."""
-    steps = _steps_after(trace, taken)
-    if not steps:
-        if (back := _given_back(trace, taken)) is not None:
-            yield None, back
-        return
-    if taken.alias:
-        yield steps[0], None
-        return
-    uses: list[Loaded | Saved] = [*trace.of(Loaded), *trace.of(Saved)]
-    for use in uses:
-        if taken.index in use.states and steps[0].index < use.index and _certain(trace, taken, use):
-            yield steps[0], use
-            return
-
-
-def _given_back(trace: Trace, taken: StateTaken) -> Loaded | None:
-    """Where a function whose callers train the module gives it a state back that an earlier call has taken."""
-    if not trace.begins_outside or taken.alias or trace.of(Stepped):
-        return None
-    for use in trace.of(Loaded):
-        later_call = taken.index in use.states and taken.index < use.index and not taken.guards <= use.guards
-        escaped = any(taken.module in event.modules for event in trace.between(taken, use, Escaped))
-        if later_call and use.module == taken.module and not escaped:
-            return use
-    return None
-
-
-def _certain(trace: Trace, taken: StateTaken, use: Loaded | Saved) -> bool:
-    """Whether the state stands for a choice that training made, or is surely what is used."""
-    loop = any(trace.common_loop(taken, step) for step in _steps_after(trace, taken))
-    return loop or (isinstance(use, Loaded) and use.only and len(use.states) == 1)
-
-
-def _steps_after(trace: Trace, taken: StateTaken) -> list[Stepped]:
-    return [step for step in trace.of(Stepped) if step.index > taken.index and taken.module in step.modules]

@@ -22,10 +22,13 @@ class StateTaken(Event, frozen=True, kw_only=True):
     """The name of the module in the script."""
     alias: str = ""
     """The variable or attribute that is to keep the best model and gets the module itself; "" for `state_dict()`."""
+    parameters: bool = False
+    """Whether it gets a list of the module's parameters, or of tensors that share their memory, and not the module."""
 
     def words(self, _: Names, /) -> str:
         if self.alias:
-            return f"make {quoted(self.alias)} another name of {quoted(self.name)}"
+            what = "parameters of " * self.parameters
+            return f"make {quoted(self.alias)} another name of {what}{quoted(self.name)}"
         return f"get the state_dict of {quoted(self.name)}, which shares its tensors"
 
 

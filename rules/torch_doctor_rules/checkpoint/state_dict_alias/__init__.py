@@ -22,7 +22,8 @@ class StateDictAlias(Rule):
     ## Why is this bad?
     `state_dict()` does not copy: its tensors share memory with the parameters. The stored "best" state therefore changes
     with every later step, and loading it restores the last weights instead of the best ones. The same happens with a
-    shallow copy of the dict, and with `best = model`.
+    shallow copy of the dict, and with the model itself: `best = model`, `best = (score, model)`, `copy.copy(model)`,
+    `max(best, (score, model))`. Parameters are not copied either by `list(model.parameters())` or `[p.data for p in ...]`.
 
     ## Example
     ```python
@@ -54,6 +55,8 @@ class StateDictAlias(Rule):
     ## When it is not reported
     - If the state is saved or loaded before the next optimizer step.
     - If the state is a deep copy.
+    - If nothing outside the branch that renews the best score reads the stored model or parameters, or another model is
+      trained from there on.
     - If the state is only loaded into another model.
     - In a class that the analyzed code never uses, unless a method shows that one call stores the state and a later call
       loads it.
@@ -80,7 +83,7 @@ class StateDictAlias(Rule):
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """Return whether the run used the very state that it overwrote: one that is always replaced may be right."""
         taken = at(trace, finding.site, StateTaken)
-        return any(True for each in taken for _ in overwritten(trace, each, replaced=False))
+        return any(True for each in taken for _ in overwritten(trace, each, alone=True))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether the module was trained after its state was stored, and then loaded a different state."""
@@ -109,6 +112,8 @@ class StateDictAlias(Rule):
         text = "`{alias}` is the same object as `{name}`, not a copy: later training steps overwrite it"
         if not taken.alias:
             text = "the state of `{name}` is stored without a copy: later training steps overwrite it"
+        elif taken.parameters:
+            text = "`{alias}` has the parameters of `{name}`, not copies: later training steps overwrite them"
         trail = [Step(step.site, "this step changes the same tensors")] if step is not None else []
         if use is not None:
             trail.append(Step(use.site, "the state that is used here is the one after the last step"))

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def overwritten(
-    trace: Trace, taken: StateTaken, *, replaced: bool = True
+    trace: Trace, taken: StateTaken, *, alone: bool = False
 ) -> Iterator[tuple[Stepped | None, Loaded | Saved | None]]:
     """Yield a step of the module after its state was taken, and the use of the state after that; at most one such pair.
 
-    `replaced`: also of one that was overwritten while it was stored, and used is the one that was stored in its place.
+    That may be the use of the state that was stored in its place. `alone`: nothing but what a run shows by itself.
     """
     steps = steps_after(trace, taken)
     if not steps:
@@ -26,14 +26,22 @@ def overwritten(
             yield None, back
         return
     if taken.alias:
-        yield steps[0], None
+        inner = [step for step in steps if _goes_on(taken, step) and trace.together(taken, step)]
+        if inner and not alone:  # only the source shows whether anybody reads it later
+            yield inner[0], None
         return
     uses: list[Loaded | Saved] = [*trace.of(Loaded), *trace.of(Saved)]
     for use in uses:
-        used = taken.index in use.states or (replaced and _replaced(trace, taken, use))
+        used = taken.index in use.states or (not alone and _replaced(trace, taken, use))
         if used and steps[0].index < use.index and _certain(trace, taken, use):
             yield steps[0], use
             return
+
+
+def _goes_on(taken: StateTaken, step: Stepped) -> bool:
+    """Whether the step is in the innermost loop in which the model was kept: one that chooses among several is over then."""
+    around = taken.scope.iterations()[-1:]
+    return any(each.loop == scope.loop for scope in around for each in step.scope.iterations())
 
 
 def _replaced(trace: Trace, taken: StateTaken, use: Loaded | Saved) -> bool:

@@ -11,6 +11,7 @@ import torch
 
 from torch_doctor.probe.agent import discovery, instruments, watching
 from torch_doctor.probe.agent.watching import protocols
+from torch_doctor.probe.agent.watching.checkpoint import states
 from torch_doctor.probe.agent.watching.data import datasets, first_layers, loaders, memory
 from torch_doctor.probe.agent.watching.device import autocasting, moves
 from torch_doctor.probe.agent.watching.evaluation import sums
@@ -72,6 +73,7 @@ def test_each_watcher_is_what_others_take_it_for(watch: Watch) -> None:
     watch.scaling = scaling.Watcher(watch)
     watch.schedules = schedules.Watcher(watch)
     watch.sharing = sharing.Watcher(watch)
+    watch.states = states.Watcher(watch)
     watch.sums = sums.Watcher(watch)
     assert set(Watch.__annotations__) <= watching.watchers().keys() & vars(watch).keys()
     assert set(Watch.__annotations__.values()) == {name for name, kind in vars(protocols).items() if _is_protocol(kind)}

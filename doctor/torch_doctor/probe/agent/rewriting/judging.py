@@ -1,4 +1,4 @@
-"""Has comparisons, and choices of the best of several, report their numbers where the source has a finding."""
+"""Has comparisons and choices report their numbers, and assignments what they keep, where the source has a finding."""
 
 from __future__ import annotations
 
@@ -23,11 +23,31 @@ class JudgingRewriter(Rewriter):
 
     def __init__(self, index: Index, file: File, rows: Collection[int]) -> None:
         super().__init__(index, file)
-        self._rows = rows
+        self._rows = frozenset(rows)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Functions whose bytecode a compiler reads stay as they are."""
         return node if any(compiles(each) for each in node.decorator_list) else self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """`best = (acc, model)` → `best = alias(key, (acc, alias(key, model)))`: what is kept may be what is trained."""
+        self.generic_visit(node)
+        if not self._rows.isdisjoint(range(node.lineno, (node.end_lineno or node.lineno) + 1)):
+            text = self.file.spelled(node.targets[0])
+            for each in ast.walk(node.value):
+                if isinstance(each, (ast.Tuple, ast.List)) and isinstance(each.ctx, ast.Load):
+                    each.elts = [self._alias(text, item) for item in each.elts]
+                elif isinstance(each, ast.Dict):
+                    each.values = [self._alias(text, item) for item in each.values]
+            node.value = self._alias(text, node.value)
+        return node
+
+    def _alias(self, text: str, value: ast.expr) -> ast.expr:
+        if not isinstance(value, (ast.Name, ast.Attribute, ast.Call, ast.ListComp)):
+            return value
+        spelled = self.file.spelled(value)
+        key = self.index.add("alias", span_of(self.file.path, value), text=text, value=spelled, how="asked")
+        return self.call("alias", value, key, value)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """A comparison of two things."""

@@ -267,6 +267,13 @@ class Sharing(Protocol):
         """Writes the modules that an owner holds several times, where the source shows a list of that one."""
 
 
+class States(Protocol):
+    """States of modules that are taken."""
+
+    def of(self, value: Any) -> list[int]:
+        """The events that took what is in a value."""
+
+
 class Sums(Protocol):
     """Sums over batches."""
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         Scaling,
         Schedules,
         Sharing,
+        States,
         Sums,
     )
 
@@ -75,6 +76,7 @@ class Watch:
     scaling: Scaling
     schedules: Schedules
     sharing: Sharing
+    states: States
     sums: Sums
 
     def __init__(self, torch: ModuleType, recorder: Recorder, loops: Loops) -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import io
 import os
 import pickle
-import weakref
 from typing import TYPE_CHECKING, Any
 
-from ... import claims, hooks
 from ...stand_ins.trackers import Writer
 from ..instrument_hooks import InstrumentHooks
 
@@ -24,22 +22,6 @@ LIMITED = "Weights only load failed"
 DEEPEST = 4
 DEVICES = "/dev/"  # what is written there, nobody keeps
 WIDEST = 64  # items of a dict or list that are looked at
-TENSORS, NUMBERS = 4, 64  # the largest tensors of a state that are compared, and numbers of each
-
-
-class Taken:
-    """Tensors of a state that was taken, and some of the numbers that they had then."""
-
-    def __init__(self, event: int, state: Any) -> None:
-        self.event = event
-        tensors = [each for each in state.values() if hasattr(each, "numel")] if isinstance(state, dict) else []
-        tensors = sorted(tensors, key=lambda each: -each.numel())[:TENSORS]
-        self._parts = [(weakref.ref(each), each.reshape(-1)[:NUMBERS].clone()) for each in tensors]
-
-    def changed(self, torch: Any) -> int:
-        """How many of the tensors somebody still has, with other numbers."""
-        now = [(reference(), before) for reference, before in self._parts]
-        return sum(each is not None and not torch.equal(each.reshape(-1)[:NUMBERS], old) for each, old in now)
 
 
 class Watcher:
@@ -52,17 +34,12 @@ class Watcher:
         self._recorder = watch.recorder
         self._busy = False
         self._logging = set[int]()
-        self._taken: dict[int, tuple[weakref.ref[Any], int]] = {}
-        """Tensors of states that were taken, by their id, with the event that took them."""
-        self._latest: dict[tuple[int, int], Taken] = {}  # by the site and the module
 
     def install(self) -> None:
         """Puts the wrappers in place."""
         torch = self._watch.torch
-        hooks.put("alias", self._renamed)
         Writer.built.append(lambda writer, folder: self._recorder.safely(self._writes, writer, folder))
         Writer.used.append(lambda writer, method: self._recorder.safely(self._logs, writer, method))
-        self._watch.patches.replace(torch.nn.Module, "state_dict", self._taking)
         self._watch.patches.replace(torch, "save", self._wrapping(self._saved))
         self._watch.patches.replace(torch, "load", self._reading)
         self._watch.patches.replace(torch.nn.Module, "load_state_dict", self._wrapping(self._loaded))
@@ -105,75 +82,6 @@ class Watcher:
 
         return load
 
-    # --- states ---
-
-    def _taking(self, original: Any) -> Any:
-        recorder = self._recorder
-
-        def state_dict(module: Any, *arguments: Any, **keywords: Any) -> Any:
-            if self._busy or recorder.quiet or recorder.inside:
-                return original(module, *arguments, **keywords)
-            self._busy = True
-            try:
-                state = original(module, *arguments, **keywords)
-            finally:
-                self._busy = False
-            recorder.safely(self._took, module, state)
-            return state
-
-        return state_dict
-
-    def _took(self, module: Any, state: Any) -> None:
-        here = self._recorder.here()
-        tensor = next(self._tensors(state), None)
-        if here.frame is None or tensor is None or tensor.grad_fn is not None:
-            return
-        own = {each.untyped_storage().data_ptr() for each in self._watch.modules.family(module).parameters}
-        if tensor.untyped_storage().data_ptr() not in own:
-            return
-        number = self._watch.modules.tell(module, here)
-        name = self._recorder.owner(here.site, "state_dict")
-        event = self._recorder.event("StateTaken", here, module=number, name=name)
-        self._taken[id(tensor)] = (weakref.ref(tensor), event)
-        with self._watch.unwatched():
-            before, self._latest[here.site, number] = self._latest.get((here.site, number)), Taken(event, state)
-            changed = 0 if before is None else before.changed(self._watch.torch)
-        if before is not None and changed:
-            self._recorder.measured(claims.STATE_OVERWRITTEN, changed, "tensors", about=[before.event])
-
-    def _states(self, value: Any) -> list[int]:
-        """The events that took what is in a value."""
-        found = set()
-        for tensor in self._tensors(value):
-            known = self._taken.get(id(tensor))
-            if known is not None and known[0]() is tensor:
-                found.add(known[1])
-        return sorted(found)
-
-    def _tensors(self, value: Any, depth: int = DEEPEST) -> Iterator[Any]:
-        """The tensors in a value and in the containers within it."""
-        if isinstance(value, self._watch.torch.Tensor):
-            yield value
-        elif depth and isinstance(value, dict):
-            for each in list(value.values())[:WIDEST]:
-                yield from self._tensors(each, depth - 1)
-        elif depth and isinstance(value, (list, tuple)):
-            for each in value[:WIDEST]:
-                yield from self._tensors(each, depth - 1)
-
-    def _renamed(self, key: int, value: Any) -> Any:
-        if isinstance(value, self._watch.torch.nn.Module) and not self._recorder.quiet:
-            self._recorder.safely(self._tell_name, key, value)
-        return value
-
-    def _tell_name(self, key: int, module: Any) -> None:
-        here = self._recorder.here()
-        node = self._recorder.index.nodes[key]
-        if here.frame is not None and here.loops:
-            number = self._watch.modules.tell(module, here)
-            site = self._recorder.index.site(key)
-            self._recorder.event("StateTaken", here, site=site, module=number, name=node.value, alias=node.text)
-
     # --- files ---
 
     def _saved(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
@@ -195,7 +103,7 @@ class Watcher:
             names=names,
             buffer=self._buffer(target),
             file=_path(target),
-            states=self._states(saved),
+            states=self._watch.states.of(saved),
             keys=[key for key in saved if isinstance(key, str)][:WIDEST] if isinstance(saved, dict) else [],
             optimizer=self._has_optimizer(saved, DEEPEST),
             scheduler=_has_keys(saved, SCHEDULER, DEEPEST),
@@ -272,7 +180,7 @@ class Watcher:
         if here.frame is not None:
             number = self._watch.modules.tell(arguments[0], here)
             name = self._recorder.owner(here.site, "load_state_dict")
-            states = self._states(arguments[1] if len(arguments) > 1 else keywords.get("state_dict"))
+            states = self._watch.states.of(arguments[1] if len(arguments) > 1 else keywords.get("state_dict"))
             self._recorder.event("Loaded", here, module=number, name=name, states=states, only=bool(states))
 
 

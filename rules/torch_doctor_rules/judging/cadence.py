@@ -96,6 +96,14 @@ class Cadence:
                             yield Window((backward,), step)
                             break
 
+    def planned_length(self, window: Window) -> int:
+        """Return how many passes a window has as the source shows it; 0 if a setting decides, or nobody knows."""
+        tests = [branch.test for branch in self.tests_of(window.step) if branch.test is not None]
+        found = self.played(window.backward, window.step)
+        if found is None or any(part.op == "setting" for test in tests for part in test.within()):
+            return 0
+        return max((len(each.applied) for each in found.passes), default=0)
+
     def played(self, backward: Backward, step: Stepped, lengths: Lengths | None = None) -> Ledger | None:
         """Return what the loops around a backward pass come to; None if nobody knows."""
         events, assumed = self.concerned(backward, step), self._assumed(backward, step)

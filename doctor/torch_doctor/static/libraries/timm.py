@@ -80,6 +80,7 @@ LIBRARY = Library(
     },
     loaders=("timm.data.create_loader", "timm.data.loader.create_loader"),
     picture_models=("timm.create_model", "timm.models."),
+    parts={name: {"bn1": True} for name in members("timm.models", " ".join(_WITH_BATCH_NORM))},
     models={"timm.create_model": UNSURE},
     builders={"timm": _built},
     named={"timm.create_model": "timm.models"},

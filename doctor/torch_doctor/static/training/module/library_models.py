@@ -104,5 +104,5 @@ def normalises(part: Module) -> bool:
     """
     chosen = not part.settings.keys().isdisjoint(("norm_layer", "**"))
     replaced = any(isinstance(name, UnknownName) for name in part.fields)
-    of_library = part.cls is None and part.layer.startswith(pixels.MODELS)
+    of_library = part.cls is None and part.sensitive is True and part.layer.startswith(pixels.MODELS)
     return of_library and not chosen and not replaced and True in models.parts(part.layer).values()

@@ -9,8 +9,7 @@ from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.periodic import counts
 from torch_doctor.static.tables import libraries, models, training, wrappers
 from torch_doctor.static.training import copies, places
-from torch_doctor.static.training.evaluation import modes
-from torch_doctor.static.training.module import library_models, module_parts
+from torch_doctor.static.training.module import batch_norms, library_models, module_parts
 from torch_doctor.static.training.unresolved import presence
 from torch_doctor.static.training.update import parameters
 from torch_doctor.static.values import (
@@ -57,7 +56,6 @@ _DDP = "torch.nn.parallel.DistributedDataParallel"
 _IN_PLACE = frozenset(("torch.nn.DataParallel", _DDP, "torch.compile", "torch.jit.script"))
 """Wrappers that leave a module where it is."""
 _CONVERTS = frozenset(("torch.nn.SyncBatchNorm.convert_sync_batchnorm", "apex.parallel.convert_syncbn_model"))
-_BATCH_NORMS = frozenset(f"torch.nn.BatchNorm{size}d" for size in (1, 2, 3))
 _SURE = 5
 """Its first arguments, which are the same in all versions and say nothing of unused parameters."""
 _IGNORED = "_ddp_params_and_buffers_to_ignore"
@@ -152,7 +150,7 @@ def _in_wrapper(run: Run, name: str, position: Position, value: Value | None, ca
     if name in wrappers.PARALLEL and isinstance(value, Module):
         awaited = _awaited(run, value, call) if name == _DDP else frozenset[tuple[int, str]]()
         text = run.text_of_argument(call.node, position)
-        norms = _batch_norms(run, value)
+        norms = batch_norms.of_own_rows(run, value)
         run.emit(Wrapped, call.node, module=value.id, name=text, wrapper=name, awaited=awaited, batch_norms=norms)
         return value.within(name)
     if isinstance(value, Module) and name in _CONVERTS:
@@ -177,14 +175,6 @@ def _awaited(run: Run, module: Module, call: Call) -> frozenset[tuple[int, str]]
         for name, layer in part.fields.items()
         if isinstance(name, str) and isinstance(layer, Module) and module_parts.trainable(run, layer)
     )
-
-
-def _batch_norms(run: Run, module: Module) -> int:
-    """How many layers of a module normalise by the rows of its own process; those of a library's model count as one."""
-    inside = module_parts.parts_of(run, module).parts
-    parts = [part for part in inside if part.layer in _BATCH_NORMS or library_models.normalises(part)]
-    own = [part for part in parts if part.fact(Fact.FROZEN) is False and not part.fact(Fact.SYNCHRONISED)]
-    return sum(modes.own_mode(run, part).training is True for part in own)
 
 
 @library_family(models.library_model)

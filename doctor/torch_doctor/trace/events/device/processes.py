@@ -31,6 +31,18 @@ class Wrapped(Event, frozen=True, kw_only=True):
         return f"wrap {quoted(self.name)} in {short(self.wrapper)}"
 
 
+class BatchNormsRan(Event, frozen=True, kw_only=True):
+    """A module is called whose batch norms normalise by the samples of this call. Only the static witness writes it."""
+
+    forward: int
+    """The `Forward` event of the call."""
+    norms: int
+    """The number of trainable batch norms in it; those of a library's model count as one."""
+
+    def words(self, _: Names, /) -> str:
+        return f"normalise by the samples of this call: {self.norms} batch norm{'s' * (self.norms != 1)}"
+
+
 class GroupBegun(Event, frozen=True, kw_only=True):
     """The process joins a process group by `init_process_group`."""
 

@@ -13,7 +13,7 @@ from torch_doctor.static.values import Either, Lib, Mapping, Module, Params, Seq
 from torch_doctor.trace import StateTaken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Value
@@ -67,7 +67,7 @@ class BestAliases(Observer, called=(Named(Lib, lambda name: name == _SHALLOW or 
             if (
                 holder is not None
                 and not _is_renewed(run, node, holder, beside)
-                and _is_read(run, holder, path, beside)
+                and _is_read(run, node, holder, path, beside)
             ):
                 run.emit(
                     StateTaken,
@@ -138,33 +138,46 @@ def _owner(node: p.Expr) -> p.Expr:
     return node.args[0] if isinstance(node, p.Call) and node.args else node
 
 
+def _loop(nodes: Iterable[p.Node], node: p.Node) -> p.For | p.While | None:
+    """The innermost loop around a node."""
+    around = [each for each in nodes if isinstance(each, (p.For, p.While)) and node in walk(*each.body)]
+    return max(around, key=lambda each: each.at[0], default=None)
+
+
 def _is_renewed(run: Run, node: p.Assign, holder: p.Expr, beside: frozenset[p.Node]) -> bool:
     """Whether the holder gets something else in the loop of an assignment, or after it: it is a passing name."""
     body = list(walk(*(run.stack[-1].node.body if run.stack else run.frame.unit.program.body)))
-    around = [each.at[0] for each in body if isinstance(each, (p.For, p.While)) and node in walk(*each.body)]
+    loop = _loop(body, node)
     return any(
         isinstance(each, p.Assign)
         and each not in beside
-        and each.at[0] >= max(around, default=0)
+        and (loop is None or each.at[0] >= loop.at[0])
         and any(_is_same(target, holder) for target in each.targets)
         and not isinstance(each.value, p.Const)
         for each in body
     )
 
 
-def _is_read(run: Run, holder: p.Expr, path: tuple[object, ...], beside: frozenset[p.Node]) -> bool:
-    """Whether what a holder has under a path is read anywhere else in the file, apart from comparisons."""
+def _is_read(run: Run, node: p.Assign, holder: p.Expr, path: tuple[object, ...], beside: frozenset[p.Node]) -> bool:
+    """Whether what a holder has under a path is read anywhere else in the file, apart from comparisons.
+
+    Who reads all of a container within the loop may want another part of it.
+    """
     nodes = [each for each in run.frame.unit.nodes if each not in beside]
     stored = {part for each in nodes if isinstance(each, p.Assign) for target in each.targets for part in walk(target)}
     tested = {side for each in nodes if isinstance(each, p.Compare) for side in (each.left, each.right)}
     items: dict[p.Node, p.Index] = {
         each.value: each for each in nodes if isinstance(each, p.Index) and isinstance(each.key, p.Const)
     }
+    loop = _loop(run.frame.unit.nodes, node)
+    inside = frozenset(walk(*loop.body)) if path and loop is not None else frozenset()
     for each in nodes:
         if not _is_same(each, holder) or each in stored or each in tested:
             continue
         item = items.get(each)
-        if item is None or not path or (item not in stored and item not in tested and _key(item) == path[0]):
+        if item is None and each not in inside:
+            return True
+        if item is not None and (not path or (item not in stored and item not in tested and _key(item) == path[0])):
             return True
     return False
 

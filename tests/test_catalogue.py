@@ -147,6 +147,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR712": ("eval-drops-last", "W", "SP", "safe"),
     "TDR713": ("transforms-differ", "E", "SP", "-"),
     "TDR714": ("padding-unmasked", "W", "SP", "-"),
+    "TDR718": ("split-shares-data", "W", "SP", "-"),
     "TDR801": ("cpu-tensor-in-forward", "E", "SP", "unsafe"),
     "TDR802": ("batch-on-other-device", "E", "SP", "-"),
     "TDR804": ("optimizer-before-move", "A", "SP", "unsafe"),

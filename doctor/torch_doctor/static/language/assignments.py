@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
+from torch_doctor.static.domains.rows import holding
 from torch_doctor.static.language import counters, operators, targets, unfinished, unpacking
 from torch_doctor.static.program.walking import walk
-from torch_doctor.static.training import container_methods, splitting, sums
+from torch_doctor.static.training import container_methods, sums
 from torch_doctor.static.training.checkpoint import loading
 from torch_doctor.static.training.data import arrays, loaders
 from torch_doctor.static.training.graph import keeping, running_sums
@@ -174,7 +175,7 @@ def _augment(run: Run, node: p.Augment) -> bool:
 
 def _still(old: Plain, result: Plain) -> Plain:
     """What an array is that changes in place: the array that it was, with other numbers."""
-    if splitting.stem(old.symbol)[0] != "array" and not arrays.is_certain(old):
+    if holding.stem(old.symbol)[0] != "array" and not arrays.is_certain(old):
         return result
     symbol = compound("[]", old.symbol, (CHANGED, result.symbol))
     return Number(result.flow, symbol, result.size) if isinstance(result, Number) else Plain(symbol, result.size)

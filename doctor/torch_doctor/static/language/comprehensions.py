@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
+from torch_doctor.static.domains.rows import holding
 from torch_doctor.static.language import aligning, conditions, courses, targets
 from torch_doctor.static.program.walking import walk
-from torch_doctor.static.training import splitting
 from torch_doctor.static.values import (
     Const,
     Content,
@@ -35,7 +35,7 @@ def _comprehension(run: Run, node: p.Comprehension) -> Value:
     outer = run.frame
     frame = inner_frame(run)
     run.position.frame = frame
-    run.of(splitting.Rows).samples += 1
+    run.of(holding.Rows).samples += 1
     items: list[Value] = []
     number = latest()
     again = iterations(run) if _does_the_same(node) else run.position.again
@@ -43,7 +43,7 @@ def _comprehension(run: Run, node: p.Comprehension) -> Value:
         exact = _clause(run, node, 0, items)
     if not exact:
         stand_for_several(run, items, number)
-    run.of(splitting.Rows).samples -= 1
+    run.of(holding.Rows).samples -= 1
     run.position.frame = outer
     if node.kind == "dict":
         mapping: Mapping = run.own(Mapping(run.site(node), outer.what))
@@ -100,6 +100,8 @@ def _clause(run: Run, node: p.Comprehension, depth: int, items: list[Value]) -> 
     site = run.site(node)
     if loud:
         courses.entered(run, site, number_of_loop, course)
+    listed = exact and depth == 0
+    run.of(holding.Rows).samples -= listed
     for number in range(1, passes + 1):
         if loud:
             run.position.scope = Scope(
@@ -107,7 +109,7 @@ def _clause(run: Run, node: p.Comprehension, depth: int, items: list[Value]) -> 
             )
             run.emit(LoopIterated, site, loop=number_of_loop, number=number)
         item = course.item(number)
-        if passes == 1 and not loud and len(node.clauses) == run.of(splitting.Rows).samples == 1:
+        if passes == 1 and not loud and len(node.clauses) == run.of(holding.Rows).samples == 1:
             item = aligning.item(run, clause.over, item)
         targets.bind(run, clause.target, item, p.Const(node.at, None))
         skip = False
@@ -117,6 +119,7 @@ def _clause(run: Run, node: p.Comprehension, depth: int, items: list[Value]) -> 
             skip |= truth is False
         if not skip:
             exact &= _clause(run, node, depth + 1, items)
+    run.of(holding.Rows).samples += listed
     run.position.scope = outer_scope
     if loud:
         run.emit(LoopExited, site, loop=number_of_loop)

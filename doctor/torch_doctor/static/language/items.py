@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.domains import channels
+from torch_doctor.static.domains.rows import holding
 from torch_doctor.static.language import containers, defaults, named_things, operators, settings
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import models
@@ -142,7 +143,7 @@ def _of_tensor(run: Run, value: Tensor, key: Value, node: p.Index) -> Value:
     item = value.altered(scalar=None, meta=meta, origin=origin, flow=operators.recorded(run, value.flow))
     for observe in run.observers.made["[]"]:
         observe(run, "[]", Call((value, key), {}, node), item)
-    taken = splitting.taken(run, value, key, node, item) if splitting.are_rows(run, value) else item
+    taken = splitting.taken(run, value, key, node, item) if holding.are_rows(run, value) else item
     return stretches.sliced(run, value, node, taken)
 
 
@@ -198,7 +199,7 @@ def _of_unknown(run: Run, value: Unknown, key: Value, node: p.Index) -> Value:
     item = Unknown(flow, value.holds, compound("[]", value.symbol, symbol_of(key)), origin)
     if isinstance(node.key, p.Slice) and node.key.lower is None:
         item = language_models.same(run, value, item)
-    taken = splitting.taken(run, value, key, node, item) if splitting.are_rows(run, value) else item
+    taken = splitting.taken(run, value, key, node, item) if holding.are_rows(run, value) else item
     return stretches.sliced(run, value, node, taken)
 
 

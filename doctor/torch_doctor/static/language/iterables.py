@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.domains.rows import holding
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import UNROLLED
 from torch_doctor.static.language import comprehensions, operators, streams
 from torch_doctor.static.library import library
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.program.walking import walk
-from torch_doctor.static.training import splitting, sums
+from torch_doctor.static.training import sums
 from torch_doctor.static.values import (
     NOTHING,
     Call,
@@ -44,9 +45,9 @@ def iterator(run: Run, _: str, call: Call) -> Value:
 @library("builtins.map", "builtins.filter")
 def mapped(run: Run, name: str, call: Call) -> Value:
     """`map(function, items)` and `filter(function, items)`."""
-    run.of(splitting.Rows).samples += 1
+    run.of(holding.Rows).samples += 1
     result = _mapped(run, name.removeprefix("builtins."), call)
-    run.of(splitting.Rows).samples -= 1
+    run.of(holding.Rows).samples -= 1
     return result
 
 

@@ -23,12 +23,16 @@ from torch_doctor.static.values import (
     Value,
     constant,
     counting,
+    symbol_of,
 )
 from torch_doctor.static.values.shapes import is_integer
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Args
+
+STEP = 2
+"""The place of the step among the arguments of a range."""
 
 
 @library("builtins.range")
@@ -55,7 +59,8 @@ def range_of(args: Args, bar: str = "", size: Making | None = None) -> Stream:
         return Stream(Plain(), Content(tuple(Const(number) for number in numbers)), length=length, bar=bar)
     first = args[0] if len(args) > 1 else Const(0)
     from_zero = isinstance(first, Const) and not isinstance(first, Default) and first.value == 0 and bool(args)
-    return Stream(Plain((COUNTER, None) if from_zero else None, size), length=length, bar=bar)
+    step = symbol_of(args[STEP]) if len(args) > STEP else ("const", 1)
+    return Stream(Plain((COUNTER, None) if from_zero else None, size), length=length, bar=bar, step=step)
 
 
 def _range(numbers: list[object]) -> range | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.domains.rows import holding
 from torch_doctor.static.flow import NONE, PART, Flow
 from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import fitting
@@ -13,6 +14,7 @@ from torch_doctor.static.training.data import preparers
 from torch_doctor.static.values import (
     Call,
     Const,
+    Instance,
     Lib,
     Plain,
     Sequence,
@@ -22,7 +24,7 @@ from torch_doctor.static.values import (
     fresh_symbol,
     plain_from,
 )
-from torch_doctor.trace import Fitted, RowsSplit
+from torch_doctor.trace import Fitted, RowsSplit, ScopeKind
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -58,12 +60,12 @@ def method(run: Run, func: Plain, call: Call) -> Value | None:
     if of[0] == SPLITTER and name == "split":
         given = call.argument(0, "X") or Plain()
         event = splitting.made(run, of[2], (given,), call.node)
-        return splitting.with_rows(plain_from(()), frozenset((event.index,)))
+        return holding.with_rows(plain_from(()), frozenset((event.index,)))
     if name in fitting.CHOOSING:
         share = call.keywords.get("frac")
         whole = name == "sample" and isinstance(share, Const) and share.value == 1
-        return None if whole else splitting.with_rows(plain_from((func, *call.args)), func.flow.rows | {PART})
-    return _statistic(run, func, splitting.stem(of), call) if name in fitting.STATISTICS else None
+        return None if whole else holding.with_rows(plain_from((func, *call.args)), func.flow.rows | {PART})
+    return _statistic(run, func, holding.stem(of), call) if name in fitting.STATISTICS else None
 
 
 def _estimated(run: Run, of: Symbol, name: str, call: Call) -> Value | None:
@@ -76,40 +78,38 @@ def _estimated(run: Run, of: Symbol, name: str, call: Call) -> Value | None:
         run.heap.set(state, ("prepares", of), by)
         if name == "fit":
             return Plain(of)
-        return splitting.with_rows(
-            plain_from((rows,)), rows.flow.rows | by | ({fit.index} if fit is not None else set())
-        )
+        return holding.with_rows(plain_from((rows,)), rows.flow.rows | by | ({fit.index} if fit is not None else set()))
     if name == "transform":
         fit, by = state.get(("fitted", of)), state.get(("prepares", of)) or NONE
         if isinstance(fit, Fitted):
             return _transformed(run, fit, rows, by)
-        return splitting.with_rows(plain_from((rows,)), rows.flow.rows | by) if by else None
+        return holding.with_rows(plain_from((rows,)), rows.flow.rows | by) if by else None
     return None
 
 
 def _transformed(run: Run, fit: Fitted, rows: Value, by: frozenset[int]) -> Value:
     """What an estimator makes of rows: what it was fitted on is in it, and known to the split that they are a part of."""
     for event in run.trace.at(*rows.flow.rows):
-        if isinstance(event, RowsSplit) and run.of(splitting.Rows).fits.get(fit.index) in run.of(
-            splitting.Rows
-        ).splits.get(event.index, ()):
+        if isinstance(event, RowsSplit) and run.of(holding.Rows).fits.get(fit.index) in run.of(holding.Rows).splits.get(
+            event.index, ()
+        ):
             run.trace.replace(event, fits=event.fits | {fit.index})
-    return splitting.with_rows(plain_from((rows,)), rows.flow.rows | by | {fit.index})
+    return holding.with_rows(plain_from((rows,)), rows.flow.rows | by | {fit.index})
 
 
 def _fitted(run: Run, function: str, rows: Value, node: p.Node | Site, name: str = "") -> Fitted | None:
     """Say that something was fitted on rows; None where they are a part of the rows, or one of many samples."""
-    if run.modules_called or run.of(splitting.Rows).samples or not _whole(run, rows):
+    if run.modules_called or run.of(holding.Rows).samples or not _whole(run, rows):
         return None
     spelling = name or (run.text(node) if isinstance(node, p.Node) else "")
     event: Fitted = run.emit(Fitted, node, function=function, name=spelling)
-    run.of(splitting.Rows).fits[event.index] = splitting.root_of(run, rows)
+    run.of(holding.Rows).fits[event.index] = holding.root_of(run, rows)
     return event
 
 
 def _whole(run: Run, rows: Value) -> bool:
     """Whether nothing shows that these are only a part of the rows."""
-    found = splitting.rows_in(rows)
+    found = holding.rows_in(rows)
     return PART not in found and not any(isinstance(event, RowsSplit) for event in run.trace.at(*found - {PART}))
 
 
@@ -118,27 +118,33 @@ def _whole(run: Run, rows: Value) -> bool:
 
 def statistic(run: Run, of: Value, call: Call, result: Value) -> None:
     """Note that a tensor was computed of rows, as their mean or the like; `args` are those after the rows."""
-    if splitting.are_rows(run, of) and PART not in of.flow.rows and _over_rows(call) and not _of_bytes(of, call):
-        run.of(splitting.Rows).statistics[id(result)] = (
-            result,
-            run.site(call.node),
-            splitting.root_of(run, of),
-            run.text(call.node),
-        )
+    if holding.are_rows(run, of) and PART not in of.flow.rows and _over_rows(call) and not _of_bytes(of, call):
+        run.of(holding.Rows).statistics[id(result)] = (result, *_place(run, call, holding.root_of(run, of)))
 
 
 def _statistic(run: Run, rows: Value, symbol: Symbol, call: Call) -> Value | None:
     """The same for an array; None where it is over no rows, or over a part of them."""
     if (
-        not splitting.are_rows(run, rows)
+        not holding.are_rows(run, rows)
         or PART in rows.flow.rows
         or not _over_rows(call)
         or _of_bytes(Plain(symbol), call)
     ):
         return None
     flow = Flow(cuts=rows.flow.cuts, lost=rows.flow.lost)
-    symbol = (STATISTIC, run.site(call.node), symbol, run.text(call.node))
-    return splitting.with_rows(plain_from((), symbol, flow), rows.flow.rows)
+    symbol = (STATISTIC, *_place(run, call, symbol))
+    return holding.with_rows(plain_from((), symbol, flow), rows.flow.rows)
+
+
+def _place(run: Run, call: Call, root: Symbol) -> tuple[Site, Symbol, str]:
+    """Where something is fitted on these rows, and in which words: the call of an object that does nothing but scale."""
+    thing, scope = run.frame.self, run.scope
+    if isinstance(thing, Instance) and scope.called_at is not None and scope.kind is ScopeKind.CALL:
+        samples = any(thing.cls.find(name) for name in ("__getitem__", "__iter__", "__len__"))
+        name = thing.cls.name if scope.name == "__init__" else f"{thing.cls.name}.{scope.name}"
+        if not samples:
+            return scope.called_at, root, name
+    return run.site(call.node), root, run.text(call.node)
 
 
 def _of_bytes(rows: Value, call: Call) -> bool:
@@ -159,10 +165,10 @@ def combined(run: Run, op: str, operands: tuple[Value, ...], result: Value) -> V
     if op not in "-/" or len(operands) != 2 or run.modules_called:
         return result
     found = _statistic_in(run, operands[1])
-    if found is None or found[1] != splitting.root_of(run, operands[0]):
+    if found is None or found[1] != holding.root_of(run, operands[0]):
         return result
     site, _, text = found
-    known = run.of(splitting.Rows).sites.get(site)
+    known = run.of(holding.Rows).sites.get(site)
     fit = (
         next((event for event in run.trace.at(known) if isinstance(event, Fitted)), None) if known is not None else None
     )
@@ -170,15 +176,15 @@ def combined(run: Run, op: str, operands: tuple[Value, ...], result: Value) -> V
         fit = _fitted(run, STATISTIC, operands[0], site, text)
     if fit is None:
         return result
-    run.of(splitting.Rows).sites[site] = fit.index
-    return splitting.with_rows(result, result.flow.rows | {fit.index})
+    run.of(holding.Rows).sites[site] = fit.index
+    return holding.with_rows(result, result.flow.rows | {fit.index})
 
 
 def _statistic_in(run: Run, value: Value) -> tuple[Site, Symbol, str] | None:
     """Where a value was computed of rows, and of which."""
     if isinstance(value, Plain):
         return _in_symbol(value.symbol, DEEP)
-    known = run.of(splitting.Rows).statistics.get(id(value))
+    known = run.of(holding.Rows).statistics.get(id(value))
     return known[1:] if known is not None else None
 
 
@@ -212,5 +218,5 @@ def of_sklearn(run: Run, name: str, call: Call) -> Value | None:
 def of_numpy(run: Run, _: str, call: Call) -> Value | None:
     """A statistic that numpy computes; None where it is not over rows."""
     if call.args and isinstance(call.args[0], (Plain, Unknown)):
-        return _statistic(run, call.args[0], splitting.root_of(run, call.args[0]), call.with_args(call.args[1:]))
+        return _statistic(run, call.args[0], holding.root_of(run, call.args[0]), call.with_args(call.args[1:]))
     return None

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
-    from torch_doctor.trace import Stretch
+    from torch_doctor.trace import Site, Stretch
     from torch_doctor.trace.events import Trail
 
 
@@ -130,6 +130,7 @@ def _built(
     computes: Tri = None,
     changes: Tri = None,
     stretches: tuple[Stretch, ...] = (),
+    windows: Site | None = None,
     drawn: bool = False,
     decides: bool = False,
 ) -> DatasetBuilt:
@@ -150,6 +151,7 @@ def _built(
         several=thing.fact(Fact.SEVERAL),
         stretches=stretches,
         splits=splitting.splits_of(run, value),
+        windows=windows,
         drawn=drawn,
         decides=decides,
     )
@@ -227,6 +229,7 @@ def _of_project(run: Run, value: Instance, node: p.Node) -> DatasetBuilt | None:
         augments=augmenting.augments(run, value),
         computes=row_reading.computes(run, value),
         changes=row_reading.changes(value),
+        windows=run.of(datasets.Items).windows.get(value.id),
         drawn=drawn,
         decides=row_reading.decides(value),
     )

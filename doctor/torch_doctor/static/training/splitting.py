@@ -8,14 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from torch_doctor.static import program as p
 from torch_doctor.static.domains.copying import are_copied
+from torch_doctor.static.domains.rows import holding, windows
 from torch_doctor.static.flow import NONE, PART
-from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import Stage, library_family
-from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import data, fitting
 from torch_doctor.static.training import drawing, readings
 from torch_doctor.static.training.data import arrays
@@ -25,20 +22,17 @@ from torch_doctor.static.values import (
     Const,
     Content,
     Fact,
-    Instance,
-    Mapping,
-    Number,
-    Object,
     Plain,
     Sequence,
     Symbol,
-    Tensor,
     Tool,
     Unknown,
     Value,
     plain_from,
+    symbol_of,
 )
-from torch_doctor.trace import Fitted, RowsSplit, Source
+from torch_doctor.static.values.symbols import LENGTH
+from torch_doctor.trace import Fitted, RowsSplit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,98 +45,46 @@ FEW = 100
 INDICES = "indices"
 """The attribute of a subset that says which rows it has."""
 DEEP = 3
-"""How far into an object its rows are looked for, and into a bound what it is computed of."""
-
-
-class Rows(Lasting):
-    """What one run keeps of rows beside its values: which rows its events were about, and what was computed of them.
-
-    `samples` counts the comprehensions and the like around, whose results are collected one by one.
-    """
-
-    fits: dict[int, Symbol] = per_run(dict)
-    splits: dict[int, frozenset[Symbol]] = per_run(dict)
-    statistics: dict[int, tuple[Value, Site, Symbol, str]] = per_run(dict)
-    sites: dict[Site, int] = per_run(dict)
-    slices: dict[Symbol, tuple[set[str], set[str]]] = per_run(dict)
-    held: dict[int, Value] = per_run(dict)
-    samples: int = per_run(int)
-
-
-def rows_in(value: Value, depth: int = DEEP) -> frozenset[int]:
-    """What is known of the rows in a value, or in a dataset that holds them."""
-    found = value.flow.rows
-    if depth:
-        if isinstance(value, (Instance, Mapping)):
-            inner = [item for item in value.fields.values() if isinstance(item, Value)]
-        elif isinstance(value, Tool):
-            inner = [*value.args, *value.keywords.values()]
-        else:
-            return found
-        found = found.union(*(rows_in(item, depth - 1) for item in inner))
-    return found
-
-
-def are_rows(run: Run, value: Value) -> bool:
-    """Whether a value may be the rows of a dataset: it comes from no model, no loader and no generator of noise."""
-    flow = value.flow
-    sources = (Source.LOADER, Source.NOISE)
-    return not run.modules_called and not flow.forwards and flow.graph is not True and flow.source not in sources
-
-
-def with_rows(value: Value, rows: frozenset[int]) -> Value:
-    """The same value of which something is known of its rows."""
-    if rows == value.flow.rows:
-        return value
-    if isinstance(value, Plain):
-        return Number(replace(value.flow, rows=rows), value.symbol, value.size)
-    if isinstance(value, Tensor):
-        return value.with_flow(replace(value.flow, rows=rows))
-    if isinstance(value, Unknown):
-        return Unknown(replace(value.flow, rows=rows), value.holds, value.symbol, origin=value.origin)
-    return value
+"""How far into a bound it is looked for what it is computed of."""
 
 
 def read(run: Run, name: str, call: Call, result: Value) -> Value:
     """What a function of a library returns, with what is known of the rows in it where it reads them."""
     found = readings.of_call(run, name, call)
     if found and isinstance(result, Sequence):
-        items = tuple(with_rows(item, item.flow.rows | found) for item in result.content.items)
+        items = tuple(holding.with_rows(item, item.flow.rows | found) for item in result.content.items)
         return run.own(Sequence(result.kind, Content(items, result.content.rest), result.born))
-    return with_rows(result, result.flow.rows | found) if found else result
-
-
-def root_of(run: Run, value: Value) -> Symbol:
-    """What identifies the rows that a value shows, whole or in part."""
-    if isinstance(value, (Plain, Unknown)):
-        return stem(value.symbol)
-    if isinstance(value, Object):
-        return ("object", value.id)
-    run.of(Rows).held[id(value)] = value  # so that its number is not given away
-    return ("value", id(value))
-
-
-def stem(symbol: Symbol) -> Symbol:
-    """The symbol of what something is a column, a row or an attribute of."""
-    while symbol[0] in (".", "[]"):
-        symbol = symbol[1]
-    return symbol
+    return holding.with_rows(result, result.flow.rows | found) if found else result
 
 
 # --- splits ---
 
 
-def made(run: Run, by: str, values: Args, node: p.Node) -> RowsSplit:
-    """Say that rows are split, and what was fitted on them."""
-    found = frozenset[int]().union(*(rows_in(value) for value in values))
-    event: RowsSplit = run.emit(RowsSplit, node, by=by, fits=_fits(run, found), copied=are_copied(run, values))
-    run.of(Rows).splits[event.index] = frozenset(root_of(run, value) for value in values)
+def made(run: Run, by: str, values: Args, node: p.Node, orders: frozenset[int] = NONE) -> RowsSplit:
+    """Say that rows are split, perhaps at random, and what was fitted on them."""
+    found = frozenset[int]().union(*(holding.rows_in(value) for value in values))
+    event: RowsSplit = run.emit(
+        RowsSplit,
+        node,
+        by=by,
+        fits=_fits(run, found),
+        copied=are_copied(run, values),
+        orders=orders,
+        windows=_windows(run, values) if orders else None,
+    )
+    run.of(holding.Rows).splits[event.index] = frozenset(holding.root_of(run, value) for value in values)
     return event
+
+
+def _windows(run: Run, values: Iterable[Value]) -> Site | None:
+    """Where overlapping windows were cut that are the samples of some values."""
+    found = (windows.within(run, holding.rows_in(value)) for value in values)
+    return next((site for site in found if site is not None), None)
 
 
 def splits_of(run: Run, value: Value) -> frozenset[int]:
     """The splits that the rows in a value are a part of."""
-    events = run.trace.at(*sorted(rows_in(value) - {PART}))
+    events = run.trace.at(*sorted(holding.rows_in(value) - {PART}))
     return frozenset(event.index for event in events if isinstance(event, RowsSplit))
 
 
@@ -152,21 +94,28 @@ def _fits(run: Run, rows: frozenset[int]) -> frozenset[int]:
 
 def arrays_split(run: Run, name: str, call: Call) -> Value:
     """What `train_test_split` returns: two parts of every array."""
-    event = made(run, name, call.args, call.node)
     drawn = drawing.at(run, call.node)
+    event = made(run, name, call.args, call.node, drawn if _mixes(call) else NONE)
     _chosen_from(run, call.args, drawn)
     parts = [
-        with_rows(plain_from((value,), size=arrays.some_rows(value)), rows_in(value) | {event.index} | drawn)
+        holding.with_rows(
+            plain_from((value,), size=arrays.some_rows(value)), holding.rows_in(value) | {event.index} | drawn
+        )
         for value in call.args
         for _ in range(2)
     ]
     return run.own(Sequence("list", Content(tuple(parts)), run.site(call.node)))
 
 
+def _mixes(call: Call) -> bool:
+    """Whether the samples are put in random order before they are split."""
+    return call.flag("shuffle", default=True) is True
+
+
 def dataset_split(run: Run, name: str, whole: Value, node: p.Node) -> None:
     """A dataset is split into subsets."""
     if not run.modules_called:
-        made(run, name, (whole,), node)
+        made(run, name, (whole,), node, drawing.at(run, node))
 
 
 @library_family(data.SUBSETS, stage=Stage.NOTE)
@@ -181,16 +130,22 @@ def indexed(run: Run, of: Value, indices: Value) -> None:
     numbers = indices.flow.rows
     _chosen_from(run, (of,), numbers)
     if numbers:
-        fits = _fits(run, rows_in(of))
+        fits = _fits(run, holding.rows_in(of))
         for event in run.trace.at(*numbers - {PART}):
             if isinstance(event, RowsSplit):
-                run.trace.replace(event, fits=event.fits | fits, copied=event.copied or are_copied(run, (of,)))
+                cut = _windows(run, (of,)) if event.orders else None
+                run.trace.replace(
+                    event,
+                    fits=event.fits | fits,
+                    copied=event.copied or are_copied(run, (of,)),
+                    windows=event.windows or cut,
+                )
 
 
 def _chosen_from(run: Run, of: Iterable[Value], numbers: frozenset[int]) -> None:
     """Those among some events that draw rows have chosen from the rows of these values."""
     if numbers:
-        drawing.chosen_from(run, numbers, "; ".join(sorted(repr(root_of(run, value)) for value in of)))
+        drawing.chosen_from(run, numbers, "; ".join(sorted(repr(holding.root_of(run, value)) for value in of)))
 
 
 def taken(run: Run, value: Value, key: Value, node: p.Index, item: Value) -> Value:
@@ -204,13 +159,13 @@ def taken(run: Run, value: Value, key: Value, node: p.Index, item: Value) -> Val
     if isinstance(key, Const):
         whole = isinstance(key.value, str) or key.value in (None, ...)
         if not whole:
-            return with_rows(item, value.flow.rows | {PART})
-        return with_rows(item, item.flow.rows | readings.under(run, value, key.value, node))
+            return holding.with_rows(item, value.flow.rows | {PART})
+        return holding.with_rows(item, item.flow.rows | readings.under(run, value, key.value, node))
     if isinstance(key, Sequence) and place is node.key and not any(map(_is_number, key.content.items)):
         return item  # names of columns
     indexed(run, value, key)
     split = key.flow.rows - drawing.among(run, key.flow.rows) - readings.among(run, key.flow.rows)
-    return with_rows(item, value.flow.rows | key.flow.rows | (NONE if split else {PART}))
+    return holding.with_rows(item, value.flow.rows | key.flow.rows | (NONE if split else {PART}))
 
 
 def _is_number(value: Value) -> bool:
@@ -221,20 +176,41 @@ def _sliced(run: Run, value: Value, cut: p.Slice, node: p.Index, item: Value) ->
     """`rows[:n]` and `rows[n:]`: the two sides of one bound are a split."""
     if cut.lower is None and cut.upper is None:
         return item
-    rows = value.flow.rows | {PART}
-    root = root_of(run, value)
-    ends, starts = run.of(Rows).slices.setdefault(root, (set(), set()))
-    texts = [run.text(bound) for bound in (cut.upper,) if bound is not None]
-    begins = [run.text(bound) for bound in (cut.lower,) if bound is not None]
+    lower, upper = (None if bound is None else run.evaluate(bound) for bound in (cut.lower, cut.upper))
+    rows = value.flow.rows | {PART} | windows.sliced(run, node, lower, upper)
+    many = any(_many(each) for each in (lower, upper) if each is not None)
+    if not _meets(run, value, cut, (lower, upper)) or not many:
+        return holding.with_rows(item, rows)
+    event = made(run, "slices", (value,), node, drawing.among(run, value.flow.rows))
+    return holding.with_rows(item, rows | {event.index})
+
+
+def _meets(run: Run, value: Value, cut: p.Slice, bounds: tuple[Value | None, Value | None]) -> bool:
+    """Whether another slice of the same rows, or of rows that the same statement fits something on, ends or begins here."""
+    begins, ends = (set() if each is None else {run.text(each)} for each in (cut.lower, cut.upper))
     if isinstance(cut.lower, p.Operation) and cut.lower.op == "-" and len(cut.lower.operands) > 1:
-        begins.append(run.text(cut.lower.operands[0]))  # a window reaches back over the bound
-    ends.update(texts)
-    starts.update(begins)
-    bound = next((text for text in (*texts, *begins) if text in ends and text in starts), None)
-    if bound is None or not any(_many(run.evaluate(each)) for each in (cut.lower, cut.upper) if each is not None):
-        return with_rows(item, rows)
-    event = made(run, "slices", (value,), node)
-    return with_rows(item, rows | {event.index})
+        begins.add(run.text(cut.lower.operands[0]))  # a window reaches back over the bound
+    fitted = {event.site for event in run.trace.at(*value.flow.rows - {PART}) if isinstance(event, Fitted)}
+    borders = [{_border(each)} - {None} for each in bounds]
+    known = run.of(holding.Rows)
+    root = known.meets(holding.root_of(run, value), begins, ends)
+    return any([root, *(known.meets(site, *borders) for site in fitted)])
+
+
+def _border(bound: Value | None) -> Symbol | None:
+    """What a bound is, without what a window reaches back over it, and whatever the rows are that are counted."""
+    if bound is None:
+        return None
+    symbol = symbol_of(bound)
+    while symbol[0] == "-" and len(symbol) > 2:
+        symbol = symbol[1]
+    return _alike(symbol)
+
+
+def _alike(symbol: Symbol) -> Symbol:
+    if symbol[0] == LENGTH:
+        return (LENGTH,)
+    return tuple(_alike(part) if isinstance(part, tuple) and part else part for part in symbol)
 
 
 def _many(bound: Value) -> bool:
@@ -266,7 +242,7 @@ def stored(run: Run, holder: Plain, new: Value, target: p.Index) -> tuple[p.Expr
         holder = holder_
     if rows <= holder.flow.rows:
         return None
-    return where, with_rows(holder, holder.flow.rows | rows)
+    return where, holding.with_rows(holder, holder.flow.rows | rows)
 
 
 @library_family(data.SPLITS)
@@ -293,6 +269,6 @@ def split(run: Run, name: str, call: Call) -> Value:
 def _subset(run: Run, whole: Value, node: p.Node, part: int | None, drawn: frozenset[int]) -> Tool:
     made: Tool = run.own(Tool(run.site(node), "torch.utils.data.Subset", args=(whole,)))
     made.fields["dataset"] = whole
-    made.fields[INDICES] = with_rows(Plain(), drawn)
+    made.fields[INDICES] = holding.with_rows(Plain(), drawn)
     made.facts[Fact.PORTION] = part
     return made

@@ -42,13 +42,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Symbol
     from torch_doctor.static.values.shapes import Shape
 
 
 class Turns(Knowledge):
-    """Loaders whose batches loops take all of."""
+    """Loaders whose batches loops take all of, and how far the numbers lie apart that loops count."""
 
     loaders: dict[int, int] = per_run(dict)  # by the number in the symbol of a turn
+    steps: dict[int, Symbol] = per_run(dict)
 
 
 class Weighted(Knowledge):

@@ -11,6 +11,7 @@ from torch_doctor.static.values.plain import Either
 from torch_doctor.static.values.value import Value
 
 if TYPE_CHECKING:
+    from torch_doctor.static.values.symbols import Symbol
     from torch_doctor.trace import Site
 
 
@@ -150,10 +151,10 @@ class Stream(Value):
 
     `length` is how many items there are, by the script's own defaults (None: not known; infinite: it has no end).
     `bar` is the canonical name of the progress bar that it is at the same time ("": none). `whole`: it is all of the
-    loader's batches, and nothing beside them ends it.
+    loader's batches, and nothing beside them ends it. `step` is how far the numbers of a range lie apart.
     """
 
-    __slots__ = ("bar", "content", "item", "length", "loader", "whole")
+    __slots__ = ("bar", "content", "item", "length", "loader", "step", "whole")
 
     def __init__(
         self,
@@ -164,8 +165,10 @@ class Stream(Value):
         length: float | None = None,
         bar: str = "",
         whole: bool = False,
+        step: Symbol | None = None,
     ) -> None:
         self.whole = whole
+        self.step = step
         exact = content is not None and content.rest is None
         self.bar = bar
         self.item = item

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import BatchTaken, DatasetBuilt, LoaderBuilt
 from torch_doctor_rules.data.train_data_evaluated.copied import Copied
-from torch_doctor_rules.data.train_data_evaluated.overlaps import EVALUATES, Overlaps
+from torch_doctor_rules.data.train_data_evaluated.overlaps import Overlaps
 from torch_doctor_rules.data.train_data_evaluated.redrawn import Redrawn
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.loaders import Loaders
+from torch_doctor_rules.judging.split_parts import EVALUATES
 from torch_doctor_rules.judging.subjects import EVALUATION
 from torch_doctor_rules.judging.wording import message
 

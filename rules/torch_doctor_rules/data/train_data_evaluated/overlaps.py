@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import DatasetBuilt, Site, Stretch
 
-EVALUATES = "this pass is an evaluation: no `backward()` follows"
-
 
 class Overlaps:
     """The loaders of one trace that evaluate what is trained on, where nothing else is evaluated."""

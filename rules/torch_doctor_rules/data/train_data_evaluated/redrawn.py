@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from torch_doctor.rule import Step
 from torch_doctor.trace import Forward, ModuleBuilt, Reordered, Seeded, Trace
 from torch_doctor_rules.data.train_data_evaluated.kept import Kept
-from torch_doctor_rules.data.train_data_evaluated.overlaps import EVALUATES
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.scores import is_scored
+from torch_doctor_rules.judging.split_parts import EVALUATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from torch_doctor.static import program as p
 from torch_doctor.static.domains import padding
+from torch_doctor.static.domains.rows import windows
 from torch_doctor.static.flow import EMPTY, NONE, Flow, blend
 from torch_doctor.static.language import containers, operators, targets
 from torch_doctor.static.measuring import making, measured
@@ -162,6 +163,8 @@ def _flow(run: Run, name: str, known: Function, call: Call, first: Value | None)
     flow = operators.recorded(run, flow) if known.graph else cuts.cut(run, flow, first, name, call.node)
     if known.source is not None and flow.source.value == "unknown":
         flow = replace(flow, source=known.source)
+    if name == "unfold" and first is not None:
+        flow = replace(flow, rows=flow.rows | windows.unfolded(run, call))
     if flow.lost and name.rpartition(".")[2] in _SHAPED:
         flow = replace(flow, lost=NONE)
     if name.rpartition(".")[2].rstrip("_") in functions.PRODUCTS and flow.graph is not False:

@@ -12,6 +12,7 @@ from torch_doctor.static.domains import shifting
 from torch_doctor.static.domains.channels import PictureOf
 from torch_doctor.static.domains.marking import Marked, Numbers
 from torch_doctor.static.domains.padding import Padded
+from torch_doctor.static.domains.rows import windows
 from torch_doctor.static.flow import EMPTY, NONE, UNSEEN, Flow
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.language import invocation
@@ -58,6 +59,7 @@ class Items(Lasting):
     """What the project's data sets give."""
 
     known: dict[int, tuple[dict[object, object], Value]] = per_run(dict)  # by their numbers, with their attributes then
+    windows: dict[int, Site] = per_run(dict)  # where overlapping windows are cut that these are
 
 
 STEPS = 300
@@ -193,17 +195,22 @@ def _item_of_project(run: Run, data: Instance) -> Value:
     with run.aside(STEPS):
         applied: list[Value] = []
         by_hand: list[tuple[Site, str]] = []
+        cut: list[Site] = []
+        index = Plain(size=Making("number", (), of="int64"))
         try:
-            with run.of(augmenting.Applied).override(transforms=(run.fork_depth, applied), by_hand=by_hand):
-                result = invocation.enter(
-                    run, found[0], Call((data, Plain(size=Making("number", (), of="int64"))), {}, found[0].node)
-                )
+            with (
+                run.of(augmenting.Applied).override(transforms=(run.fork_depth, applied), by_hand=by_hand),
+                run.of(windows.CutWindows).override(index=index.symbol, found=cut),
+            ):
+                result = invocation.enter(run, found[0], Call((data, index), {}, found[0].node))
         except OutOfBudget:
             result = Unknown()
         shuffles = bool(run.trace.of(Reordered))
         item = _copied(run, result)
         if applied and not by_hand:
             item = augmenting.apart(item)
+    if cut:
+        run.of(Items).windows[data.id] = cut[0]
     if shuffles:
         data.facts[Fact.REORDERED] = True  # not logged: it was looked at aside, once for all paths
     return item

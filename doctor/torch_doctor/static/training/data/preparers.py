@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.domains.rows import holding
 from torch_doctor.static.flow import NONE, PART
-from torch_doctor.static.training import readings, splitting
+from torch_doctor.static.training import readings
 from torch_doctor.trace import FITTED, PreparerBuilt
 
 if TYPE_CHECKING:
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 
 def fitted(run: Run, function: str, rows: Value, node: p.Node | Site, *, whole: bool) -> frozenset[int]:
     """Say that something was fitted on these rows, whole or in part; nothing where it may be one fit of many."""
-    if run.modules_called or run.of(splitting.Rows).samples or any(run.scope.iterations()):
+    if run.modules_called or run.of(holding.Rows).samples or any(run.scope.iterations()):
         return NONE
-    read = readings.among(run, splitting.rows_in(rows)) if whole else NONE
-    how = repr(sorted(read) or splitting.root_of(run, rows))
+    read = readings.among(run, holding.rows_in(rows)) if whole else NONE
+    how = repr(sorted(read) or holding.root_of(run, rows))
     return built(run, FITTED, function.rpartition(".")[2], f"{function} {how}", node)
 
 
@@ -35,7 +36,7 @@ def built(run: Run, sort: str, name: str, how: str, node: p.Node | Site) -> froz
 
 def within(run: Run, value: Value) -> frozenset[int]:
     """What has prepared the rows in a value, or in a data set that holds them."""
-    return frozenset(event.index for event in of(run, splitting.rows_in(value)))
+    return frozenset(event.index for event in of(run, holding.rows_in(value)))
 
 
 def of(run: Run, rows: frozenset[int]) -> list[PreparerBuilt]:

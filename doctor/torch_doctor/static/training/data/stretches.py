@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.domains.rows import holding
 from torch_doctor.static.flow import PART
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.state import per_run
-from torch_doctor.static.training import splitting
 from torch_doctor.static.values import (
     Const,
     Default,
@@ -77,7 +77,7 @@ def sliced(run: Run, value: Value, node: p.Index, item: Value) -> Value:
     if number is None:
         number = run.emit(RowsTaken, node, stretch=stretch).index
         run.of(Stretches).events[key] = number
-    return splitting.with_rows(item, item.flow.rows | {number})
+    return holding.with_rows(item, item.flow.rows | {number})
 
 
 def of(run: Run, values: Iterable[Value]) -> tuple[Stretch, ...]:
@@ -104,4 +104,4 @@ def _root(run: Run, value: Value) -> str:
     """What identifies what is sliced, as far as it is the same each time."""
     if isinstance(value, (Plain, Unknown)):
         return repr(value.symbol)
-    return repr(splitting.root_of(run, value))
+    return repr(holding.root_of(run, value))

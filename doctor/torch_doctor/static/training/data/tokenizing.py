@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from torch_doctor.static.domains.padding import TOKENIZED
+from torch_doctor.static.domains.rows import holding
 from torch_doctor.static.flow import EMPTY, NONE, blend
 from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.libraries import transformers
 from torch_doctor.static.library import library_family
 from torch_doctor.static.measuring import making
-from torch_doctor.static.training import splitting
 from torch_doctor.static.training.data import preparers
 from torch_doctor.static.values import (
     ARRAY,
@@ -72,7 +72,7 @@ def _by(of: Unknown, made: Value) -> Value:
             if isinstance(value, Value):
                 made.fields[key] = _by(of, value)
         return made
-    return splitting.with_rows(made, made.flow.rows | of.flow.rows)
+    return holding.with_rows(made, made.flow.rows | of.flow.rows)
 
 
 def _padded(run: Run, of: Unknown, name: str, call: Call) -> Value | None:

@@ -60,6 +60,8 @@ class DatasetBuilt(Event, frozen=True, kw_only=True):
     """The slices of samples, or of indices, that it is created from."""
     splits: frozenset[int] = NO_EVENTS
     """The `RowsSplit` events that its samples are a part of. Only the static witness knows them."""
+    windows: Site | None = None
+    """Where its `__getitem__` cuts windows that overlap; None if it does not, as far as it is known."""
     drawn: bool = False
     """Whether its `__getitem__` ignores the index and draws samples."""
     decides: bool = False
@@ -111,12 +113,44 @@ class RowsSplit(Event, frozen=True, kw_only=True):
     """The `Fitted` events that used the samples of all parts, and whose result is in at least one part."""
     copied: bool = False
     """Whether some of the samples were copied before, so that equal samples may be in several parts."""
+    orders: frozenset[int] = NO_EVENTS
+    """The `Reordered` events that draw the parts at random; none for parts in stored order."""
+    windows: Site | None = None
+    """Where the samples were cut as overlapping windows; None if they were not, as far as it is known."""
 
     def words(self, _: Names, /) -> str:
         return f"split samples with {self.by.rpartition('.')[2]}{in_brackets(self._before())}"
 
     def _before(self) -> list[str]:
-        return ["after a fit on all of them"] * bool(self.fits) + ["with copies among them"] * self.copied
+        found = {
+            "after a fit on all of them": self.fits,
+            "with copies among them": self.copied,
+            "of overlapping windows": self.windows,
+        }
+        return [text for text, holds in found.items() if holds]
+
+
+class WindowsCut(Event, frozen=True, kw_only=True):
+    """A series is cut into windows that overlap: each starts before the one before it ends."""
+
+    def words(self, _: Names, /) -> str:
+        return "cut overlapping windows"
+
+
+class WindowsShared(Event, frozen=True, kw_only=True):
+    """Samples of two loaders contain the same consecutive numbers. Only the probe writes it, at the end of the run."""
+
+    loader: int
+    """The loader."""
+    other: int
+    """The other loader."""
+    samples: int
+    """The number of samples of the loader that were compared."""
+    shared: int
+    """The number of those that have consecutive numbers in common with a sample of the other loader."""
+
+    def words(self, _: Names, /) -> str:
+        return f"{self.shared} of {self.samples} samples share consecutive numbers with samples of another loader"
 
 
 class MemoryChanged(Event, frozen=True, kw_only=True):

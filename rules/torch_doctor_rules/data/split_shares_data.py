@@ -1,0 +1,145 @@
+"""TDR718: a random split separates samples that share data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor.trace import WindowsShared
+from torch_doctor_rules.judging.evidence import fact
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.split_parts import SplitParts
+from torch_doctor_rules.judging.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Site, Trace
+    from torch_doctor_rules.judging.split_parts import Parts
+
+_APART = "split the series by time first, with a gap of one window, then cut each part into windows"
+_OVERLAP = "`{name}` evaluates windows that overlap training windows: the score is too optimistic"
+
+
+class SplitSharesData(Rule):
+    """A random split puts overlapping windows of one series into training and into evaluation.
+
+    ## Why is this bad?
+    Neighboring windows of a series have most of their values in common. If windows are split at random, nearly every
+    window of the evaluation overlaps with windows of training, often together with the values to predict. The score then
+    measures how well the model remembers the series, and not how well it predicts new values.
+
+    ## Example
+    ```python
+    series = torch.sin(torch.arange(200) / 5.0) + 0.1 * torch.randn(200).cumsum(0)
+    windows = series.unfold(0, 9, 1)
+    data = TensorDataset(windows[:, :8], windows[:, 8:])
+    train_set, val_set = random_split(data, [150, len(data) - 150])
+    model = nn.Linear(8, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for x, y in DataLoader(train_set, batch_size=16, shuffle=True):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+    with torch.no_grad():
+        for x, y in DataLoader(val_set, batch_size=16):
+            print(nn.functional.mse_loss(model(x), y).item())
+    ```
+
+    ## Use instead
+    ```diff
+     data = TensorDataset(windows[:, :8], windows[:, 8:])
+    -train_set, val_set = random_split(data, [150, len(data) - 150])
+    +train_set = torch.utils.data.Subset(data, range(150))
+    +val_set = torch.utils.data.Subset(data, range(159, len(data)))
+     model = nn.Linear(8, 1)
+    ```
+
+    ## How the probe confirms it
+    It compares the exact numbers in the first batches of both loaders: samples of the evaluation contain the same
+    consecutive numbers as samples of training. If it finds none, the finding stays undecided: few batches were read, or
+    each window is scaled by itself.
+
+    ## When it is not reported
+    - If the split is by time: slices, ranges of indices, `shuffle=False`, `TimeSeriesSplit`, or groups.
+    - If the windows do not overlap, because each starts where the one before it ends, or if the step or the length of the
+      windows is unknown.
+    - If the windows are cut after the split.
+    - If something is fitted before the split (TDR707), or samples are copied before it (TDR708).
+
+    ## References
+    - https://scikit-learn.org/stable/modules/cross_validation.html#time-series-split
+    - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.random_split
+    """
+
+    code = "TDR718"
+    name = "split-shares-data"
+    level = Level.WARNING
+    witness = "SP"
+    only_confirms = True
+    needs = frozenset({"windows"})
+    needs_end = True
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Yield a finding for every random split of overlapping windows whose parts train and evaluate."""
+        yield from first_per_site(
+            self._report(each, trace) for each in trace.view(SplitParts).found() if _shares(trace, each)
+        )
+
+    def _report(self, parts: Parts, trace: Trace) -> Finding:
+        name = trace.view(SplitParts).loaders.name_where_built(parts.evaluated)
+        cut = _windows(trace, parts)
+        trail = [*parts.trail(), *([Step(cut, "overlapping windows are cut here")] if cut is not None else [])]
+        return self.finding(parts.site, message(_OVERLAP, name=name), help=_APART, trail=trail)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Return whether samples of both loaders were compared."""
+        compared = any(_compared(trace, each) is not None for each in self._seen(trace, finding))
+        return "the first batches of both loaders have no consecutive numbers in common" if compared else False
+
+    def same(self, finding: Finding, seen: Finding) -> bool:
+        """Return whether both evaluate the same loader."""
+        return any(same_place(step.site, seen.trail[1].site) for step in finding.trail[1:2])
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """Yield how many evaluated samples contain numbers of training samples."""
+        for each in self._seen(trace, finding):
+            shared = _compared(trace, each)
+            if shared is not None and shared.shared:
+                text = f"{shared.shared} of {shared.samples} evaluated windows contain consecutive numbers of training windows"
+                yield fact(text, shared.shared, "samples", shared)
+                return
+
+    @staticmethod
+    def _seen(trace: Trace, finding: Finding) -> Iterator[Parts]:
+        for each in trace.view(SplitParts).found():
+            if any(same_place(step.site, each.evaluated.site) for step in finding.trail[1:2] or finding.trail):
+                yield each
+
+
+def _shares(trace: Trace, parts: Parts) -> bool:
+    """Whether both parts have overlapping windows of one series, and nothing more specific is wrong with the split."""
+    split = parts.split
+    if split is not None:
+        return _windows(trace, parts) is not None and not split.fits and not split.copied
+    shared = _compared(trace, parts)
+    return shared is not None and shared.shared > 0
+
+
+def _windows(trace: Trace, parts: Parts) -> Site | None:
+    """Where overlapping windows are cut that a random split separates: before it, or when a sample of one data set is read."""
+    if parts.split is None or not parts.split.orders:
+        return None
+    loaders = trace.view(SplitParts).loaders
+    wholes = [[*loaders.whole(loaders.dataset(each))] for each in (parts.trained, parts.evaluated)]
+    parted = all(
+        len(whole) > 1 or each.orders for whole, each in zip(wholes, (parts.trained, parts.evaluated), strict=True)
+    )
+    common = wholes[0][-1].dataset == wholes[1][-1].dataset
+    return parts.split.windows or (wholes[0][-1].windows if parted and common else None)
+
+
+def _compared(trace: Trace, parts: Parts) -> WindowsShared | None:
+    """How many samples of both loaders have numbers in common, as a run counted them."""
+    pair = parts.evaluated.loader, parts.trained.loader
+    return next((event for event in trace.of(WindowsShared) if (event.loader, event.other) == pair), None)

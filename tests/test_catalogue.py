@@ -147,6 +147,8 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR712": ("eval-drops-last", "W", "SP", "safe"),
     "TDR713": ("transforms-differ", "E", "SP", "-"),
     "TDR714": ("padding-unmasked", "W", "SP", "-"),
+    "TDR716": ("channel-order", "W", "SP", "-"),
+    "TDR717": ("labels-differ", "E", "SP", "-"),
     "TDR718": ("split-shares-data", "W", "SP", "-"),
     "TDR801": ("cpu-tensor-in-forward", "E", "SP", "unsafe"),
     "TDR802": ("batch-on-other-device", "E", "SP", "-"),
@@ -169,7 +171,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
 }
 PROCESSES = {"init_process_group", "num_workers"}
 """What examples have that start processes or threads: a fork of this process would inherit its locks."""
-SUBSTITUTED = {"TDR703", "TDR713", "TDR812", "TDR905"}
+SUBSTITUTED = {"TDR703", "TDR713", "TDR716", "TDR812", "TDR905"}
 """Rules whose scripts need a GPU or a download: only the probe, which substitutes both, runs them (`probe/test_pages.py`)."""
 SECTIONS = [
     "Why is this bad?",

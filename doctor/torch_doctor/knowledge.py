@@ -4,7 +4,6 @@ Such a file has one `LIBRARY = Library(...)`. It is executed alone: nothing of i
 """
 
 from torch_doctor.static.libraries.library import (
-    DATA_LOADER,
     EVALUATING,
     OPAQUE,
     SENSITIVE,
@@ -21,6 +20,7 @@ from torch_doctor.static.libraries.library import (
 from torch_doctor.static.tables.framework import LOOP, Framework, Method, trainers
 from torch_doctor.static.tables.function import Function
 from torch_doctor.static.tables.loss import Loss
+from torch_doctor.static.tables.reading import DATA_LOADER
 from torch_doctor.trace.words import Kind
 
 __all__ = [

@@ -152,6 +152,7 @@ ENDS_EARLY = {
     "TDR707/ok_fitted_on_training_rows.py": "values that could not be read have no `backward`",
     "TDR708/ok_hub_split_before.py": "default_collate: batch must contain",
     "TDR708/ok_hub_training_score.py": "default_collate: batch must contain",
+    "TDR716/ok_from_scratch.py": "data that could not be read does not fit",
     "TDR713/ok_fitted_for_each_model.py": "values that could not be read have no `parameters`",
     "TDR713/ok_fitted_in_folds.py": "data that could not be read does not fit",
     "TDR815/bad_sharded.fixed.py": "FSDP needs a non-CPU accelerator device",

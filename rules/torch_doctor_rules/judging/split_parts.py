@@ -1,4 +1,4 @@
-"""Loaders that evaluate one part of a split, and those that train on another part of it."""
+"""Loaders that evaluate, and those that train: on another part of the same split, or on anything else."""
 
 from __future__ import annotations
 
@@ -57,6 +57,20 @@ class SplitParts:
                     parts = [_is_part(split, *each) for each in ((trained, first), (evaluated, second))]
                     if all(parts) or (any(parts) and first.parts == second.parts != ()):
                         yield Parts(evaluated, forward, split.site, trained, split)
+
+
+def pairs(trace: Trace) -> Iterator[tuple[LoaderBuilt, LoaderBuilt]]:
+    """Yield each loader that only evaluates, with each that trains."""
+    loaders = trace.view(Loaders)
+    for evaluated, _ in loaders.never_training():
+        for trained, _ in loaders.training():
+            yield evaluated, trained
+
+
+def whole(trace: Trace, loader: LoaderBuilt) -> DatasetBuilt | None:
+    """Return the dataset that a loader's samples come from in the end: that of which it reads a part."""
+    loaders = trace.view(Loaders)
+    return next(reversed([*loaders.whole(loaders.dataset(loader))]), None)
 
 
 def _is_part(split: RowsSplit, loader: LoaderBuilt, dataset: DatasetBuilt) -> bool:

@@ -19,6 +19,7 @@ from torch_doctor.static.values import (
     Plain,
     Sequence,
     Symbol,
+    Tensor,
     Value,
     fresh_symbol,
     leaves,
@@ -39,17 +40,41 @@ TRANSFORMED: Final = "transformed"
 """Names how the tensor is made that a library's transform makes of a picture."""
 PICTURE_AXES: Final = 3
 DEEPEST: Final = 40
+BYTES: Final = 255
+NEAR: Final = 0.004
+"""By so much the same statistics differ from source to source."""
+
+
+_TURNED_ROUND: Final = {"RGB": "BGR", "BGR": "RGB"}
 
 
 class Channels(NamedTuple):
-    """The order of a picture's channels, "" where it is not known, and whether they are its third and last dimension."""
+    """The order of a picture's channels, "" where it is not known, and whether they are its third and last dimension.
+
+    `meant` is the order of the channels in the statistics that have normalised it, "" where nobody knows, and `scaled_at` where.
+    """
 
     order: str = ""
     third: bool = True
+    meant: str = ""
+    scaled_at: Site | None = None
 
     def swapped(self) -> Channels:
         """The same with the first channel in the place of the last."""
-        return self._replace(order={"RGB": "BGR", "BGR": "RGB"}.get(self.order, ""))
+        return self._replace(order=_TURNED_ROUND.get(self.order, ""), meant=_TURNED_ROUND.get(self.meant, ""))
+
+
+def made_for(means: tuple[float, ...]) -> str:
+    """Return the order of the channels in well-known statistics, "" for all others."""
+    for scale in (1, BYTES):
+        for known in table.RED_FIRST:
+            if len(means) == len(known) and all(abs(m / scale - k) < NEAR for m, k in zip(means, known, strict=True)):
+                return "RGB"
+            if len(means) == len(known) and all(
+                abs(m / scale - k) < NEAR for m, k in zip(means, known[::-1], strict=True)
+            ):
+                return "BGR"
+    return ""
 
 
 class Picture(NamedTuple):
@@ -96,10 +121,31 @@ class PictureOf(Domain[Picture | None]):
     def read(self, made: Making) -> Picture | None:
         """What is computed of one picture, or arranges its numbers."""
         if made.name in table.ARITHMETIC:
-            return _only(map(self.of, made.args))
+            picture = _only(map(self.of, made.args))
+            means = numbers(made.args[1]) if made.name in _SUBTRACTS and len(made.args) > 1 else ()
+            return picture if picture is None or not means else _scaled(picture, means, made.site)
+        if made.name == TRANSFORMED and isinstance(made.of, tuple):
+            picture = self.of(made.args[0])
+            return None if picture is None else _scaled(picture, *made.of)
         if made.args and (made.name in table.TENSORS or (made.name != "[]" and padding.arranges(made))):
             return self.of(made.args[0])
         return None
+
+
+def _scaled(picture: Picture, means: tuple[float, ...], site: Site | None) -> Picture:
+    """A picture that is normalised by means of its channels."""
+    return picture._replace(channels=picture.channels._replace(meant=made_for(means), scaled_at=site))
+
+
+def numbers(value: Value | None) -> tuple[float, ...]:
+    """The numbers in a list, or in a tensor or array that was made of one; () where they are not known."""
+    made = value.meta if isinstance(value, Tensor) else None
+    while isinstance(made, Making) and made.args:
+        value = made.args[0]
+        made = value.meta if isinstance(value, Tensor) else None
+    items = value.content.items if isinstance(value, Sequence) and value.content.rest is None else ()
+    known = [item.value for item in items if isinstance(item, Const) and isinstance(item.value, (int, float))]
+    return tuple(map(float, known)) if len(known) == len(items) else ()
 
 
 def _of_symbol(symbol: Symbol, depth: int = DEEPEST) -> Picture | None:
@@ -130,7 +176,8 @@ def after(picture: Picture | None, name: str, call: Call) -> Channels:
     channels = UNTOLD if picture is None else picture.channels
     if name in table.CONVERTING:
         code = call.argument(1, "code")
-        return channels.swapped() if isinstance(code, Lib) and code.name in table.SWAPPING else UNTOLD
+        number = isinstance(code, Const) and code.value == table.SWAPPING_NUMBER
+        return channels.swapped() if number or (isinstance(code, Lib) and code.name in table.SWAPPING) else UNTOLD
     if name == ".convert":
         mode = call.argument(0, "mode")
         return channels if isinstance(mode, Const) and mode.value == "RGB" else UNTOLD
@@ -176,17 +223,26 @@ def _bounds(key: Value) -> tuple[object, ...]:
     return (SLICE, *(part[1] if isinstance(part, tuple) and part[0] == "const" else part for part in parts))
 
 
+_SUBTRACTS: Final = frozenset(("-", "sub", "sub_", "subtract"))
 _ALL: Final = ((SLICE, None, None, None), (SLICE, None, 3, None), (SLICE, 0, 3, None), (0, 1, 2))
 _TURNED: Final = ((SLICE, None, None, -1), (2, 1, 0))
 
 
-def transformed(picture: Picture, given: Value, steps: list[str], *, tensor: bool) -> Making | Symbol | None:
+def transformed(
+    picture: Picture,
+    given: Value,
+    steps: list[str],
+    scale: tuple[tuple[float, ...], Site | None] | None,
+    *,
+    tensor: bool,
+) -> Making | Symbol | None:
     """What these transforms make of a picture: how a tensor is made, or the symbol of an array; None where one is not known."""
     known = all(step.startswith(table.FAMILIES) and step.rpartition(".")[2] not in table.MIXING for step in steps)
     if not known:
         return None
     if not tensor:
-        return symbol(picture.site, picture.channels, PICTURE)
-    made = Making(TRANSFORMED, (given,))
+        scaled = picture if scale is None else _scaled(picture, *scale)
+        return symbol(picture.site, scaled.channels, PICTURE)
+    made = Making(TRANSFORMED, (given,), of=scale)
     made.answer = UNKNOWN_META
     return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.domains.rows import classes, holding
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import containers, streams
 from torch_doctor.static.library import library
@@ -24,6 +25,7 @@ from torch_doctor.static.values import (
     Sequence,
     Unknown,
     Value,
+    hashable,
     held,
     leaves,
 )
@@ -45,6 +47,9 @@ def sequence(run: Run, name: str, call: Call) -> Value:
     content = stream.content or Content((), stream.item)
     if content.end is not None and name not in ("list", "tuple"):
         content = Content(content.items, content.rest)
+    if name == "sorted" and content.rest is not None:
+        counts = classes.by_count(run, call.keywords.get("key"), content.rest, call.node)
+        content = Content(content.items, classes.reordered(run, content.rest, by_count=counts))
     made: Sequence = run.own(Sequence(kind, content, run.site(call.node), run.frame.what))
     if kind != "set":
         stretches.listed(run, call.args[0], made)
@@ -80,7 +85,32 @@ def with_default(run: Run, _: str, call: Call) -> Mapping:
 @library("collections.Counter")
 def counter(run: Run, _: str, call: Call) -> Mapping:
     """A dict of numbers, in which what is not there is 0."""
-    return dictionary(run, call, (Lib("builtins.int"),))
+    made = dictionary(run, call, (Lib("builtins.int"),))
+    if call.args:
+        _tagged(run, made, classes.COUNTED, call)
+    return made
+
+
+def _tagged(run: Run, made: Mapping, kind: str, call: Call) -> None:
+    """A dict whose keys are the different words among some rows, in an order that follows from these."""
+    item, rest = containers.element_of(run, call.args[0]), made.fields.get("rest")
+    if isinstance(rest, Value):
+        order = classes.ordered(run, kind, call.args[0], item, call.node)
+        made.fields["rest"] = holding.with_rows(rest, rest.flow.rows | order)
+
+
+@library("builtins.dict.fromkeys", "collections.OrderedDict.fromkeys")
+def from_keys(run: Run, _: str, call: Call) -> Mapping:
+    """A dict with these keys, in their order, and one value for all."""
+    made: Mapping = run.own(Mapping(run.site(call.node), run.frame.what))
+    content = containers.content_of(run, call.args[0]) if call.args else Content()
+    value = call.argument(1, "value") or Plain()
+    for item in content.items:
+        made.fields[("key", item.value) if isinstance(item, Const) and hashable(item.value) else "rest"] = value
+    if content.rest is not None:
+        made.fields["rest"] = value
+        _tagged(run, made, classes.SEEN, call)
+    return made
 
 
 @library("collections.namedtuple")

@@ -108,7 +108,7 @@ def _meant(run: Run, func: Value, call: Call) -> Value:
     """Tell those that watch calls of this one; what is called, where it is not what it seems."""
     if call.name.endswith(".set_epoch"):
         loaders.epoch_set(run, func, call.node)
-    return loading.meant(run, func, "", call.node) if isinstance(func, Plain) else func
+    return loading.meant(run, func, "", call.node) if isinstance(func, Plain) else pixels.stood_for(func)
 
 
 def _plain(run: Run, func: Const | Plain, call: Call) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.static.domains.rows import classes
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import invocation
 from torch_doctor.static.measuring import making
@@ -62,7 +63,10 @@ def content_of(run: Run, value: Value) -> Content:
             return children
     if isinstance(value, Mapping):
         keys = [key[1] for key in value.fields if isinstance(key, tuple)]
-        return Content(tuple(Const(key) for key in keys), Plain() if "rest" in value.fields else None)
+        rest = value.fields.get("rest")
+        return Content(
+            tuple(Const(key) for key in keys), classes.numbered(run, Plain(), rest) if rest is not None else None
+        )
     if isinstance(value, Const) and isinstance(value.value, str):
         return Content((), Plain())
     return Content((), element_of(run, value))

@@ -205,7 +205,7 @@ def renewed(item: Value, turn: tuple[Any, ...], number: int) -> Value:
             return Plain((ORDINAL, item.symbol[1], *turn, number), item.size)
         counts = bool(number) and word == COUNTER
         symbol = (COUNTER, number == 1, *about, *turn, number) if counts else (*turn, number)
-        return plain_from((), symbol, Flow(cuts=item.flow.cuts, lost=item.flow.lost), item.size)
+        return plain_from((), symbol, Flow(cuts=item.flow.cuts, lost=item.flow.lost, rows=item.flow.rows), item.size)
     if isinstance(item, Sequence) and item.kind == "tuple":
         content = item.content
         items = tuple(renewed(part, (*turn, i), number) for i, part in enumerate(content.items))

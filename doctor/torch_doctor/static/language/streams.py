@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.domains.rows import classes
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import containers, ranges
 from torch_doctor.static.library import Stage, library, library_family
@@ -128,7 +129,7 @@ def passed_through(run: Run, passed: PassThrough, call: Call, bar: str = "") -> 
                 tuple(Sequence("tuple", Content((Const(i), item))) for i, item in enumerate(content.items))
             )
         index = _index(call, of_batches=bool(stream.loader) and stream.length != math.inf)
-        pair = Sequence("tuple", Content((index, stream.item)))
+        pair = Sequence("tuple", Content((classes.numbered(run, index, stream.item), stream.item)))
         return Stream(pair, content, stream.loader, length=stream.length, whole=stream.whole)
     if passed.style == "cycle":
         return Stream(stream.item, None, stream.loader, length=math.inf, bar=bar)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from torch_doctor.static.libraries.library import DATA_LOADER, Launcher, Library, Package, PassThrough, members
+from torch_doctor.static.libraries.library import Launcher, Library, Package, PassThrough, members
 from torch_doctor.static.tables.framework import Framework, Method
+from torch_doctor.static.tables.reading import DATA_LOADER
 
 ACCELERATE = Framework(
     name="accelerate",

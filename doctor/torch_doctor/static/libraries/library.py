@@ -100,13 +100,6 @@ OPAQUE = LibraryModel(sensitive=None, training=None)
 EVALUATING = LibraryModel(sensitive=True, training=False)
 EVALUATING_UNSURE = LibraryModel(sensitive=None, training=False)
 
-DATA_LOADER = words(
-    """
-    dataset batch_size shuffle sampler batch_sampler num_workers collate_fn pin_memory drop_last timeout worker_init_fn
-    """
-)
-"""The positional parameters of torch's loader."""
-
 
 class Library(Struct, frozen=True):
     """One library, or a few small ones of a sort. All names but those that `aliases` explains are canonical.
@@ -167,6 +160,7 @@ class Library(Struct, frozen=True):
         no_drawing: the exceptions among them.
         estimators: estimators whose result for one row depends on the other rows.
         composed_estimators: what fits the estimators that it is given.
+        encoders: estimators that number the classes that they find.
         splits: functions that give two parts of every array.
         splitters: classes whose `split` gives the indices of the rows in each part.
         arrays: functions that return an array of its own.
@@ -261,6 +255,7 @@ class Library(Struct, frozen=True):
     no_drawing: Names = ()
     estimators: Names = ()
     composed_estimators: Names = ()
+    encoders: Names = ()
     splits: Names = ()
     splitters: Names = ()
     arrays: Names = ()

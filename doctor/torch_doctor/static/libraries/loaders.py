@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from torch_doctor.static.libraries.library import DATA_LOADER, Library
+from torch_doctor.static.libraries.library import Library
 from torch_doctor.static.tables import words
+from torch_doctor.static.tables.reading import DATA_LOADER
 
 LIBRARY = Library(
     loaders=words(

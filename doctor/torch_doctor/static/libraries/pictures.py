@@ -30,6 +30,7 @@ LIBRARY = Library(
         },
         flags={"cv2.IMREAD_COLOR": "BGR", "cv2.IMREAD_COLOR_BGR": "BGR", "cv2.IMREAD_COLOR_RGB": "RGB"},
         conversions=("cv2.cvtColor",),
+        signs=("cv2.COLOR_BGR2RGB",),
         swaps=words("cv2.COLOR_BGR2RGB cv2.COLOR_RGB2BGR"),
         keeping=(*members("cv2", "resize flip rotate copyMakeBorder transpose warpAffine"), "PIL.Image.fromarray"),
     ),

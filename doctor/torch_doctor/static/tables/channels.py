@@ -13,6 +13,10 @@ FLAGS: Final = libraries.table(lambda library: library.channels.flags)
 CONVERTING: Final = frozenset(libraries.every(lambda library: library.channels.conversions))
 SWAPPING: Final = frozenset(libraries.every(lambda library: library.channels.swaps))
 """Conversions that put the first channel in the place of the last."""
+SWAPPING_NUMBER: Final = 4
+"""The number of both conversions in OpenCV."""
+SIGNS: Final = libraries.every(lambda library: library.channels.signs)
+"""Names by which a module of the project shows that it stands in for a library."""
 
 FLIPPING: Final = libraries.table(lambda library: library.channels.flips)
 """Functions that turn round dimensions, and whether these are the first two."""
@@ -27,6 +31,16 @@ TENSORS: Final = frozenset(
     words("tensor as_tensor asarray from_numpy Tensor FloatTensor stack transformed batch unbind unsqueeze squeeze_")
 )
 """How tensors are made of arrays, and of one another, which keep the channels."""
+RED_FIRST: Final = (
+    (0.485, 0.456, 0.406),  # ImageNet
+    (0.4815, 0.4578, 0.4082),  # CLIP
+    (0.4914, 0.4822, 0.4465),  # CIFAR-10
+    (0.5071, 0.4867, 0.4408),  # CIFAR-100
+)
+"""Means of the channels of well-known data, red first, for numbers up to 1: they differ so much that they tell the order.
+
+Source: https://docs.pytorch.org/vision/stable/models.html.
+"""
 FAMILIES: Final = libraries.every(lambda library: library.channels.transforms)
 MIXING: Final = frozenset(
     words(

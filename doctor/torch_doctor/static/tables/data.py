@@ -8,8 +8,8 @@ from __future__ import annotations
 import functools
 
 from torch_doctor.static import libraries
-from torch_doctor.static.libraries.library import DATA_LOADER
 from torch_doctor.static.tables import words
+from torch_doctor.static.tables.reading import DATA_LOADER
 
 LOADER_PARAMETERS = {
     "torch.utils.data.DataLoader": DATA_LOADER,
@@ -71,7 +71,7 @@ PREPARING = frozenset(
 
 REORDERING = frozenset(
     (
-        *words("random.shuffle random.sample torch.randperm torch.utils.data.random_split"),
+        *words("random.shuffle random.sample random.choices torch.randperm torch.utils.data.random_split"),
         *libraries.every(lambda library: library.reordering),
     )
 )

@@ -1,9 +1,11 @@
-"""What a library tells of the order in which the channels of pictures come."""
+"""What a library tells of the order in which the channels of pictures come, and what its loaders take."""
 
 from __future__ import annotations
 
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from torch_doctor.static.tables import words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +24,7 @@ class ChannelFunctions(NamedTuple):
         flips: functions that turn round dimensions, and whether these are the first two.
         keeping: functions that leave the channels in the last dimension, in their order.
         transforms: prefixes of transforms, which keep the order where the tables do not say otherwise.
+        signs: names by which a module of the project shows that it stands in for the library.
         joined: transforms that do others one after the other, and take keywords.
     """
 
@@ -33,6 +36,14 @@ class ChannelFunctions(NamedTuple):
     keeping: tuple[str, ...] = ()
     transforms: tuple[str, ...] = ()
     joined: tuple[str, ...] = ()
+    signs: tuple[str, ...] = ()
 
 
 NO_CHANNELS = ChannelFunctions()
+
+DATA_LOADER = words(
+    """
+    dataset batch_size shuffle sampler batch_sampler num_workers collate_fn pin_memory drop_last timeout worker_init_fn
+    """
+)
+"""The positional parameters of torch's loader."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from torch_doctor.static import program as p
 from torch_doctor.static.dispatch import handles
+from torch_doctor.static.domains.rows import classes
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import containers, item_targets
 from torch_doctor.static.training import filling, written_out
@@ -144,15 +145,36 @@ def mapping_method(run: Run, of: Mapping, name: str, call: Call) -> Value:
 
 
 @handles(_MAPPINGS, "items", "values", "keys")
-def _listed(_: Run, of: Mapping, name: str, __: Call) -> Value:
+def _listed(run: Run, of: Mapping, name: str, __: Call) -> Value:
     named = [(key[1], value) for key, value in of.fields.items() if isinstance(key, tuple)]
     rest = of.fields.get("rest")
     if name == "values":
         return Sequence("list", Content(tuple(value for _, value in named), rest))
     if name == "keys":
-        return Sequence("list", Content(tuple(Const(key) for key, _ in named), None if rest is None else Plain()))
+        return Sequence(
+            "list", Content(tuple(Const(key) for key, _ in named), None if rest is None else _key(run, rest))
+        )
     pairs = tuple(Sequence("tuple", Content((Const(key), value))) for key, value in named)
-    return Sequence("list", Content(pairs, None if rest is None else Sequence("tuple", Content((Plain(), rest)))))
+    return Sequence(
+        "list", Content(pairs, None if rest is None else Sequence("tuple", Content((_key(run, rest), rest))))
+    )
+
+
+def _key(run: Run, value: Value) -> Value:
+    """The key of such a value, in the order in which the dict has it."""
+    return classes.numbered(run, Plain(), value)
+
+
+@handles(_MAPPINGS, "most_common")
+def _most_common(run: Run, of: Mapping, _: str, call: Call) -> Value:
+    pairs = _listed(run, of, "items", call)
+    rest = pairs.content.rest if isinstance(pairs, Sequence) else None
+    return pairs if rest is None else Sequence("list", Content((), classes.reordered(run, rest, by_count=True)))
+
+
+@handles(_SEQUENCES, "index")
+def _index(run: Run, of: Sequence, _: Call) -> Value:
+    return classes.numbered(run, Plain(), summary(of.content.all())) if of.content.all() else Plain()
 
 
 @handles(_MAPPINGS, "get", "pop", "setdefault", "__getitem__")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.domains.rows import holding
+from torch_doctor.static.domains.rows import classes, holding
 from torch_doctor.static.flow import NONE, PART, Flow
 from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import fitting
@@ -24,7 +24,7 @@ from torch_doctor.static.values import (
     fresh_symbol,
     plain_from,
 )
-from torch_doctor.trace import Fitted, RowsSplit, ScopeKind
+from torch_doctor.trace import Fitted, RowsSplit
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -38,7 +38,9 @@ DEEP = 3
 
 def built(name: str, call: Call) -> Plain | None:
     """An estimator or splitter of a library; None for anything else."""
-    if name in fitting.ESTIMATORS or (name in fitting.COMPOSED and any(map(_estimates, call.values))):
+    if name in fitting.ESTIMATORS | fitting.ENCODERS or (
+        name in fitting.COMPOSED and any(map(_estimates, call.values))
+    ):
         return Plain((ESTIMATOR, fresh_symbol(), name))
     return Plain((SPLITTER, fresh_symbol(), name)) if name in fitting.SPLITTERS else None
 
@@ -46,7 +48,7 @@ def built(name: str, call: Call) -> Plain | None:
 def _estimates(value: Value, depth: int = DEEP) -> bool:
     if isinstance(value, Sequence):
         return depth > 0 and any(_estimates(item, depth - 1) for item in value.content.all())
-    return isinstance(value, Plain) and value.symbol[0] == ESTIMATOR
+    return isinstance(value, Plain) and value.symbol[0] == ESTIMATOR and value.symbol[2] not in fitting.ENCODERS
 
 
 def method(run: Run, func: Plain, call: Call) -> Value | None:
@@ -72,8 +74,13 @@ def _estimated(run: Run, of: Symbol, name: str, call: Call) -> Value | None:
     rows = call.argument(0) or next(iter(call.keywords.values()), Plain())
     state = run.state.fields
     if name in ("fit", "fit_transform"):
-        fit = _fitted(run, of[2], rows, call.node)
-        by = preparers.fitted(run, of[2], rows, call.node, whole=fit is not None)
+        numbers = of[2] in fitting.ENCODERS
+        fit = None if numbers else _fitted(run, of[2], rows, call.node)
+        by = (
+            classes.ordered(run, classes.FITTED, rows, rows, call.node)
+            if numbers
+            else preparers.fitted(run, of[2], rows, call.node, whole=fit is not None)
+        )
         run.heap.set(state, ("fitted", of), fit)
         run.heap.set(state, ("prepares", of), by)
         if name == "fit":
@@ -138,13 +145,11 @@ def _statistic(run: Run, rows: Value, symbol: Symbol, call: Call) -> Value | Non
 
 def _place(run: Run, call: Call, root: Symbol) -> tuple[Site, Symbol, str]:
     """Where something is fitted on these rows, and in which words: the call of an object that does nothing but scale."""
-    thing, scope = run.frame.self, run.scope
-    if isinstance(thing, Instance) and scope.called_at is not None and scope.kind is ScopeKind.CALL:
-        samples = any(thing.cls.find(name) for name in ("__getitem__", "__iter__", "__len__"))
-        name = thing.cls.name if scope.name == "__init__" else f"{thing.cls.name}.{scope.name}"
-        if not samples:
-            return scope.called_at, root, name
-    return run.site(call.node), root, run.text(call.node)
+    thing, called = run.frame.self, holding.called_at(run)
+    holds = isinstance(thing, Instance) and any(thing.cls.find(name) for name in ("__getitem__", "__iter__", "__len__"))
+    if called is None or holds:
+        return run.site(call.node), root, run.text(call.node)
+    return called[0], root, called[1]
 
 
 def _of_bytes(rows: Value, call: Call) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.values import Call, Value
 
 
-@library("torch.randperm", "numpy.random.permutation")
+@library("torch.randperm", "numpy.random.permutation", "random.sample", "random.choices")
 def permutation(run: Run, name: str, call: Call) -> Value | None:
     """Numbers in random order, which remember the call that drew them."""
     others = (handler for stage, handler in handlers_of(name) if stage > Stage.NAME)

@@ -13,6 +13,7 @@ from torch_doctor.static.flow import Flow
 from torch_doctor.static.knowledge import Knowledge, Lasting
 from torch_doctor.static.library import library_family
 from torch_doctor.static.state import per_path, per_run
+from torch_doctor.static.tables import channels as channel_table
 from torch_doctor.static.tables import pixels as table
 from torch_doctor.static.tables import torch_functions
 from torch_doctor.static.tables.canonical import canonical
@@ -21,6 +22,7 @@ from torch_doctor.static.values import (
     Call,
     Const,
     Fact,
+    FunctionValue,
     Lib,
     Making,
     Mapping,
@@ -168,7 +170,8 @@ def transformed(run: Run, transform: Tool, call: Call) -> Value | None:
         return None
     steps = _steps(run, transform)
     to_tensor = not table.TO_BYTES.isdisjoint(steps) or not table.TO_FLOATS.isdisjoint(steps)
-    known = None if picture is None else channels.transformed(picture, given, steps, tensor=to_tensor)
+    scale = _scale(run, transform)
+    known = None if picture is None else channels.transformed(picture, given, steps, scale, tensor=to_tensor)
     if to_tensor:
         bytes_at = of_transform(run, transform) if place is not None else None
         made = Tensor(Flow(source=Source.DATA)) if bytes_at is None else tensor(bytes_at)
@@ -186,7 +189,7 @@ def _augmented(run: Run, transform: Tool, call: Call) -> Value | None:
         return None
     steps = _steps(run, transform)
     tensor = any(step.endswith(".ToTensorV2") for step in steps)
-    known = channels.transformed(picture, given, steps, tensor=tensor)
+    known = channels.transformed(picture, given, steps, _scale(run, transform), tensor=tensor)
     if known is None:
         return None
     mapping: Mapping = run.own(Mapping(run.site(call.node), run.frame.what))
@@ -197,16 +200,40 @@ def _augmented(run: Run, transform: Tool, call: Call) -> Value | None:
     return mapping
 
 
-def _steps(run: Run, transform: Value, depth: int = 3) -> list[str]:
-    """The names of what a transform does, in order."""
+def _parts(run: Run, transform: Value, depth: int = 3) -> list[Value]:
+    """What a transform does, one after the other."""
     transform = run.resolve(transform)
-    if not isinstance(transform, Tool):
-        return [""]
-    name = canonical(transform.name)
-    inside = transform.args[0] if transform.args else None
-    if name not in table.JOINING or not isinstance(inside, Sequence) or not depth:
-        return [name]
-    return [step for each in inside.content.all() for step in _steps(run, each, depth - 1)]
+    inside = transform.args[0] if isinstance(transform, Tool) and transform.args else None
+    joins = isinstance(transform, Tool) and canonical(transform.name) in table.JOINING
+    if not joins or not isinstance(inside, Sequence) or not depth:
+        return [transform]
+    return [step for each in inside.content.all() for step in _parts(run, each, depth - 1)]
+
+
+def _steps(run: Run, transform: Value) -> list[str]:
+    """The names of what a transform does, in order."""
+    return [canonical(each.name) if isinstance(each, Tool) else "" for each in _parts(run, transform)]
+
+
+def _scale(run: Run, transform: Value) -> tuple[tuple[float, ...], Site | None] | None:
+    """The means by which a transform normalises, and where that is written; None where it does not."""
+    for each in _parts(run, transform):
+        if isinstance(each, Tool) and canonical(each.name).endswith(".Normalize"):
+            means = each.args[0] if each.args else each.keywords.get("mean")
+            return channels.numbers(means), each.born
+    return None
+
+
+def stood_for(func: Value) -> Value:
+    """The function of a library that one of the project stands in for, in a module with the library's names; else itself."""
+    if not isinstance(func, FunctionValue):
+        return func
+    for sign in channel_table.SIGNS:
+        package, _, name = sign.rpartition(".")
+        known = f"{package}.{func.node.name}"
+        if known in channel_table.ORDERS or known in channel_table.CONVERTING:
+            return Lib(known) if name in func.closure.globals.fields else func
+    return func
 
 
 def _leaves_range(step: Value) -> bool:

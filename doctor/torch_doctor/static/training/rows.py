@@ -6,36 +6,27 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from torch_doctor.static.domains.rows import classes, identity
+from torch_doctor.static.flow import NONE
 from torch_doctor.static.libraries import hugging_face
 from torch_doctor.static.tables import data
 from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.tables.datasets import TENSORS
 from torch_doctor.static.training import augmenting, hub_rows, row_reading, splitting, told_rows
 from torch_doctor.static.training.data import datasets, stretches
-from torch_doctor.static.training.unresolved import elsewhere
 from torch_doctor.static.values import (
-    Args,
-    Bound,
-    ClassValue,
-    Const,
     Either,
     Fact,
-    FunctionValue,
     Instance,
-    Keywords,
-    Lib,
-    Loader,
     Mapping,
-    Module,
     Object,
     ParameterValue,
-    Partial,
     Plain,
     Sequence,
     Tensor,
     Tool,
     Unknown,
     Value,
-    symbol_of,
 )
 from torch_doctor.trace import DatasetBuilt, Source, Tri
 
@@ -46,9 +37,6 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.trace import Site, Stretch
     from torch_doctor.trace.events import Trail
-
-
-_PREPARES = (FunctionValue, Bound, Partial, Tool, Module, ClassValue, Lib)
 
 
 def describe(run: Run, value: Value | None, node: p.Node) -> int:
@@ -108,7 +96,11 @@ def _read(run: Run, value: Value, node: p.Node) -> DatasetBuilt | None:
     if isinstance(value, Either):
         return _one_of(run, value, node)
     if isinstance(value, (Sequence, Mapping)):
-        return _built(run, value, node, rows=f"object {value.id}", iterable=False, shuffled=_random([value]))
+        items = value.content.all() if isinstance(value, Sequence) else ()
+        numbers = NONE.union(*(classes.of_sample(run, run.resolve(item)) for item in items))
+        return _built(
+            run, value, node, rows=f"object {value.id}", iterable=False, shuffled=_random([value]), numbers=numbers
+        )
     if isinstance(value, (Tensor, ParameterValue)):
         return _built(run, value, node, iterable=False, shuffled=_random([value]))
     if isinstance(value, Plain):
@@ -131,6 +123,7 @@ def _built(
     changes: Tri = None,
     stretches: tuple[Stretch, ...] = (),
     windows: Site | None = None,
+    numbers: frozenset[int] = NONE,
     drawn: bool = False,
     decides: bool = False,
 ) -> DatasetBuilt:
@@ -152,6 +145,7 @@ def _built(
         stretches=stretches,
         splits=splitting.splits_of(run, value),
         windows=windows,
+        classes=numbers,
         drawn=drawn,
         decides=decides,
     )
@@ -165,7 +159,7 @@ def _of_library(run: Run, value: Tool, node: p.Node) -> DatasetBuilt:
         base = run.of(told_rows.Datasets).events.get(describe(run, given, node))
         portion = value.fact(Fact.PORTION)
         indices = value.args[1] if len(value.args) > 1 else value.keywords.get("indices")
-        text = f"part {value.id}" if portion is not ... else "" if indices is None else _text(indices)
+        text = f"part {value.id}" if portion is not ... else "" if indices is None else identity.text(indices)
         return _built(
             run,
             value,
@@ -194,7 +188,7 @@ def _of_library(run: Run, value: Tool, node: p.Node) -> DatasetBuilt:
             parts=tuple(part.dataset for part in known),
         )
     stored = name.startswith(data.STORED)
-    rows = _key(name, value.args, value.keywords)
+    rows = identity.key(name, value.args, value.keywords)
     return _built(
         run,
         value,
@@ -204,6 +198,7 @@ def _of_library(run: Run, value: Tool, node: p.Node) -> DatasetBuilt:
         shuffled=False if stored else _random([*value.args, *value.keywords.values()]),
         rows=rows if data.iterable(name) is False else "",
         augments=augmenting.augments(run, value),
+        numbers=classes.of_arrays(run, value) if name == TENSORS else NONE,
         stretches=stretches.of(run, value.args),
     )
 
@@ -225,11 +220,12 @@ def _of_project(run: Run, value: Instance, node: p.Node) -> DatasetBuilt | None:
         class_name=value.cls.name,
         iterable=True if own_order or any(data.iterable(name) for name in names) else known,
         shuffled=True if drawn or value.fact(Fact.REORDERED) else None,
-        rows="" if drew else _key(value.cls.name, args, keywords, _state(value)),
+        rows="" if drew else identity.key(value.cls.name, args, keywords, identity.state(value)),
         augments=augmenting.augments(run, value),
         computes=row_reading.computes(run, value),
         changes=row_reading.changes(value),
         windows=run.of(datasets.Items).windows.get(value.id),
+        numbers=run.of(datasets.Items).classes.get(value.id, NONE),
         drawn=drawn,
         decides=row_reading.decides(value),
     )
@@ -262,39 +258,3 @@ def _random(values: Iterable[Value]) -> Tri:
 
 def _listed(value: Value | None) -> tuple[Value, ...]:
     return value.content.all() if isinstance(value, Sequence) else ()
-
-
-def _state(value: Instance) -> list[str]:
-    """The settings of an object, which say as much as its arguments: whoever sets `mode` later reads other rows."""
-    settings = (
-        (key, field) for key, field in value.fields.items() if isinstance(field, Const) or elsewhere.is_told(field)
-    )
-    return sorted(f"{key}: {_text(setting)}" for key, setting in settings)
-
-
-def _key(name: str, args: Args, keywords: Keywords, state: Iterable[str] = ()) -> str:
-    """What identifies the rows that a dataset reads; "" where an argument is not known."""
-    parts = [*state, *(_text(value) for value in args if not _prepares(value))]
-    for key, value in sorted(keywords.items()):
-        if key not in data.PREPARING and not _prepares(value):
-            text = _text(value)
-            parts.append(f"{key}={text}" if text else "")
-    return f"{name}({', '.join(parts)})" if all(parts) else ""
-
-
-def _prepares(value: Value) -> bool:
-    """Whether an argument says how rows are prepared, and not which ones are read."""
-    if isinstance(value, Tool) and (
-        value.name in data.SUBSETS | data.CONCATENATIONS or data.iterable(value.name) is not None
-    ):
-        return False
-    return isinstance(value, _PREPARES) and not elsewhere.chosen(value)
-
-
-def _text(value: Value) -> str:
-    """What identifies an argument; "" where nothing does."""
-    if isinstance(value, Const):
-        return repr(value.value)
-    if isinstance(value, (Plain, Unknown, Lib)):
-        return repr(symbol_of(value))
-    return f"object {value.id}" if isinstance(value, Object) and not isinstance(value, Loader) else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.trace import CHANNELS, TOKENS, WAYS, Forward, InputPrepared
+from torch_doctor_rules.data.channel_order import mismatches
 from torch_doctor_rules.judging.testing import in_a_test
 from torch_doctor_rules.judging.wording import message
 
@@ -68,6 +69,7 @@ def unlike(trace: Trace, loaders: Loaders) -> Iterator[Unlike]:
     if not known:
         return
     sorts = sorted({sort for _, sort in known})
+    wrong = {event.prepared_at for event, *_ in mismatches(trace)}  # TDR716
     trained = [event for event in trace.of(Forward) if loaders.passes.surely_trains(event)]
     for forward in _evaluated(loaders, {number for number, _ in known}):
         same = [event.index for event in trained if event.module == forward.module]
@@ -75,6 +77,8 @@ def unlike(trace: Trace, loaders: Loaders) -> Iterator[Unlike]:
             theirs, ours = known.get((forward.index, sort)), [known.get((index, sort)) for index in same]
             first = ours[0] if ours else None
             if theirs is None or first is None or not all(each and _excludes(theirs, each) for each in ours):
+                continue
+            if theirs.prepared_at in wrong or first.prepared_at in wrong:
                 continue
             site = _site(loaders, theirs)
             if site is not None:

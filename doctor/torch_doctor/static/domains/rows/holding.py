@@ -24,7 +24,7 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
 )
-from torch_doctor.trace import Source
+from torch_doctor.trace import ScopeKind, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,6 +49,7 @@ class Rows(Lasting):
     slices: dict[object, tuple[set[object], set[object]]] = per_run(dict)
     held: dict[int, Value] = per_run(dict)
     samples: int = per_run(int)
+    orders: dict[int, int] = per_run(dict)  # of words, by the event of their counts
 
     def meets(self, key: object, starts: Iterable[object], stops: Iterable[object]) -> bool:
         """Note where a slice of some rows starts and stops; whether another one of them stops or starts there."""
@@ -99,6 +100,20 @@ def root_of(run: Run, value: Value) -> Symbol:
         return ("object", value.id)
     run.of(Rows).held[id(value)] = value  # so that its number is not given away
     return ("value", id(value))
+
+
+def called_at(run: Run) -> tuple[Site, str] | None:
+    """Where the script calls the object whose method runs now, and by which name; None outside of methods."""
+    thing, scope = run.frame.self, run.scope
+    found = None
+    while isinstance(thing, Instance):
+        while scope.kind is ScopeKind.ITERATION and scope.parent is not None:
+            scope = scope.parent
+        if scope.called_at is None or scope.parent is None or thing.cls.find(scope.name) is None:
+            break
+        name = thing.cls.name if scope.name == "__init__" else f"{thing.cls.name}.{scope.name}"
+        found, scope = (scope.called_at, name), scope.parent
+    return found
 
 
 def stem(symbol: Symbol) -> Symbol:

@@ -38,6 +38,8 @@ class Preparations(Observer):
                     sort=CHANNELS,
                     how=picture.channels.order,
                     prepared_at=picture.site,
+                    meant=picture.channels.meant,
+                    scaled_at=picture.channels.scaled_at,
                     loader=value.flow.loader,
                 )
         given = blend(value.flow for value in call.values)

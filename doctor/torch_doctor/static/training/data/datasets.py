@@ -12,7 +12,7 @@ from torch_doctor.static.domains import shifting
 from torch_doctor.static.domains.channels import PictureOf
 from torch_doctor.static.domains.marking import Marked, Numbers
 from torch_doctor.static.domains.padding import Padded
-from torch_doctor.static.domains.rows import windows
+from torch_doctor.static.domains.rows import classes, windows
 from torch_doctor.static.flow import EMPTY, NONE, UNSEEN, Flow
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.language import invocation
@@ -60,6 +60,7 @@ class Items(Lasting):
 
     known: dict[int, tuple[dict[object, object], Value]] = per_run(dict)  # by their numbers, with their attributes then
     windows: dict[int, Site] = per_run(dict)  # where overlapping windows are cut that these are
+    classes: dict[int, frozenset[int]] = per_run(dict)  # by which orders their classes are numbered
 
 
 STEPS = 300
@@ -206,9 +207,11 @@ def _item_of_project(run: Run, data: Instance) -> Value:
         except OutOfBudget:
             result = Unknown()
         shuffles = bool(run.trace.of(Reordered))
+        result = run.resolve(result)
         item = _copied(run, result)
         if applied and not by_hand:
             item = augmenting.apart(item)
+    run.of(Items).classes[data.id] = classes.of_sample(run, result)
     if cut:
         run.of(Items).windows[data.id] = cut[0]
     if shuffles:

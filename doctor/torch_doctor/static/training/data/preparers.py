@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.domains.rows import holding
 from torch_doctor.static.flow import NONE, PART
 from torch_doctor.static.training import readings
-from torch_doctor.trace import FITTED, PreparerBuilt
+from torch_doctor.trace import FITTED, TOKENS, PreparerBuilt
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -42,4 +42,4 @@ def within(run: Run, value: Value) -> frozenset[int]:
 def of(run: Run, rows: frozenset[int]) -> list[PreparerBuilt]:
     """Those among the events that a flow knows of its rows."""
     events = run.trace.at(*sorted(rows - {PART})) if rows else ()
-    return [event for event in events if isinstance(event, PreparerBuilt)]
+    return [event for event in events if isinstance(event, PreparerBuilt) and event.sort in (FITTED, TOKENS)]

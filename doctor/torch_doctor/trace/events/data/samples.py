@@ -62,6 +62,10 @@ class DatasetBuilt(Event, frozen=True, kw_only=True):
     """The `RowsSplit` events that its samples are a part of. Only the static witness knows them."""
     windows: Site | None = None
     """Where its `__getitem__` cuts windows that overlap; None if it does not, as far as it is known."""
+    classes: frozenset[int] = NO_EVENTS
+    """The `PreparerBuilt` events by which its classes are numbered. Only the static witness knows them."""
+    numbers: tuple[tuple[str, int], ...] = ()
+    """The names of its classes with their numbers, if an attribute maps them. Only the probe knows them."""
     drawn: bool = False
     """Whether its `__getitem__` ignores the index and draws samples."""
     decides: bool = False

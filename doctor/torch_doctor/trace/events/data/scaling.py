@@ -37,7 +37,7 @@ class PreparerBuilt(Event, frozen=True, kw_only=True):
     """Something that preprocesses samples is created."""
 
     sort: str
-    """`FITTED` for what is fitted on samples, `TOKENS` for a loaded tokenizer."""
+    """`FITTED` for what is fitted on samples, `TOKENS` for a loaded tokenizer, `CLASSES` for what numbers classes."""
     name: str
     """The expression."""
     how: str
@@ -58,6 +58,10 @@ class InputPrepared(Event, frozen=True, kw_only=True):
     """A text that is equal for equal preprocessing of a sort; several are joined by `WAYS`."""
     prepared_at: Site
     """Where the input is preprocessed."""
+    meant: str = ""
+    """For channels, the order in the statistics that normalized the input; "" if unknown."""
+    scaled_at: Site | None = None
+    """Where these statistics are; None if there are none."""
     loader: int = 0
     """The loader of the input; 0 if there is none."""
     name: str = ""
@@ -73,6 +77,10 @@ CHANNELS = "channels"
 """The sort of the order in which the channels of pictures come: RGB or BGR."""
 FITTED = "fitted"
 """The sort of what an estimator, or a statistic, of such a name makes of rows: by the rows that it was fitted on."""
+CLASSES = "classes"
+"""The sort of what numbers classes by the order in which rows have them: by these rows."""
+COUNTS = "counts"
+"""The sort of what counts how often rows have each word: an order by that numbers classes."""
 TOKENS = "tokens"
 """The sort of what tokenizers make of texts: by their vocabularies, and whether they keep capital letters."""
 

@@ -28,6 +28,7 @@ STORED = ("torchvision.", "torchaudio.", "torch_geometric.", "dgl.")
 CALLS = ("CALL", "CALL_KW", "CALL_METHOD", "CALL_FUNCTION", "CALL_FUNCTION_KW", "CALL_FUNCTION_EX")
 VERBS = ("LOAD", "STORE", "DELETE")
 MOSTLY = 0.5  # of the rows: a window reaches back over the bound between two parts by fewer
+MOST_CLASSES = 1000
 MOST = 1 << 20  # indices that are looked through
 
 
@@ -126,6 +127,7 @@ class Watcher:
             changes=self._changes(dataset),
             drawn=is_drawn(dataset),
             decides=_decides(dataset),
+            numbers=_numbers(dataset),
             shares=list(shares),
             copies=recorder.safely(self._shared.copied, number, dataset) or [],
             mostly=[other for other, share in shares.items() if MOSTLY <= share < 1],
@@ -192,6 +194,16 @@ def _decides(dataset: Any) -> bool:
         for place, each in enumerate(names)
     )
     return "CONTAINS_OP" in names or branches
+
+
+def _numbers(dataset: Any) -> list[tuple[str, int]]:
+    """The names and numbers of classes in an attribute that maps each of several names to a number of its own."""
+    maps = [each for each in vars(dataset).values() if type(each) is dict and 1 < len(each) <= MOST_CLASSES]
+    for each in maps:
+        named = all(type(name) is str and type(number) is int for name, number in each.items())
+        if named and sorted(each.values()) == list(range(len(each))):
+            return list(each.items())
+    return []
 
 
 def _uses(step: dis.Instruction) -> Iterator[tuple[str, Any]]:

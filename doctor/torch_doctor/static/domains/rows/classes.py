@@ -1,0 +1,108 @@
+"""Numbers of classes that follow from the order in which rows have their words, or from how often they have them.
+
+Whoever numbers the words of other rows in this way gets other numbers. Names that are sorted have the same ones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
+
+from torch_doctor.static.domains.rows import holding
+from torch_doctor.static.flow import PART
+from torch_doctor.static.values import Call, Content, FunctionValue, Plain, Sequence, Tensor, symbol_of
+from torch_doctor.trace import CLASSES, COUNTS, PreparerBuilt, Reordered, RowsRead, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.static import program as p
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Symbol, Tool, Value
+
+COUNTED: Final = "counted"
+"""Words are counted: the most frequent one may come first."""
+SEEN: Final = "first seen"
+"""The words come in the order in which the rows have them."""
+FITTED: Final = "fitted"
+"""An encoder of a library numbers the words that it is fitted on."""
+
+
+def ordered(run: Run, kind: str, words: Value, item: Value, node: p.Node) -> frozenset[int]:
+    """Return the event of words that are put in an order; none where the rows may have them in one order for all."""
+    if run.modules_called or (kind == SEEN and not _in_any_order(run, item)):
+        return frozenset()
+    site, name = holding.called_at(run) or (run.site(node), run.text(node))
+    how = f"{kind} {holding.root_of(run, words)}"
+    sort = COUNTS if kind == COUNTED else CLASSES
+    event: PreparerBuilt = run.emit(PreparerBuilt, site, sort=sort, name=name, how=how)
+    return frozenset((event.index,))
+
+
+def _in_any_order(run: Run, item: Value) -> bool:
+    """Whether the rows that have these words are drawn, or were read from a file: those of folders come class by class."""
+    events = run.trace.at(*sorted(item.flow.rows - {PART}))
+    return item.flow.source is Source.NOISE or any(isinstance(event, (Reordered, RowsRead)) for event in events)
+
+
+def among(run: Run, rows: frozenset[int], *sorts: str) -> frozenset[int]:
+    """Return those of the events that put words in an order, or are of these sorts."""
+    events = run.trace.at(*sorted(rows - {PART})) if rows else ()
+    wanted = sorts or (CLASSES,)
+    return frozenset(event.index for event in events if isinstance(event, PreparerBuilt) and event.sort in wanted)
+
+
+def numbered(run: Run, number: Value, item: Value) -> Value:
+    """The number of an item of something, or its key, by the order that its words were put in."""
+    order = among(run, item.flow.rows, CLASSES, COUNTS)
+    return holding.with_rows(number, number.flow.rows | order) if order else number
+
+
+def reordered(run: Run, item: Value, *, by_count: bool) -> Value:
+    """An item of what was sorted, by how often there are such words or by anything else: no other order counts any more."""
+    order = among(run, item.flow.rows, CLASSES, COUNTS)
+    if not order:
+        return item
+    if isinstance(item, Sequence):
+        items = tuple(reordered(run, each, by_count=by_count) for each in item.content.items)
+        return Sequence(item.kind, Content(items, item.content.rest))
+    counts = [
+        event for event in run.trace.at(*sorted(order)) if isinstance(event, PreparerBuilt) and event.sort == COUNTS
+    ]
+    if by_count and counts:
+        known = run.of(holding.Rows).orders
+        if counts[0].index not in known:
+            known[counts[0].index] = run.trace.add(replace(counts[0], sort=CLASSES, index=run.trace.next)).index
+        return holding.with_rows(item, item.flow.rows - order | {known[counts[0].index]})
+    return holding.with_rows(item, item.flow.rows - order)
+
+
+def by_count(run: Run, key: Value | None, item: Value, node: p.Node) -> bool:
+    """Whether items are sorted first of all by how often there are such words."""
+    if not isinstance(key, FunctionValue) or not isinstance(item, Sequence):
+        return False
+    result = run.resolve(run.call(key, Call((item,), {}, node)))
+    first = result.content.items[0] if isinstance(result, Sequence) and result.content.items else result
+    name, *counts = item.content.items
+    parts = set(_parts(symbol_of(first)))
+    return symbol_of(name) not in parts and any(symbol_of(each) in parts for each in counts)
+
+
+def _parts(symbol: Symbol) -> Iterator[Symbol]:
+    yield symbol
+    for part in symbol:
+        if isinstance(part, tuple) and part:
+            yield from _parts(part)
+
+
+def of_sample(run: Run, sample: Value) -> frozenset[int]:
+    """Return by which orders the numbers in a sample were given that are its classes."""
+    parts = sample.content.all() if isinstance(sample, Sequence) and sample.kind == "tuple" else ()
+    numbers = (part for part in parts[1:] if isinstance(part, (Plain, Tensor)))
+    return frozenset[int]().union(*(among(run, part.flow.rows) for part in numbers))
+
+
+def of_arrays(run: Run, arrays: Tool) -> frozenset[int]:
+    """Return the same for the tensors that a data set consists of, after the first."""
+    return frozenset[int]().union(*(among(run, part.flow.rows) for part in arrays.args[1:]))

@@ -21,7 +21,7 @@ from torch_doctor.report.reported import Look
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs/pages"
-NAMES = ("get-started.md", "probe.md", "checkup.md", "shapes.md", "gradients.md")
+NAMES = ("get-started.md", "probe.md", "checkup.md", "shapes.md", "gradients.md", "data.md")
 """The pages whose sessions are run."""
 OMISSION = "..."
 """The line of a session for lines that a page leaves out."""

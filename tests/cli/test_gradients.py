@@ -281,4 +281,4 @@ def test_a_script_without_gradients_is_told_of(run: Run, write: Callable[..., Pa
 def test_only_one_of_both_views_is_printed(run: Run, write: Callable[..., Path]) -> None:
     write("train.py", "print(1)\n")
     outcome = run("trace", "--gradients", "--shapes", "train.py")
-    assert (outcome.status, "either `--shapes` or `--gradients`" in outcome.err) == (2, True)
+    assert (outcome.status, "either `--shapes`, `--gradients` or `--data`" in outcome.err) == (2, True)

@@ -47,6 +47,7 @@ class TraceArguments(ProbeArguments, frozen=True, kw_only=True):
     output_format: str
     color: str
     shapes: bool
+    data: bool
     gradients: bool
 
 

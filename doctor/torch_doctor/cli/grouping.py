@@ -43,6 +43,7 @@ GROUPS = {
     "Fixes": ("--fix", "--unsafe-fixes", "--diff", "--fix-only", "--show-fixes", "--exit-non-zero-on-fix"),
     "Output": (
         "--shapes",
+        "--data",
         "--gradients",
         "--output-format",
         "--output-file",

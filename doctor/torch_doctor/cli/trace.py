@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec.structs import replace
@@ -17,14 +17,24 @@ from torch_doctor.cli.probe_options import ProbeCommand, check_probing, probe_op
 from torch_doctor.cli.progress import Progress
 from torch_doctor.cli.settings import Flags, settings
 from torch_doctor.cli.streams import COLOURS, look_of, wants_colours, write
-from torch_doctor.report import gradients_text, shapes_text, trace_text
+from torch_doctor.report import data_text, gradients_text, shapes_text, trace_text
 from torch_doctor.report.paint import Paint
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 NOTHING = {
     trace_text: "code that trains or evaluates a model",
     shapes_text: "variable whose axes are known",
     gradients_text: "gradients",
+    data_text: "data loader",
 }
+
+
+def _shown(given: TraceArguments) -> ModuleType:
+    """The module that renders what was asked for."""
+    asked = {shapes_text: given.shapes, gradients_text: given.gradients, data_text: given.data}
+    return next((module for module, wanted in asked.items() if wanted), trace_text)
 
 
 @click.command("trace", cls=ProbeCommand)
@@ -43,6 +53,11 @@ NOTHING = {
     is_flag=True,
     help="Show which losses fill gradients, and which lines apply and clear them, beside the source.",
 )
+@click.option(
+    "--data",
+    is_flag=True,
+    help="Show which rows each data loader reads, how they are prepared, and what differs from training.",
+)
 @probe_options
 def command(**arguments: Any) -> int:  # noqa: ANN401 - as click hands them over
     """Print the events of a script that the rules check, as the static analysis derives them from the source.
@@ -55,8 +70,8 @@ def command(**arguments: Any) -> int:  # noqa: ANN401 - as click hands them over
     if os.path.isdir(file):  # noqa: PTH112 - never raises
         message = f"{file} is a folder; `torch-doctor trace` takes one file"
         raise click.UsageError(message)
-    if given.shapes and given.gradients:
-        message = "pass either `--shapes` or `--gradients`"
+    if given.shapes + given.gradients + given.data > 1:
+        message = "pass either `--shapes`, `--gradients` or `--data`"
         raise click.UsageError(message)
     check_probing(given, (file,))
     options, loaded = settings(Flags(paths=(file,)))
@@ -64,9 +79,9 @@ def command(**arguments: Any) -> int:  # noqa: ANN401 - as click hands them over
     run = None if run is None else replace(run, shapes=given.shapes, gradients=given.gradients)
     options = replace(options, probe=run, environment=environment(given.python, loaded))
     with Progress(wanted=True) as progress:
-        wanted = shapes_text.READS if given.shapes else gradients_text.READS if given.gradients else None
+        shown = _shown(given)
+        wanted = None if shown is trace_text else shown.READS
         found, report = scanning.traces(options, progress, wanted)
-    shown = shapes_text if given.shapes else gradients_text if given.gradients else trace_text
     if given.output_format == "json":
         write(shown.render_json(found))
     else:

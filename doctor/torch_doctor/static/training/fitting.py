@@ -146,10 +146,14 @@ def _statistic(run: Run, rows: Value, symbol: Symbol, call: Call) -> Value | Non
 def _place(run: Run, call: Call, root: Symbol) -> tuple[Site, Symbol, str]:
     """Where something is fitted on these rows, and in which words: the call of an object that does nothing but scale."""
     thing, called = run.frame.self, holding.called_at(run)
-    holds = isinstance(thing, Instance) and any(thing.cls.find(name) for name in ("__getitem__", "__iter__", "__len__"))
-    if called is None or holds:
+    scales = isinstance(thing, Instance) and next(iter(thing.cls.libraries()), None) is None and not _has_rows(thing)
+    if called is None or not scales:
         return run.site(call.node), root, run.text(call.node)
     return called[0], root, called[1]
+
+
+def _has_rows(thing: Instance) -> bool:
+    return any(thing.cls.find(name) is not None for name in ("__getitem__", "__iter__", "__len__"))
 
 
 def _of_bytes(rows: Value, call: Call) -> bool:

@@ -18,6 +18,7 @@ from torch_doctor.static.values import (
     Either,
     Fact,
     Instance,
+    Making,
     Mapping,
     Object,
     ParameterValue,
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.trace import Site, Stretch
     from torch_doctor.trace.events import Trail
+
+_LISTS = frozenset(("repeat_interleave", "view", "reshape", "flatten", "long", "to", "float", "clone"))
+"""What leaves numbers in the order in which they were counted."""
 
 
 def describe(run: Run, value: Value | None, node: p.Node) -> int:
@@ -252,8 +256,24 @@ def _one_of(run: Run, value: Either, node: p.Node) -> DatasetBuilt | None:
 
 
 def _random(values: Iterable[Value]) -> Tri:
-    """Whether rows are drawn at random one by one: True for noise, whose order is as random as any; else None."""
-    return True if any(value.flow.source is Source.NOISE for value in values) else None
+    """Whether rows are drawn at random one by one: True for noise, whose order is as random as any; else None.
+
+    Noise around what was listed in an order, as classes one after the other, keeps that order.
+    """
+    return (
+        True
+        if any(value.flow.source is Source.NOISE for value in values) and not any(map(_is_listed, values))
+        else None
+    )
+
+
+def _is_listed(value: Value) -> bool:
+    """Whether a tensor consists of numbers in an order that is written down: counted, and each repeated."""
+    made = value.meta if isinstance(value, Tensor) else None
+    while isinstance(made, Making) and made.args and made.name in _LISTS:
+        value = made.args[0]
+        made = value.meta if isinstance(value, Tensor) else None
+    return isinstance(made, Making) and made.name == "arange" and isinstance(value, Tensor)
 
 
 def _listed(value: Value | None) -> tuple[Value, ...]:

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from torch_doctor.static.domains.rows import holding
 from torch_doctor.static.flow import PART
+from torch_doctor.static.training import drawing, readings
 from torch_doctor.static.values import Call, Content, FunctionValue, Plain, Sequence, Tensor, symbol_of
-from torch_doctor.trace import CLASSES, COUNTS, PreparerBuilt, Reordered, RowsRead, Source
+from torch_doctor.trace import CLASSES, COUNTS, PreparerBuilt, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +43,8 @@ def ordered(run: Run, kind: str, words: Value, item: Value, node: p.Node) -> fro
 
 def _in_any_order(run: Run, item: Value) -> bool:
     """Whether the rows that have these words are drawn, or were read from a file: those of folders come class by class."""
-    events = run.trace.at(*sorted(item.flow.rows - {PART}))
-    return item.flow.source is Source.NOISE or any(isinstance(event, (Reordered, RowsRead)) for event in events)
+    rows = item.flow.rows
+    return item.flow.source is Source.NOISE or bool(drawing.among(run, rows) | readings.among(run, rows))
 
 
 def among(run: Run, rows: frozenset[int], *sorts: str) -> frozenset[int]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import NO_EVENTS, Event
 from torch_doctor.trace.events.wording import in_brackets, quoted
+from torch_doctor.trace.rows import Rows  # noqa: TC001 - msgspec reads it
 
 if TYPE_CHECKING:
     from torch_doctor.trace.events.names import Names
@@ -73,6 +74,19 @@ class LoaderBuilt(Event, frozen=True, kw_only=True):
         ]
         over = f" over {names.thing(self.dataset)}" if self.dataset else ""
         return f"create a data loader{over}{in_brackets(traits)}"
+
+
+class RowsGiven(Event, frozen=True, kw_only=True):
+    """The rows that a loader reads, as far as the source shows. Only the static witness writes it."""
+
+    loader: int
+    """The loader."""
+    rows: Rows
+    """The rows of its data set."""
+
+    def words(self, _: Names, /) -> str:
+        known = [self.rows.selection, self.rows.order, *(each.name for each in self.rows.preparations)]
+        return f"read rows of {self.rows.source or 'something'}{in_brackets(filter(None, known))}"
 
 
 class RowMoved(Event, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.domains.rows import holding
+from torch_doctor.static.domains.rows import classes, holding
 from torch_doctor.static.language import aligning, conditions, courses, targets
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.values import (
@@ -53,6 +53,7 @@ def _comprehension(run: Run, node: p.Comprehension) -> Value:
                 mapping.fields["key", key.value] = value
             else:
                 old = mapping.fields.get("rest")
+                value = classes.named(run, key, value, node)
                 mapping.fields["rest"] = value if old is None else join(old, value)
         return mapping
     for observe in run.observers.comprehended:

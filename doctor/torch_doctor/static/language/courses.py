@@ -124,6 +124,7 @@ def through(run: Run, stream: Stream, text: str, body: tuple[p.Stmt, ...]) -> Co
         run.of(sums.Turns).loaders[turn[1]] = stream.loader
     if stream.step is not None:
         run.of(sums.Turns).steps[turn[1]] = stream.step
+        run.of(sums.Turns).lengths[turn[1]] = stream.length
     passes = PASSES if run.loop_depth < 3 else 1
     length = None if stream.length == math.inf and leaves(body) else stream.length
     whole = stream.loader if stream.whole and not leaves(body) else 0

@@ -29,9 +29,10 @@ from torch_doctor.static.values import (
     held,
     join,
     summary,
+    symbol_of,
     texts,
 )
-from torch_doctor.static.values.symbols import SLICE
+from torch_doctor.static.values.symbols import FORMATTED, SLICE
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -91,7 +92,10 @@ def _text(run: Run, node: p.Text) -> Value:
     if not all(isinstance(value, Const) for value in values):
         for observe in run.observers.shown:
             observe(run, tuple(values), node)
-    between = iter(values)
+    between = (
+        Plain(compound(*symbol_of(value), FORMATTED, how)) if how and not isinstance(value, Const) else value
+        for value, how in zip(values, node.formats, strict=True)
+    )
     return texts.made([next(between) if part is None else Const(part) for part in node.layout]) or Plain()
 
 

@@ -116,10 +116,12 @@ def _dict_comprehension(low: Lowering, node: ast.DictComp) -> p.Expr:
 def _text(low: Lowering, node: ast.JoinedStr) -> p.Expr:
     at = low.at(node)
     outer, low.fixed = low.fixed, at
-    parts = tuple(low.expr(part.value) for part in node.values if isinstance(part, ast.FormattedValue))
+    values = [part for part in node.values if isinstance(part, ast.FormattedValue)]
+    parts = tuple(low.expr(part.value) for part in values)
+    formats = tuple("" if part.format_spec is None else ast.unparse(part.format_spec) for part in values)
     low.fixed = outer
     layout = tuple(str(part.value) if isinstance(part, ast.Constant) else None for part in node.values)
-    return p.Text(at, parts, layout)
+    return p.Text(at, parts, layout, formats)
 
 
 def _star(low: Lowering, node: ast.Starred) -> p.Expr:

@@ -170,14 +170,20 @@ class Comprehension(Expr):
 
 
 class Text(Expr):
-    """An f-string: the expressions inside it. `layout` is the text between them, with None in the place of each."""
+    """An f-string: the expressions inside it. `layout` is the text between them, with None in the place of each.
 
-    __slots__ = ("layout", "parts")
+    `formats` has the format of each expression, "" where there is none.
+    """
 
-    def __init__(self, at: At, parts: tuple[Expr, ...], layout: tuple[str | None, ...]) -> None:
+    __slots__ = ("formats", "layout", "parts")
+
+    def __init__(
+        self, at: At, parts: tuple[Expr, ...], layout: tuple[str | None, ...], formats: tuple[str, ...]
+    ) -> None:
         self.at = at
         self.parts = parts
         self.layout = layout
+        self.formats = formats
 
 
 class Star(Expr):

@@ -47,10 +47,11 @@ if TYPE_CHECKING:
 
 
 class Turns(Knowledge):
-    """Loaders whose batches loops take all of, and how far the numbers lie apart that loops count."""
+    """Loaders whose batches loops take all of, how far the numbers lie apart that loops count, and how many there are."""
 
     loaders: dict[int, int] = per_run(dict)  # by the number in the symbol of a turn
     steps: dict[int, Symbol] = per_run(dict)
+    lengths: dict[int, float | None] = per_run(dict)
 
 
 class Weighted(Knowledge):

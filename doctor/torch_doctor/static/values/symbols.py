@@ -50,6 +50,10 @@ CHANGED = "changed in place"
 """Begins what stands for the key in the symbol of an array that has other numbers now: it is all of the array that it was."""
 
 
+FORMATTED = "formatted"
+"""In the symbol of a part of a text: it is written in the format that follows."""
+
+
 SYNCHRONISED = "sync_gradients"
 """Begins the symbol of whether the window that a library keeps is complete."""
 

@@ -5,15 +5,18 @@ Whoever numbers the words of other rows in this way gets other numbers. Names th
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from torch_doctor.static.domains.rows import holding
+from torch_doctor.static.domains.rows import holding, windows
 from torch_doctor.static.flow import PART
-from torch_doctor.static.training import drawing, readings
-from torch_doctor.static.values import Call, Content, FunctionValue, Plain, Sequence, Tensor, symbol_of
-from torch_doctor.trace import CLASSES, COUNTS, PreparerBuilt, Source
+from torch_doctor.static.training import drawing, readings, sums
+from torch_doctor.static.values import COUNTER, Call, Content, FunctionValue, Plain, Sequence, Tensor, symbol_of
+from torch_doctor.static.values.symbols import FORMATTED
+from torch_doctor.static.values.texts import TEXT
+from torch_doctor.trace import CLASSES, COUNTS, NAMES, PreparerBuilt, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +29,8 @@ COUNTED: Final = "counted"
 """Words are counted: the most frequent one may come first."""
 SEEN: Final = "first seen"
 """The words come in the order in which the rows have them."""
+MOST: Final = 5000
+"""Names that are compared."""
 FITTED: Final = "fitted"
 """An encoder of a library numbers the words that it is fitted on."""
 
@@ -54,27 +59,58 @@ def among(run: Run, rows: frozenset[int], *sorts: str) -> frozenset[int]:
     return frozenset(event.index for event in events if isinstance(event, PreparerBuilt) and event.sort in wanted)
 
 
+def named(run: Run, key: Value, value: Value, node: p.Node) -> Value:
+    """Return what lies under a name in a dict, where the names are numbers that have another order when sorted as text."""
+    if not isinstance(key, Plain) or len(key.symbol) != 2 or key.symbol[0] != TEXT:
+        return value
+    numbers = _counted(run, key.symbol[1]) if isinstance(key.symbol[1], tuple) else []
+    if sorted(map(str, numbers)) == [str(number) for number in sorted(numbers)]:
+        return value
+    event: PreparerBuilt = run.emit(
+        PreparerBuilt, node, sort=NAMES, name=run.text(node), how=f"numbers {run.site(node)}"
+    )
+    return holding.with_rows(value, value.flow.rows | {event.index})
+
+
+def _counted(run: Run, symbol: Symbol) -> list[int]:
+    """The values of a number that a loop counts; none where they are not known."""
+    total: windows.Linear = windows.linear(symbol) or Counter()
+    turns = run.of(sums.Turns)
+    counters = [each for each in total if each[0] == COUNTER and "turn" in each and FORMATTED not in each]
+    if len(counters) != 1 or set(total) - {counters[0], windows.ONE}:
+        return []
+    turn = counters[0][counters[0].index("turn") + 1]
+    count = turns.lengths.get(turn)
+    if turns.steps.get(turn) != windows.ONE or count is None or count > MOST:
+        return []
+    return [total[counters[0]] * place + total[windows.ONE] for place in range(int(count))]
+
+
 def numbered(run: Run, number: Value, item: Value) -> Value:
     """The number of an item of something, or its key, by the order that its words were put in."""
-    order = among(run, item.flow.rows, CLASSES, COUNTS)
+    order = among(run, item.flow.rows, CLASSES, COUNTS, NAMES)
     return holding.with_rows(number, number.flow.rows | order) if order else number
 
 
 def reordered(run: Run, item: Value, *, by_count: bool) -> Value:
     """An item of what was sorted, by how often there are such words or by anything else: no other order counts any more."""
-    order = among(run, item.flow.rows, CLASSES, COUNTS)
+    order = among(run, item.flow.rows, CLASSES, COUNTS, NAMES)
     if not order:
         return item
     if isinstance(item, Sequence):
         items = tuple(reordered(run, each, by_count=by_count) for each in item.content.items)
         return Sequence(item.kind, Content(items, item.content.rest))
+    wanted = COUNTS if by_count else NAMES
     counts = [
-        event for event in run.trace.at(*sorted(order)) if isinstance(event, PreparerBuilt) and event.sort == COUNTS
+        event for event in run.trace.at(*sorted(order)) if isinstance(event, PreparerBuilt) and event.sort == wanted
     ]
-    if by_count and counts:
+    if counts:
         known = run.of(holding.Rows).orders
         if counts[0].index not in known:
-            known[counts[0].index] = run.trace.add(replace(counts[0], sort=CLASSES, index=run.trace.next)).index
+            how = counts[0].how if by_count else f"text of {counts[0].how}"
+            known[counts[0].index] = run.trace.add(
+                replace(counts[0], sort=CLASSES, how=how, index=run.trace.next)
+            ).index
         return holding.with_rows(item, item.flow.rows - order | {known[counts[0].index]})
     return holding.with_rows(item, item.flow.rows - order)
 
@@ -101,7 +137,7 @@ def of_sample(run: Run, sample: Value) -> frozenset[int]:
     """Return by which orders the numbers in a sample were given that are its classes."""
     parts = sample.content.all() if isinstance(sample, Sequence) and sample.kind == "tuple" else ()
     numbers = (part for part in parts[1:] if isinstance(part, (Plain, Tensor)))
-    return frozenset[int]().union(*(among(run, part.flow.rows) for part in numbers))
+    return frozenset[int]().union(*(among(run, part.flow.rows, CLASSES, NAMES) for part in numbers))
 
 
 def of_arrays(run: Run, arrays: Tool) -> frozenset[int]:

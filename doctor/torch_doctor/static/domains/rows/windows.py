@@ -42,7 +42,7 @@ def sliced(run: Run, node: p.Index, lower: Value | None, upper: Value | None) ->
     """Return the event of windows that a slice with these bounds cuts, if they overlap."""
     if lower is None or upper is None or isinstance(lower, Const):
         return frozenset()
-    start, stop = _linear(symbol_of(lower)), _linear(symbol_of(upper))
+    start, stop = linear(symbol_of(lower)), linear(symbol_of(upper))
     if start is None or stop is None:
         return frozenset()
     moves = [(symbol, step) for symbol in start if (step := _step(run, symbol)) is not None]
@@ -87,7 +87,7 @@ def _step(run: Run, symbol: Symbol) -> int | None:
     step = run.of(sums.Turns).steps.get(symbol[symbol.index("turn") + 1])
     if step is None:
         return 1 if symbol[0] == COUNTER else 0
-    known = _linear(step)
+    known = linear(step)
     number = None if known is None else _number(run, known)
     return 0 if number is None else number
 
@@ -104,13 +104,13 @@ def _number(run: Run, total: Linear) -> int | None:
     return number
 
 
-def _linear(symbol: Symbol) -> Linear | None:
-    """A number as a sum; None where it grows with another power."""
+def linear(symbol: Symbol) -> Linear | None:
+    """Return a number as a sum; None where it grows with another power."""
     word = symbol[0]
     if word == "const":
         return Counter({ONE: symbol[1]}) if type(symbol[1]) is int else None
     if word in ("+", "-") and len(symbol) == 3:
-        left, right = _linear(symbol[1]), _linear(symbol[2])
+        left, right = linear(symbol[1]), linear(symbol[2])
         if left is None or right is None:
             return None
         total = Counter(left)
@@ -118,7 +118,7 @@ def _linear(symbol: Symbol) -> Linear | None:
         return total
     if word == "*" and len(symbol) == 3:
         for factor, other in (symbol[1:], symbol[:0:-1]):
-            if factor[0] == "const" and type(factor[1]) is int and (of := _linear(other)) is not None:
+            if factor[0] == "const" and type(factor[1]) is int and (of := linear(other)) is not None:
                 return Counter({each: many * factor[1] for each, many in of.items()})
         return None
     return Counter({symbol: 1})

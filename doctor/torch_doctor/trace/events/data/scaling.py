@@ -81,8 +81,24 @@ CLASSES = "classes"
 """The sort of what numbers classes by the order in which rows have them: by these rows."""
 COUNTS = "counts"
 """The sort of what counts how often rows have each word: an order by that numbers classes."""
+NAMES = "names"
+"""The sort of names of classes that are numbers, and have another order when they are sorted as text."""
 TOKENS = "tokens"
 """The sort of what tokenizers make of texts: by their vocabularies, and whether they keep capital letters."""
+
+
+class LabelsCompared(Event, frozen=True, kw_only=True):
+    """Predicted classes are compared with numbers that are read from the names of classes."""
+
+    forward: int
+    """The `Forward` event of the prediction."""
+    how: str
+    """A text that is equal for the same names."""
+    name: str
+    """The expression for the numbers."""
+
+    def words(self, _: Names, /) -> str:
+        return f"compare predicted classes with {self.name}"
 
 
 class BatchReworked(Event, frozen=True, kw_only=True):

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import PreparerBuilt
+from torch_doctor_rules.data.labels_differ.numberings import compared_names, differences, numberings, place
 from torch_doctor_rules.judging.evidence import fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.sites import first_per_site
-from torch_doctor_rules.judging.split_parts import pairs, whole
+from torch_doctor_rules.judging.split_parts import pairs
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import LoaderBuilt, Site, Trace
+    from torch_doctor.trace import LabelsCompared, LoaderBuilt, PreparerBuilt, Trace
+    from torch_doctor_rules.data.labels_differ.numberings import Numbering
 
 _ANEW = "`{name}` numbers the classes again: the same number means another class than in training"
+_TEXT = "`{name}` does not number classes as in training, where their names are sorted as text"
+_LOOK = "look the number up in the map of classes that training uses"
+UNSEEN = "a run does not show how the classes are numbered"
 _ONCE = "number the classes once, from the training samples or a sorted list, and use this for evaluation, too"
-
-
-class Numbering(NamedTuple):
-    """A loader that evaluates and one that trains, with what numbers the classes of their samples."""
-
-    evaluated: LoaderBuilt
-    trained: LoaderBuilt
-    theirs: PreparerBuilt
-    ours: PreparerBuilt
 
 
 class LabelsDiffer(Rule):
@@ -37,6 +32,9 @@ class LabelsDiffer(Rule):
     A model predicts numbers of classes. If training and evaluation assign these numbers separately, from the order in which
     their samples have the classes or from how often they have them, number 2 is one class in training and another one in
     evaluation. No error is raised. The accuracy is as low as by chance, or lower.
+
+    The same happens if names that are numbers are sorted as text, as `ImageFolder` does: "10" comes before "2", so the number
+    of the class is not the number in its name.
 
     ## Example
     ```python
@@ -76,7 +74,7 @@ class LabelsDiffer(Rule):
       them lacks a class.
     - If the samples may have the same order of classes in both parts, as those that are listed folder by folder.
     - If one map or encoder is fitted on the training samples and used for both.
-    - If it is unknown how the numbers are assigned.
+    - If it is unknown how the numbers are assigned, or which names there are.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -93,29 +91,41 @@ class LabelsDiffer(Rule):
         """Yield a finding for every second numbering of classes, or for two maps that differ in a run."""
         if trace.observed:
             for evaluated, trained in pairs(trace):
-                if _differences(trace, evaluated, trained):
+                if differences(trace, evaluated, trained):
                     yield self.finding(evaluated.site, "its classes have other numbers than in training", help=_ONCE)
             return
-        yield from first_per_site(map(self._report, _numberings(trace)))
+        yield from first_per_site(map(self._report, numberings(trace)))
+        yield from first_per_site(self._by_name(*found) for found in compared_names(trace))
 
     def _report(self, found: Numbering) -> Finding:
         return self.finding(
-            _site(found.theirs, found.ours),
+            place(found.theirs, found.ours),
             message(_ANEW, name=found.theirs.name),
             help=_ONCE,
             trail=[
                 Step(found.evaluated.site, "this loader is used for evaluation"),
                 Step(found.trained.site, "this loader is used for training"),
-                Step(_site(found.ours, found.theirs), "the classes are numbered for training here"),
+                Step(place(found.ours, found.theirs), "the classes are numbered for training here"),
+            ],
+        )
+
+    def _by_name(self, compared: LabelsCompared, trained: LoaderBuilt, ours: PreparerBuilt) -> Finding:
+        return self.finding(
+            compared.site,
+            message(_TEXT, name=compared.name),
+            help=_LOOK,
+            trail=[
+                Step(trained.site, "this loader is used for training"),
+                Step(ours.site, "the names of the classes are here"),
             ],
         )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether both datasets have a map of classes, with the same numbers."""
+        if finding.help == _LOOK:
+            return UNSEEN
         for evaluated, trained in self._seen(trace, finding):
-            if _differences(trace, evaluated, trained) is not None:
-                return True
-            return "a run does not show how the classes are numbered"
+            return True if differences(trace, evaluated, trained) is not None else UNSEEN
         return False
 
     def same(self, finding: Finding, seen: Finding) -> bool:
@@ -125,7 +135,7 @@ class LabelsDiffer(Rule):
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """Yield how many classes have another number."""
         for evaluated, trained in self._seen(trace, finding):
-            others, dataset = _differences(trace, evaluated, trained), trace.view(Loaders).dataset(evaluated)
+            others, dataset = differences(trace, evaluated, trained), trace.view(Loaders).dataset(evaluated)
             if others is not None and dataset is not None:
                 yield fact(f"{others} classes have another number than in training", others, "classes", dataset)
                 return
@@ -136,31 +146,3 @@ class LabelsDiffer(Rule):
         for evaluated, trained in pairs(trace):
             if same_place(evaluated.site, sites[0]) and (len(sites) == 1 or same_place(trained.site, sites[1])):
                 yield evaluated, trained
-
-
-def _numberings(trace: Trace) -> Iterator[Numbering]:
-    """The pairs of loaders whose classes were numbered each by itself."""
-    for evaluated, trained in pairs(trace):
-        both = [whole(trace, each) for each in (evaluated, trained)]
-        theirs, ours = (
-            [event for event in trace.at(*sorted(each.classes)) if isinstance(event, PreparerBuilt)] if each else []
-            for each in both
-        )
-        if len(theirs) == len(ours) == 1 and theirs[0].how != ours[0].how:
-            yield Numbering(evaluated, trained, theirs[0], ours[0])
-
-
-def _site(one: PreparerBuilt, other: PreparerBuilt) -> Site:
-    """Where classes are numbered; where both are numbered at one place, the call that leads there."""
-    if one.site != other.site:
-        return one.site
-    calls = zip(one.scope.calls(), other.scope.calls(), strict=False)
-    return next((site for site, another in calls if site != another), one.site)
-
-
-def _differences(trace: Trace, evaluated: LoaderBuilt, trained: LoaderBuilt) -> int | None:
-    """How many classes have other numbers in the maps of both datasets; None where one has no map."""
-    both = [whole(trace, each) for each in (evaluated, trained)]
-    theirs, ours = (dict(each.numbers) if each else {} for each in both)
-    common = theirs.keys() & ours.keys()
-    return sum(theirs[name] != ours[name] for name in common) if common else None

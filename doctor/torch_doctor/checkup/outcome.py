@@ -89,13 +89,15 @@ class Sample(Struct, frozen=True, omit_defaults=True):
 class Plot(Struct, frozen=True, omit_defaults=True):
     """A figure: `lines` and `bars` have series, `matrix` has rows and names, `images` have pictures, `texts` have lines.
 
+    `histograms` have series: each `axis` is a panel, and `y` is the share of the values in the bin around each `x`.
+
     `samples` has samples with their labels and answers, which are shown by pair of label and answer. `alternative` says in a
     sentence what the figure shows, for those who cannot see it. `private`: it shows the data itself. Figures of images, texts and
-    samples always do.
+    samples always do. Figures with the same `beside`, one after the other, stand next to each other where there is room.
     """
 
     title: str
-    kind: Literal["lines", "bars", "matrix", "images", "texts", "samples"]
+    kind: Literal["lines", "bars", "matrix", "images", "texts", "samples", "histograms"]
     alternative: str
     x_label: str = ""
     y_label: str = ""
@@ -109,6 +111,7 @@ class Plot(Struct, frozen=True, omit_defaults=True):
     texts: list[str] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     private: bool = False
+    beside: str = ""
 
 
 class Rung(Struct, frozen=True, omit_defaults=False):

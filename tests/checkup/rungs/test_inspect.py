@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +10,9 @@ import pytest
 from tests.checkup.conftest import TRAINING, broken, values
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     from tests.checkup.conftest import Climb
 
 
@@ -17,16 +21,19 @@ def test_good_data_passes(climb: Climb) -> None:
     assert rung.status == "passed"
     assert rung.reason.startswith("192 samples of train_loader, 64 samples of val_loader")
     assert values(rung, "inputs that also occur in val_loader") == [0]
-    assert [plot.kind for plot in rung.plots] == ["bars", "texts"]
-    assert rung.plots[1].title == "Rows of batch[0]"
-    assert len(rung.plots[1].texts) == 12
+    assert [plot.kind for plot in rung.plots] == ["texts", "histograms", "bars"]
+    assert rung.plots[0].title == "Rows of batch[0]"
+    assert len(rung.plots[0].texts) == 13
+    assert len({series.axis for series in rung.plots[1].series}) == 10
+    assert {series.label for series in rung.plots[1].series} == {"train_loader", "val_loader"}
+    assert all(abs(sum(each or 0 for each in series.y) - 1) < 1e-4 for series in rung.plots[1].series)
     assert values(rung, "device") == ["cpu"] * 4
     assert values(rung, "requires_grad") == [False] * 4
 
 
 def test_labels_of_both_sets_are_counted(climb: Climb) -> None:
     rung = climb(TRAINING, "inspect")
-    training, validation = rung.plots[0].series
+    training, validation = rung.plots[-1].series
     assert (training.label, sum(each or 0 for each in training.y)) == ("train_loader", 192)
     assert (validation.label, sum(each or 0 for each in validation.y)) == ("val_loader", 64)
     assert values(rung, "samples with label 1") == [training.y[1], validation.y[1]]
@@ -47,9 +54,12 @@ def test_the_contract_holds_for_a_batch(climb: Climb) -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        (["y = (x", "x[3, 3] = float('nan')\ny = (x"], "1 value of batch[0] in train_loader is NaN"),
+        (
+            ["y = (x", "x[3, 3] = float('nan')\ny = (x"],
+            "1 value of batch[0] in train_loader is NaN (1 of 192 samples, column 3)",
+        ),
         (["y[:192])", "y[:192].sort().values)", "shuffle=True", "shuffle=False"], "are sorted by label"),
-        (["x[192:], y[192:]", "x[:64], y[:64]"], "64 inputs of train_loader are also in val_loader"),
+        (["x[192:], y[192:]", "x[:64], y[:64]"], "64 of 64 samples of val_loader are also in train_loader"),
         (["+ (x[:, 1] > 0).long()", "* 0"], "all 192 checked samples of train_loader have the label 0"),
     ],
     ids=["NaN", "sorted", "leaked", "one class"],
@@ -67,10 +77,15 @@ def test_pictures_are_shown(climb: Climb) -> None:
         "nn.Linear(10, 32)", "nn.Flatten(), nn.Linear(192, 32)",
     )  # fmt: skip
     rung = climb(script, "inspect")
-    pictures = next(plot for plot in rung.plots if plot.kind == "images")
-    assert len(pictures.images) == 16
-    assert pictures.images[0].png.startswith("iVBORw0KGgo")
-    assert {each.caption for each in pictures.images} <= {"0", "1", "2"}
+    training, validation = (plot for plot in rung.plots if plot.kind == "images")
+    assert training.title == "Images in batch[0] of train_loader"
+    assert validation.title == "Images in batch[0] of val_loader"
+    assert training.beside == validation.beside
+    for pictures in (training, validation):
+        assert len(pictures.images) == 16
+        assert pictures.images[0].png.startswith("iVBORw0KGgo")
+        assert {each.caption for each in pictures.images} <= {"0", "1", "2"}
+        assert "each is scaled from its least to its largest value" in pictures.alternative
     assert len(values(rung, "mean of channel 2")) == 2
 
 
@@ -80,6 +95,134 @@ def test_batches_that_the_script_leaves_out_do_no_harm(climb: Climb) -> None:
     rung = climb(script, "inspect")
     assert rung.status == "shown", rung.reason
     assert rung.reason.endswith("which the script skips")
+
+
+def test_what_strikes_and_may_be_right_is_said(climb: Climb) -> None:
+    rung = climb(broken("y = (x", "x[:, 4] = 49.5\nx[250] = x[3]\nx[7] = x[8]\ny = (x"), "inspect")
+    assert "column 4 of batch[0] is constant (49.5)" in rung.reason
+    assert "1 of 192 samples of train_loader repeats another one" in rung.reason
+    assert "1 of 64 samples of val_loader is also in train_loader" in rung.reason
+    assert "no duplicates" not in rung.reason
+
+
+def test_rare_flags_are_not_called_constant(climb: Climb) -> None:
+    rung = climb(
+        broken("y = (x", "x[:, 4] = 0\nx[200, 4] = 1\ny = (x", "x[:192]", "x[:256]", "y[:192]", "y[:256]"), "inspect"
+    )
+    assert "constant" not in rung.reason
+
+
+WORDS = """
+import torch
+from torch import nn
+from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import DataLoader
+
+torch.manual_seed(0)
+vocabulary = ["<pad>", *"river stone bridge mill boat heron reed ferry".split()]
+texts = [torch.randint(1, 9, (length,)) for length in torch.randint(3, 20, (96,)).tolist()]
+rows = [(each, int(each[0] > 4)) for each in texts]
+
+
+def collate(batch):
+    return pad_sequence([each for each, _ in batch], batch_first=True), torch.tensor([label for _, label in batch])
+
+
+train_loader = DataLoader(rows[:64], batch_size=16, shuffle=True, collate_fn=collate)
+val_loader = DataLoader(rows[64:], batch_size=16, collate_fn=collate)
+
+
+class Words(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.head = nn.Embedding(len(vocabulary), 8), nn.Linear(8, 2)
+
+    def forward(self, ids):
+        mask = (ids > 0).unsqueeze(-1)
+        return self.head((self.embedding(ids) * mask).sum(1) / mask.sum(1))
+
+
+model = Words()
+optimizer = torch.optim.Adam(model.parameters())
+for ids, labels in train_loader:
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(ids), labels).backward()
+    optimizer.step()
+"""
+
+
+def test_tokens_are_shown_as_words_with_their_lengths_and_padding(climb: Climb) -> None:
+    rung = climb(WORDS, "inspect")
+    training, validation, lengths = rung.plots[:3]
+    assert [each.beside for each in (training, validation)] == ["batch[0]"] * 2
+    assert any("heron" in text for text in training.texts)
+    assert any("padding 0" in text for text in training.texts)
+    assert not any("<pad>" in text for text in training.texts)
+    assert lengths.kind == "histograms"
+    assert lengths.alternative.startswith("padding with 0 fills ")
+    assert [series.label for series in lengths.series] == ["train_loader", "val_loader"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "title", "kind"),
+    [
+        ("20, 30", "Matrices in batch[0] of train_loader", "images"),
+        ("40, 3", "Series in batch[0]", "lines"),
+        ("1, 500", "Waveforms in batch[0]", "lines"),
+    ],
+)
+def test_spectrograms_series_and_waves_are_drawn(climb: Climb, shape: str, title: str, kind: str) -> None:
+    script = broken("torch.randn(256, 10)", f"torch.randn(256, {shape})", "x[:, 0]", "x[:, 0, 0]", "x[:, 1]", "x[:, 0, 1]",
+                    "nn.Linear(10, 32)", "nn.Flatten(), nn.LazyLinear(32)")  # fmt: skip
+    first = climb(script, "inspect").plots[0]
+    assert (first.title, first.kind) == (title, kind)
+    assert first.private or kind == "images"
+
+
+FILES = """
+import pathlib
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+torch.manual_seed(0)
+
+
+class Stored(Dataset):
+    def __init__(self, folder):
+        self.files = sorted(pathlib.Path(__file__).with_name(folder).iterdir())
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, index):
+        with open(self.files[index], "rb") as file:
+            values = torch.tensor(list(file.read())) / 128 - 1
+        return values + 0.1 * torch.randn(512), int(values[0] > 0)
+
+
+train_loader = DataLoader(Stored("train"), batch_size=8, shuffle=True)
+val_loader = DataLoader(Stored("val"), batch_size=8)
+model = nn.Linear(512, 2)
+optimizer = torch.optim.Adam(model.parameters())
+for inputs, labels in train_loader:
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(inputs), labels).backward()
+    optimizer.step()
+"""
+
+
+def test_copies_of_files_are_found_behind_augmentation(climb: Climb, write: Callable[..., Path]) -> None:
+    folder = write("readme.txt", "Recordings.").parent
+    for name, seeds in (("train", range(40)), ("val", range(39, 59))):
+        (folder / name).mkdir()
+        for number, seed in enumerate(seeds):
+            (folder / name / f"{number}.raw").write_bytes(random.Random(seed).randbytes(512))  # noqa: S311 - no secret
+    rung = climb(FILES, "inspect")
+    assert (
+        "1 file of val_loader is a copy of files of train_loader, such as `val/0.raw` of `train/39.raw`" in rung.reason
+    )
+    assert "no duplicates" not in rung.reason
 
 
 STATES = """

@@ -48,7 +48,15 @@ def plots() -> list[Plot]:
         Plot("Labels", "bars", "three classes", names=["cat", "dog", HOSTILE[:20]], series=[Series("rows", [0, 1, 2], [5, 3, 1])]),
         Plot("Confusion", "matrix", "cats are taken for dogs", names=["cat", "dog"], rows=[[5.0, 2.0], [0.0, 7.0]]),
         Plot("Inputs", "images", "two pictures", images=[Image(png(), HOSTILE), Image(png(), "dog"), Image("no picture")]),
-        Plot("Tokens", "texts", "two rows", texts=["12 7 0 0 " * 20, HOSTILE]),
+        Plot("Tokens", "texts", "two rows", texts=["12 7 0 0 " * 20, HOSTILE], beside="batch"),
+        Plot("Other tokens", "texts", "one row", texts=["4 5 6"], beside="batch"),
+        Plot(
+            "Values", "histograms", "five columns of both sets",
+            series=[
+                Series(label, [0.5, 1.5, 2.5], [0.25, 0.5, 0.25], axis=column)
+                for column in ("age", "height", "mass", HOSTILE, "pulse") for label in ("training", HOSTILE)
+            ],
+        ),
         Plot(
             "Training", "lines", "the loss falls while the gradients grow", x_label="step", y_label="loss",
             series=[

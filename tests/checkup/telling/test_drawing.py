@@ -13,13 +13,14 @@ from torch_doctor.checkup.outcome import Mark, Plot, Series
 from torch_doctor.checkup.telling.drawing import PAGE_COLOURS, svg
 
 DRAWN = [plot for plot in plots() if plot.kind in {"lines", "bars", "matrix"}]
+HISTOGRAMS = next(plot for plot in plots() if plot.kind == "histograms")
 
 
 def texts(drawn: str) -> list[str]:
     return ["".join(each.itertext()).strip() for each in ET.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]  # noqa: S314 - our own
 
 
-@pytest.mark.parametrize("plot", DRAWN, ids=[plot.title for plot in DRAWN])
+@pytest.mark.parametrize("plot", [*DRAWN, HISTOGRAMS], ids=[plot.title for plot in [*DRAWN, HISTOGRAMS]])
 def test_a_figure_is_one_element_in_the_colours_of_the_page(plot: Plot) -> None:
     drawn = svg(plot)
     root = ET.fromstring(drawn)  # noqa: S314 - our own
@@ -44,6 +45,22 @@ def test_lines_of_several_axes_get_a_panel_each() -> None:
     assert "10000" in texts(drawn)
     sizes = [float(svg(each).split('viewBox="')[1].split('"')[0].split()[3]) for each in (DRAWN[0], DRAWN[4])]
     assert sizes[1] > 1.8 * sizes[0]
+
+
+def test_histograms_of_columns_have_a_panel_each_and_one_legend() -> None:
+    words = texts(svg(HISTOGRAMS))
+    assert {"age", "height", "mass", HOSTILE, "pulse"} <= set(words)
+    assert words.count("training") == 1
+    assert "max-width: 57rem" in svg(HISTOGRAMS)
+
+
+def test_panels_with_the_same_lines_have_one_legend() -> None:
+    series = [
+        Series(label, [1, 2], [1, 2], axis=axis) for axis in ("wind", "sun") for label in ("training", "validation")
+    ]
+    words = texts(svg(Plot("Series", "lines", "two features", x_label="step", series=series)))
+    assert {"wind", "sun"} <= set(words)
+    assert words.count("training") == 1
 
 
 def test_bars_with_long_names_lie_below_each_other() -> None:

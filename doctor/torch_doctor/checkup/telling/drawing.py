@@ -14,6 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from msgspec.structs import replace
 
+from torch_doctor.checkup.telling.histograms import histograms
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -56,6 +58,7 @@ FITTING = 56  # characters that fit below an axis
 LONGEST = 32  # characters of a name beside a bar
 BESIDE = 6  # characters that the sample of a colour is wide
 ROW, PANEL = 0.24, 1.6  # inches of a bar on its side, and of a panel beyond the first
+REMS = 7.5  # of the page for an inch of histograms
 LARGEST = 1e100  # what is larger is drawn there
 DARK = 0.55  # from here on a cell is dark, and its number light
 
@@ -64,6 +67,9 @@ def svg(plot: Plot) -> str:
     """A figure as an SVG element that takes its colours from the page, with `alternative` for those who cannot see it."""
     with mpl.rc_context(STYLE):
         wide, high = SIZE
+        if plot.kind == "histograms":
+            figure = histograms(plot, SERIES)
+            return _for_page(_written(figure), plot.alternative, widest=figure.get_figwidth() * REMS)
         panels = _panels(plot) if plot.kind == "lines" else [plot]
         lying = _lies(plot)
         if lying:
@@ -76,10 +82,25 @@ def svg(plot: Plot) -> str:
         for axes, panel in zip(every, panels, strict=True):
             draw(axes, panel)
             axes.set_ylabel(panel.x_label if lying else panel.y_label)
+        _legend_once(every, panels)
         every[-1].set_xlabel(plot.y_label if lying else plot.x_label)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
-    return _for_page(text.getvalue(), plot.alternative)
+        return _for_page(_written(figure), plot.alternative)
+
+
+def _written(figure: Figure) -> str:
+    text = io.StringIO()
+    figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return text.getvalue()
+
+
+def _legend_once(every: Any, panels: list[Plot]) -> None:  # noqa: ANN401 - an array of axes
+    """One legend above all panels, where each has the same lines."""
+    names = [[each.label for each in panel.series] for panel in panels]
+    if len(panels) == 1 or len(names[0]) == 1 or any(each != names[0] for each in names):
+        return
+    for axes in every:
+        axes.get_legend().remove()
+    every[0].legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(names[0]), borderaxespad=0)
 
 
 def _panels(plot: Plot) -> list[Plot]:
@@ -104,14 +125,15 @@ def _lies(plot: Plot) -> bool:
     return named and len(plot.names) <= MOST_NAMES and _crowded(plot.names)
 
 
-def _for_page(text: str, alternative: str) -> str:
-    """The element alone, as wide as there is room, in the colours of the page."""
+def _for_page(text: str, alternative: str, widest: float = 0.0) -> str:
+    """The element alone, as wide as there is room or at most as many rems, in the colours of the page."""
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     opening, rest = text.split(">", 1)
     opening = re.sub(r' (width|height)="[^"]*"', "", opening)
     for colour, named in PAGE_COLOURS.items():
         rest = rest.replace(colour, named)
+    opening += f' style="max-width: {widest:g}rem"' if widest else ""
     return f'{opening} role="img" aria-label="{html.escape(alternative)}">{rest}'
 
 

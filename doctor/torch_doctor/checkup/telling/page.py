@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import itertools
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +16,10 @@ from torch_doctor.checkup.telling.words import MEANINGS, SIGNS, counts, grouped,
 from torch_doctor.report.links import url_of
 
 if TYPE_CHECKING:
-    from torch_doctor.checkup.outcome import Checkup, Image, Plot, Sample
+    from torch_doctor.checkup.outcome import Checkup, Image, Plot, Rung, Sample
 
 TEMPLATE = "page.html"
-DRAWN = frozenset(("lines", "bars", "matrix"))
+DRAWN = frozenset(("lines", "bars", "matrix", "histograms"))
 SHORT = 60
 """Characters of a label and an answer that are the name of a group."""
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -37,6 +38,7 @@ def page(checked: Checkup) -> str:
         "checked": checked,
         "counts": counts(checked),
         "drawn": _drawn,
+        "figures": figures,
         "grouped": grouped,
         "meanings": MEANINGS,
         "next": list(what_next(checked)),
@@ -64,6 +66,11 @@ def _coded(text: str) -> Markup:
 def _drawn(plot: Plot) -> Markup | None:
     """The figure as SVG; None for what the page itself shows."""
     return Markup(svg(plot)) if plot.kind in DRAWN else None  # noqa: S704 - matplotlib escapes what it is given
+
+
+def figures(rung: Rung) -> list[list[Plot]]:
+    """The figures of a rung, of which those stand next to each other that are in one list."""
+    return [list(same) for _, same in itertools.groupby(rung.plots, key=lambda plot: plot.beside or id(plot))]
 
 
 def pairs(plot: Plot) -> list[tuple[str, list[Sample]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .pictures import shown
+from .pictures import is_image, pictured
 from .telling import count, number, plot
 
 if TYPE_CHECKING:
@@ -31,10 +31,11 @@ def labelled(stage: Stage, known: Roles, rows: Rows) -> list[dict[str, Any]]:
     if not alike:
         return []
     captions = [f"{row.called}: label {row.label}" for row, _ in alike]
-    figure = shown(stage.torch, path, stage.torch.stack([each for _, each in alike]), captions)
+    stacked = stage.torch.stack([each for _, each in alike])
     title = "Samples and their labels"
-    if figure is not None and figure["kind"] == "images":
-        return [{**figure, "title": title}]
+    if is_image(stacked):
+        figure = pictured(stage.torch, path, stacked, captions)
+        return [] if figure is None else [{**figure, "title": title, "beside": ""}]
     texts = [_written(row, each) for row, each in alike]
     return [plot(title, "texts", f"{count(len(texts), 'training sample')} with their labels", texts=texts)]
 

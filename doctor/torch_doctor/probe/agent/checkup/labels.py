@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from .analysis import class_names
 from .batches import is_dense, rows
 from .sampling import MANY_CLASSES, held_out, is_chosen, is_drawn
 from .shift import SHARES, SIGNIFICANT, chance, fisher
@@ -104,7 +105,8 @@ def counted(
     )
     places = [float(each) for each in kinds]
     series = [line(name, [labels.counts[label] for label in kinds], places) for name, labels in sets]
-    names = [str(label) for label in kinds]
+    named = class_names(training, known.classes)
+    names = [str(label) if label < 0 else named(label) for label in kinds]
     return evidence, [
         plot(f"Labels in {path}", "bars", told, x_label="label", y_label=what, names=names, series=series)
     ]

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from .batches import is_dense, leaves, rows, spread, taken
+from .files import opened
 from .telling import fact
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Sample:
         self.batches = batches
         self.asked = asked or []
         self.spread = False
+        self.files: list[str] = []  # that were read for it
         self.parts: dict[str, list[Any]] = {}
         self.tracked: set[str] = set()  # parts that require gradients
         for batch in batches:
@@ -96,18 +98,20 @@ def samples(stage: Stage, seconds: float) -> list[Sample]:
         for loader in order[:4]:
             trains, share = loader is stage.loader, seconds / max(1, len(order))
             name = names.get(id(loader)) or ("training" if trains else "other")
-            found, asked = ([], []) if trains else spread(stage.torch, loader, BATCHES, share)
+            with opened() as files:
+                found, asked = ([], []) if trains else spread(stage.torch, loader, BATCHES, share)
             all_over = bool(found)
             try:
                 if not all_over:
-                    found, asked = taken(stage.torch, loader, BATCHES, share)
+                    with opened() as files:
+                        found, asked = taken(stage.torch, loader, BATCHES, share)
             except Exception as error:  # noqa: BLE001 - the script's own, as the loader runs its code
                 first = (str(error).splitlines() or [""])[0]
                 stage.notes.setdefault("unread", []).append(f"`{name}` raises {type(error).__name__}: {first}")
                 continue
             if found:
                 known.append(Sample(name, loader, found, asked))
-                known[-1].spread = all_over
+                known[-1].spread, known[-1].files = all_over, files
         stage.notes["samples"] = known
     return known
 

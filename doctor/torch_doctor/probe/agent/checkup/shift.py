@@ -78,8 +78,8 @@ def compared(
     """
     found: list[tuple[str, str, float, float]] = []
     for path in paths:
-        theirs = _columns(torch, other, path)
-        for name, values in _columns(torch, training, path).items():
+        theirs = columns_of(torch, other, path)
+        for name, values in columns_of(torch, training, path).items():
             if name in theirs and min(values.numel(), theirs[name].numel()) >= FEWEST:
                 found.append((path, name, *kolmogorov(torch, values, theirs[name])))
     if not found:
@@ -108,7 +108,7 @@ def compared(
     return evidence, said, len(found)
 
 
-def _columns(torch: Any, sample: Sample, path: str) -> dict[str, Any]:
+def columns_of(torch: Any, sample: Sample, path: str) -> dict[str, Any]:
     """The numbers of a part by column, one a sample; none of tokens, flags and identifiers, and where shapes do not fit."""
     tensors = sample.parts.get(path, [])
     alike = {each.dim() for each in tensors}

@@ -6,22 +6,28 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ..batches import broken, is_dense, leaves, rows
+from ..batches import broken, rows
 from ..contract import assertions
+from ..files import copies
 from ..labels import counted, lacking, order, shifted
-from ..pictures import shown
 from ..roles import Roles, roles
 from ..sampling import SMALL, Sample, described, is_chosen, is_drawn, samples, validation
 from ..scales import scales
+from ..sheet import sheet
 from ..shift import SIGNIFICANT, compared, fisher
 from ..stage import Skip
-from ..telling import Faults, count, fact, listed, plot, result
+from ..striking import not_finite, striking
+from ..telling import Faults, count, fact, listed, result
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from ..plays import Play, Seen
     from ..stage import Stage
+
+
+FEW = 0.01
+"""The share of the smaller set from which on samples in both are wrong, and not only said."""
 
 
 def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
@@ -48,27 +54,33 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         evidence += facts
         plots += drawn
         ordered |= order(found[0], path, known, wrong)
-    plots += _pictures(stage, found[0], known)
-    bad = _finite(found)
+    plots = [*sheet(stage, known, found[0], other), *plots]
+    bad = not_finite(found)
     left_out = bool(bad) and (yield from _left_out(stage, found[0]))
     for each in [] if left_out else bad:
         wrong.add(each, "data not finite")
-    hashed = _twice(stage, found, known, evidence, wrong)
+    strikes: list[str] = []
+    hashed = _twice(stage, found, known, evidence, wrong, strikes)
+    copied = copies(found[0], other)
+    hashed &= not copied
+    strikes += [*copied, *striking(stage.torch, found[0], known)]
     differs = other is not None and _differs(stage, found[0], other, known, evidence, wrong, said)
     facts, far = scales(known)
     evidence += facts
     code = assertions(found[0], known)
     told = _told(found, known)
     if stage.voided & {"values", "shapes"}:
-        made_up = f"{told}; the data is synthetic, as the script's own data was not found"
-        return result("shown", made_up, evidence, plots, code=code)
+        made_up = f"{told}; the data is synthetic, as the script's own data was not found, so no samples are shown"
+        return result("shown", made_up, evidence, code=code)
     if wrong:
         then = "check how the samples are created, split and ordered"
-        return result("failed", str(wrong), evidence, plots, then=then, code=code, about=wrong.about)
+        return result(
+            "failed", "; ".join([str(wrong), *strikes]), evidence, plots, then=then, code=code, about=wrong.about
+        )
     if left_out:
         return result("shown", f"{'; '.join(bad)}, which the script skips", evidence, plots, code=code)
     good = ["finite"] + ["not sorted"] * ordered + ["no duplicates"] * hashed
-    text = "; ".join([f"{told}: {listed(good)}", *said, *far])
+    text = "; ".join([f"{told}: {listed(good)}", *strikes, *said, *far])
     return result("shown" if differs else "passed", text, evidence, plots, code=code)
 
 
@@ -140,19 +152,9 @@ def _left_out(stage: Stage, sample: Sample) -> Generator[Play, Seen, bool]:
     return False
 
 
-def _finite(found: list[Sample]) -> list[str]:
-    wrong = []
-    for sample in found:
-        for path, tensors in sample.parts.items():
-            bad = sum(map(broken, tensors))
-            if bad:
-                nan = sum(int(each.isnan().sum()) for each in tensors if broken(each))
-                what = "NaN" if nan == bad else "not finite" if nan else "infinite"
-                wrong.append(f"{count(bad, 'value')} of {path} in {sample.name} {'is' if bad == 1 else 'are'} {what}")
-    return wrong
-
-
-def _twice(stage: Stage, found: list[Sample], known: Roles, evidence: list[dict[str, Any]], wrong: Faults) -> bool:
+def _twice(
+    stage: Stage, found: list[Sample], known: Roles, evidence: list[dict[str, Any]], wrong: Faults, said: list[str]
+) -> bool:
     """Rows that come twice in what is trained on, or there and in what is evaluated on; whether none does."""
     training, other = found[0], validation(stage, found)
     paths = [path for path in known.inputs if path in training.parts]
@@ -168,19 +170,30 @@ def _twice(stage: Stage, found: list[Sample], known: Roles, evidence: list[dict[
     own = training.hashes(paths)
     again = len(own) - len(set(own))
     evidence.append(fact("duplicate inputs", again, group=training.name))
+    if again and _has_fractions(training, paths) and not is_chosen(stage, training):
+        verb = "repeats" if again == 1 else "repeat"
+        said.append(f"{again:,} of {count(len(own), 'sample')} of {training.name} {verb} another one")
     if other is None or any(path not in other.parts for path in paths):
         return not again
-    both = set(own) & set(other.hashes(paths))
-    label = f"inputs that also occur in {other.name}"
-    evidence.append(fact(label, len(both), group=training.name, expected="0"))
-    many = max(1, min(len(set(own)), other.rows()))
-    if both and len(both) / many > 0.01 and not _small_world(training, other, paths, own):
-        wrong.add(
-            f"{count(len(both), 'input')} of {training.name} {'is' if len(both) == 1 else 'are'} also in {other.name}:"
-            f" {training.rows():,} and {other.rows():,} samples",
-            "shared rows",
-        )
-    return not again and not both
+    theirs = other.hashes(paths)
+    both = set(own) & set(theirs)
+    evidence.append(fact(f"inputs that also occur in {other.name}", len(both), group=training.name, expected="0"))
+    if not both or _small_world(training, other, paths, own):
+        return not again and not both
+    many = sum(each in both for each in theirs)
+    text = f"{many:,} of {count(len(theirs), 'sample')} of {other.name} {'is' if many == 1 else 'are'} also in {training.name}"
+    if len(both) / max(1, min(len(set(own)), other.rows())) > FEW:
+        checked = "" if training.whole else f", of which {count(training.rows(), 'sample')} were checked"
+        wrong.add(text + checked, "shared rows")
+    else:
+        said.append(text)
+    return False
+
+
+def _has_fractions(sample: Sample, paths: list[str]) -> bool:
+    """Whether an input has values that are no whole numbers, so that equal samples are no chance."""
+    first = [sample.parts[path][0] for path in paths]
+    return any(each.is_floating_point() and bool((each != each.round()).any()) for each in first)
 
 
 def _small_world(training: Sample, other: Sample, paths: list[str], own: list[str]) -> bool:
@@ -189,39 +202,8 @@ def _small_world(training: Sample, other: Sample, paths: list[str], own: list[st
     Then a sample of the training set has a twin there about as often as one of the other set has: Fisher's exact test does not
     tell the shares apart.
     """
-    first = [training.parts[path][0] for path in paths]
-    if any(each.is_floating_point() and bool((each != each.round()).any()) for each in first):
+    if _has_fractions(training, paths):
         return False
     held, many = Counter(own), Counter(other.hashes(paths))
     twins = sum(each for each in held.values() if each > 1)
     return fisher(sum(many[each] for each in many if each in held), many.total(), twins, len(own)) >= SIGNIFICANT
-
-
-def _pictures(stage: Stage, sample: Sample, known: Roles) -> list[dict[str, Any]]:
-    plots = []
-    labels = [each for path in known.targets for each in sample.parts.get(path, ())[:1]]
-    captions = []
-    if labels and labels[0].dim() == 1:
-        captions = [str(round(each, 3)) for each in labels[0].tolist()]
-    for path, tensors in sample.parts.items():
-        wanted = is_dense(tensors[0]) and (path in known.inputs or not known.inputs)
-        figure = shown(stage.torch, path, tensors[0], captions) if wanted else None
-        if figure is not None:
-            plots.append(figure)
-    if sample.batches:
-        texts = [text for text in _texts(sample.batches[0]) if text]
-        if texts:
-            plots.append(plot("Text in a batch", "texts", f"the first {len(texts)} texts", texts=texts))
-    return plots
-
-
-def _texts(batch: Any, deep: int = 3) -> list[str]:
-    if isinstance(batch, str):
-        return [batch[:300]]
-    if not deep or leaves(batch, deep=0):
-        return []
-    if isinstance(batch, dict):
-        return [text for value in list(batch.values()) for text in _texts(value, deep - 1)][:8]
-    if isinstance(batch, (tuple, list)):
-        return [text for value in batch[:64] for text in _texts(value, deep - 1)][:8]
-    return []

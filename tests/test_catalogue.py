@@ -144,6 +144,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR709": ("shared-numpy-memory", "W", "SP", "-"),
     "TDR710": ("sampler-epoch-not-set", "E", "SP", "unsafe"),
     "TDR711": ("raw-pixels", "W", "SP", "-"),
+    "TDR715": ("input-scale", "W", "P", "-"),
     "TDR712": ("eval-drops-last", "W", "SP", "safe"),
     "TDR713": ("transforms-differ", "E", "SP", "-"),
     "TDR714": ("padding-unmasked", "W", "SP", "-"),

@@ -503,6 +503,16 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("{…} read the same {} samples? in epoch 1", always, always),
     ],
     "TDR711": [Claim("the first layer gets whole numbers up to {}", several, never)],
+    "TDR715": [
+        Claim("{…} root mean square of {}", always, never),
+        Claim(
+            "loss of a copy, where a constant prediction has 1: {} after {} steps, standardized {} after {}",
+            lambda raw, longer, standardized, steps: (
+                raw >= 0.8 >= standardized and standardized <= raw / 2 and longer >= 4 * steps
+            ),
+            never,
+        ),
+    ],
     "TDR712": [
         Claim("{} batch(?:es)? evaluated, an incomplete last one dropped", always, never),
         Claim("{} samples? in batches of {}: {} of them are dropped", some_left, none_left),

@@ -57,7 +57,7 @@ RATE = Cause(
 )
 DATA = Cause(
     "the data is wrong: labels, order or scale",
-    ("TDR701", "TDR711"),
+    ("TDR701", "TDR711", "TDR715"),
     ("inspect", "errors"),
     kinds=("labels", "order", "data not finite"),
 )
@@ -115,8 +115,8 @@ HALF = Cause(
     kinds=("precision",),
 )
 BAD_BATCH = Cause(
-    "a batch contains non-finite values or outliers",
-    ("TDR711",),
+    "a batch contains non-finite values, outliers, or values of a large scale",
+    ("TDR711", "TDR715"),
     ("inspect",),
     kinds=("data not finite",),
 )

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
 from torch_doctor.checkup.advising import advice, cause
+from torch_doctor.checkup.comparing import with_scale
 from torch_doctor.checkup.evaluating import with_evaluation
 from torch_doctor.checkup.linking import doubting, explaining, pointing, preventing
 from torch_doctor.checkup.outcome import RUNGS, Checkup, Rung
@@ -138,7 +139,7 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
 
 def _with_run(rung: Rung, trace: Trace | None, findings: Sequence[Finding]) -> Rung:
     """A rung with what the probe run adds to it."""
-    return with_metric(with_evaluation(rung, trace, findings), trace, findings)
+    return with_scale(with_metric(with_evaluation(rung, trace, findings), trace, findings), trace)
 
 
 def failed(examined: Checkup) -> bool:

@@ -85,6 +85,7 @@ class ConstantOutput(Rule):
             "TDR312",
             "TDR321",
             "TDR709",
+            "TDR715",
         }
     )
 

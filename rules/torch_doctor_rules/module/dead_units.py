@@ -66,7 +66,7 @@ class DeadUnits(Rule):
     needs = frozenset({"units"})
     voided_by = frozenset({"values", "weights", "files", "inside"})
     subject = RECTIFIED_UNITS
-    explained_by = frozenset({"TDR101", "TDR120", "TDR309"})
+    explained_by = frozenset({"TDR101", "TDR120", "TDR309", "TDR715"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every activation that is nearly dead."""

@@ -80,7 +80,7 @@ class NonFiniteValue(Rule):
     level = Level.ERROR
     witness = "P"
     needs = frozenset({"finite"})
-    explained_by = frozenset({"TDR210", "TDR219", "TDR321"})
+    explained_by = frozenset({"TDR210", "TDR219", "TDR321", "TDR715"})
     voided_by = frozenset({"values", "weights", "files", "inside"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -84,7 +84,7 @@ class ParameterWithoutGradient(Rule):
     voided_by = frozenset({"shapes", "inside"})
     explained_by = frozenset(
         f"TDR{number}"
-        for number in (102, 103, 104, 105, 111, 113, 114, 115, 120, 126, 127, 213, 301, 308, 309, 312, 316)
+        for number in (102, 103, 104, 105, 111, 113, 114, 115, 120, 126, 127, 213, 301, 308, 309, 312, 316, 715)
     )
 
     def check(self, trace: Trace) -> Iterator[Finding]:

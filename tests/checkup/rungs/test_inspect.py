@@ -381,3 +381,31 @@ def test_the_scale_of_inputs_and_targets_is_named(climb: Climb) -> None:
     assert "deviations of its columns from " in rung.reason
     assert "values of the targets go from 1000 to 1180" in rung.reason
     assert "values of" not in climb(TRAINING, "inspect").reason
+
+
+REGRESSION = broken(
+    *("y = (x[:, 0] > 0).long() + (x[:, 1] > 0).long()", "y = 4_000 + 900 * x[:, :1]"),
+    *("nn.Linear(32, 3)", "nn.Linear(32, 1)", "nn.CrossEntropyLoss()", "nn.MSELoss()"),
+    *("lr=0.01", "lr=0.001"),
+)
+
+
+def test_the_losses_on_data_as_they_are_and_on_standardized_data_are_drawn(climb: Climb) -> None:
+    rung = climb(REGRESSION, "inspect", verdicts=True, codes=("TDR715",))
+    assert rung.reason.endswith("; with the targets standardized, a copy learns many times faster")
+    assert rung.plots[-1].title == "Scale of the data"
+    assert [series.label for series in rung.plots[-1].series] == ["data as they are", "the targets standardized"]
+    assert rung.plots[-1].series[0].x[-1] == 199
+    raw, standardized = (
+        values(rung, "after 800 steps on data as they are"),
+        values(rung, "after 100 steps with the targets standardized"),
+    )
+    assert raw > [1.0] > standardized
+
+
+def test_substitutes_are_not_shown(climb: Climb) -> None:
+    rung = climb(
+        broken("x = torch.randn(256, 10)", "x = torch.load('inputs.pt')").replace("x[", "x[:256, :10]["), "inspect"
+    )
+    assert "the data is synthetic, as the script's own data was not found, so no samples are shown" in rung.reason
+    assert rung.plots == []

@@ -15,14 +15,12 @@ from .telling import count
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .sampling import Sample
-
 SMALLEST, LARGEST = 256, 32_000_000  # bytes of a file that is compared: smaller ones may be alike by chance
 SECONDS = 3.0  # for reading all files of one set
 TWICE = 2  # files with the same contents: where there are more, such as empty masks, it is no wonder
 
 
-class Listener:
+class OpenedFiles:
     """Hears which files are opened to be read, while `files` is a dictionary; its keys are paths in their order."""
 
     def __init__(self) -> None:
@@ -44,7 +42,7 @@ class Listener:
                 self.files[os.fsdecode(path)] = None
 
 
-LISTENER = Listener()
+LISTENER = OpenedFiles()
 
 
 @contextmanager
@@ -59,11 +57,14 @@ def opened() -> Iterator[list[str]]:
         LISTENER.files = None
 
 
-def copies(training: Sample, other: Sample | None) -> list[str]:
-    """Return a sentence where validation reads copies of files that training reads; files of the same path are none."""
-    if other is None or not training.files or not other.files:
+def copies(training: tuple[str, list[str]], other: tuple[str, list[str]]) -> list[str]:
+    """Return a sentence where the second set reads copies of files that the first one reads: each is its name and its files.
+
+    A file that both read is no copy: it may hold the samples of both.
+    """
+    if not training[1] or not other[1]:
         return []
-    own, theirs = _contents(training.files), _contents(other.files)
+    own, theirs = _contents(training[1]), _contents(other[1])
     many = Counter([*own.values(), *(each for path, each in theirs.items() if path not in own)])
     by_content = {content: path for path, content in own.items()}
     found = [
@@ -74,8 +75,8 @@ def copies(training: Sample, other: Sample | None) -> list[str]:
     if not found:
         return []
     path, like = (os.path.relpath(each) for each in found[0])
-    what = f"{count(len(found), 'file')} of {other.name} {'is a copy' if len(found) == 1 else 'are copies'}"
-    return [f"{what} of files of {training.name}, such as `{path}` of `{like}`"]
+    what = f"{count(len(found), 'file')} of {other[0]} {'is a copy' if len(found) == 1 else 'are copies'}"
+    return [f"{what} of files of {training[0]}, such as `{path}` of `{like}`"]
 
 
 def _contents(paths: list[str]) -> dict[str, str]:

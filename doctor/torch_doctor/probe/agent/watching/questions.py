@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .instrument_hooks import InstrumentHooks
 
 ORDER = (
-    *("oracles", "shuffled", "reordered", "term_gradients"),
+    *("oracles", "input_scale", "shuffled", "reordered", "term_gradients"),
     *("unmasked", "repeat", "mixing", "foresight", "gradcheck", "round_trip"),
 )
 """The instruments that ask models questions, by their modules, in the order in which they are left out.
@@ -34,9 +34,13 @@ class Questions:
         if name_of(instrument) in ORDER:
             self._spent += seconds
 
+    def left(self) -> float:
+        """The seconds that questions may still take as of now; below 0 where they took more."""
+        return max(ALWAYS, SHARE * (time.process_time() - self._begun)) - self._spent
+
     def left_out(self, instruments: list[InstrumentHooks]) -> InstrumentHooks | None:
         """The instrument to leave out from here on, where questions take too long; None where they do not, or none is left."""
-        if self._spent <= max(ALWAYS, SHARE * (time.process_time() - self._begun)):
+        if self.left() >= 0:
             return None
         asking = [each for each in instruments if name_of(each) in ORDER]
         return min(asking, key=lambda each: ORDER.index(name_of(each)), default=None)

@@ -125,3 +125,42 @@ class BatchMeasured(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         return f"a batch with the mean {self.mean:.4g} and the standard deviation {self.std:.4g}"
+
+
+class ScaleCompared(Event, frozen=True, kw_only=True):
+    """A copy of the process trained on data as they are, and on standardized data. Only the probe writes it.
+
+    Both begin with the same weights and take the same batches in the same order. It is at the call of the model.
+    """
+
+    forward: int
+    """The `Forward` event of the first step."""
+    name: str
+    """The expression that is called."""
+    what: str
+    """What was standardized, and suffices: "inputs", "targets" or "both"."""
+    inputs: tuple[float, ...] = ()
+    """Of the columns that the first layer gets: the largest root mean square, its column, their number, and the smallest and the
+    largest standard deviation. Empty if no layer gets data."""
+    targets: tuple[float, ...] = ()
+    """The same of the targets of a regression; empty if there are none."""
+    raw: tuple[float, ...] = ()
+    """The loss after each step on the data as they are, as a part of the loss of the best constant prediction; possibly thinned."""
+    standardized: tuple[float, ...] = ()
+    """The same for standardized data, over half as many steps."""
+    steps: int = 0
+    """The number of steps on standardized data."""
+    longer: int = 0
+    """The number of steps on the data as they are."""
+    best: float = 0.0
+    """The lowest mean loss of a pass over all batches in these steps."""
+    end: float = 0.0
+    """The mean loss of the last pass on standardized data."""
+    seeds: int = 0
+    """The number of initial weights with which the copy learns only from standardized data; 0 if they do not agree."""
+
+    def words(self, _: Names, /) -> str:
+        told = (
+            f"{self.end:.2g} after {self.steps} steps with standardized {'data' if self.what == 'both' else self.what}"
+        )
+        return f"train a copy: {self.best:.2g} of a constant's loss after {self.longer} steps, {told}"

@@ -61,7 +61,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         wrong.add(each, "data not finite")
     strikes: list[str] = []
     hashed = _twice(stage, found, known, evidence, wrong, strikes)
-    copied = copies(found[0], other)
+    copied = [] if other is None else copies((found[0].name, found[0].files), (other.name, other.files))
     hashed &= not copied
     strikes += [*copied, *striking(stage.torch, found[0], known)]
     differs = other is not None and _differs(stage, found[0], other, known, evidence, wrong, said)

@@ -75,7 +75,7 @@ class InputScale(Rule):
     name = "input-scale"
     level = Level.WARNING
     witness = "P"
-    needs = frozenset({"input_scale"})
+    needs = frozenset({"data_scale"})
     voided_by = frozenset({"values", "shapes"})
     explained_by = frozenset({"TDR131", "TDR711"})
 

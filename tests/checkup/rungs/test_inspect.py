@@ -396,11 +396,11 @@ def test_the_losses_on_data_as_they_are_and_on_standardized_data_are_drawn(climb
     assert rung.plots[-1].title == "Scale of the data"
     assert [series.label for series in rung.plots[-1].series] == ["data as they are", "the targets standardized"]
     assert rung.plots[-1].series[0].x[-1] == 199
-    raw, standardized = (
-        values(rung, "after 800 steps on data as they are"),
-        values(rung, "after 100 steps with the targets standardized"),
-    )
-    assert raw > [1.0] > standardized
+    (raw,) = values(rung, "after 800 steps on data as they are")
+    (standardized,) = values(rung, "after 100 steps with the targets standardized")
+    assert isinstance(raw, float)
+    assert isinstance(standardized, float)
+    assert raw > 1 > standardized
 
 
 def test_substitutes_are_not_shown(climb: Climb) -> None:

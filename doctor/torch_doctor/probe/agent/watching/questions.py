@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .instrument_hooks import InstrumentHooks
 
 ORDER = (
-    *("oracles", "input_scale", "shuffled", "reordered", "term_gradients"),
+    *("oracles", "data_scale", "shuffled", "reordered", "term_gradients"),
     *("unmasked", "repeat", "mixing", "foresight", "gradcheck", "round_trip"),
 )
 """The instruments that ask models questions, by their modules, in the order in which they are left out.

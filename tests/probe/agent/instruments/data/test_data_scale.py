@@ -38,7 +38,7 @@ USUAL = {
 
 
 def compared(seen: Callable[..., list[Any]], **changes: str) -> list[Any]:
-    return seen(TRAIN.format(**{**USUAL, **changes}), ScaleCompared, "input_scale")
+    return seen(TRAIN.format(**{**USUAL, **changes}), ScaleCompared, "data_scale")
 
 
 def test_targets_of_a_large_scale(seen: Callable[..., list[Any]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,10 @@ DISTANCES = frozenset(("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"))
 
 
 class Instrument(Base):
-    """Follows a loop with one model, one loss and one optimizer; anything else is not asked about."""
+    """Follows a loop with one model, one loss and one optimizer; anything else is not asked about.
+
+    It is told before `finite`, by its name: where training diverges, it asks before that is reported.
+    """
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
@@ -145,8 +149,12 @@ class Instrument(Base):
         """It answered."""
         self._remove()
         if not self._over and module is self._model and self._forward is not None and not self._output:
-            self._output = [weakref.ref(each) for each in tensors(output)]
+            own = tensors(output)
+            self._output = [weakref.ref(each) for each in own]
             self._place = self._place or (here, event)
+            with self.watch.unwatched():
+                if self._steps and not all(bool(each.isfinite().all()) for each in own if each.is_floating_point()):
+                    self._ask()  # training diverged
 
     def on_loss(
         self, loss: str, arguments: tuple[Any, ...], keywords: dict[str, Any], value: Any, here: Here, event: int
@@ -175,6 +183,8 @@ class Instrument(Base):
         self._value, self._number = weakref.ref(value), float(value.detach())
         if not self._steps and not self._strikes():
             self._end()
+        elif self._steps and not math.isfinite(self._number):
+            self._ask()
 
     def _strikes(self) -> bool:
         return any(each.strikes for each in self._scales) or (self._targets is not None and self._targets.is_far)
@@ -215,14 +225,16 @@ class Instrument(Base):
         if not alone or self._forward is None or self._loss is None or self.watch.scaling.built:
             self._end()
             return
-        if not self._clipped and self._gradients != self._size_of_gradients():  # what changed them is unknown
+        if not self._clipped and math.isfinite(self._gradients) and self._gradients != self._size_of_gradients():
             self._end()
             return
         with self.watch.unwatched(), self.watch.torch.no_grad():
             if self._optimizer is None:
                 self._keep(optimizer)
             name, target, settings, place = self._loss
-            self._steps.append(Kept(*self._forward, self._chance, place, name, target, settings, self._number))
+            arguments, keywords = self._forward
+            kept = Kept(arguments, keywords, self._chance, place, name, target, settings, self._number)
+            self._steps.append(kept)
         self._begin()
         if len(self._steps) == STEPS:
             self._ask()

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Trace
 
 INSPECT = "inspect"
+POINTS = 100
+"""The most points of a curve that the probe tells: those of every second step, where there are more steps than that."""
 WHAT = {"inputs": "the inputs", "targets": "the targets", "both": "inputs and targets"}
 
 
@@ -40,8 +42,8 @@ def with_scale(rung: Rung, trace: Trace | None) -> Rung:
 
 def _plot(seen: ScaleCompared, what: str) -> Plot:
     """Both curves over the steps, relative to the loss of a constant prediction."""
-    after = len(seen.raw) and 2 * seen.steps / len(seen.raw)
-    sets = (("data as they are", seen.raw, after), (f"{what} standardized", seen.standardized, after))
+    every = -(-2 * seen.steps // POINTS), -(-seen.steps // POINTS)
+    sets = (("data as they are", seen.raw, every[0]), (f"{what} standardized", seen.standardized, every[1]))
     told = (
         f"the loss of copies that train from the same weights on the same batches; a constant prediction has 1. Standardized, it"
         f" is {seen.end:.2g} after {seen.steps} steps, and with data as they are at best {seen.best:.2g} in {seen.longer}"

@@ -82,7 +82,7 @@ class ExplodingOrVanishingGradient(Rule):
     witness = "P"
     needs = frozenset({"norms"})
     voided_by = frozenset({"values", "weights", "files", "inside", "rates"})
-    explained_by = frozenset({"TDR101", "TDR118", "TDR120", "TDR213", "TDR309", "TDR312", "TDR313", "TDR321"})
+    explained_by = frozenset({"TDR101", "TDR118", "TDR120", "TDR213", "TDR309", "TDR312", "TDR313", "TDR321", "TDR715"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every line whose gradients explode or vanish."""

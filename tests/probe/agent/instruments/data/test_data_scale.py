@@ -65,6 +65,21 @@ def test_a_gradient_that_is_clipped_is_clipped_in_the_copy(seen: Callable[..., l
     assert event.seeds == 3
 
 
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "((model(inputs) - targets) ** 2).mean()",
+        "(model(inputs) - targets).abs().mean()",
+        "(model(inputs).squeeze(1) - targets[:, 0]).square().mean().sqrt()",
+        "nn.functional.mse_loss(model(inputs), targets).sqrt()",
+        "nn.MSELoss()(model(inputs).view(-1), targets.view(-1))",
+    ],
+)
+def test_losses_that_the_script_writes_are_repeated(seen: Callable[..., list[Any]], loss: str) -> None:
+    (event,) = compared(seen, loss=loss)
+    assert (event.what, event.seeds) == ("targets", 3)
+
+
 def test_what_is_learnt_anyway_is_told_without_agreement(seen: Callable[..., list[Any]]) -> None:
     (event,) = compared(seen, y="120 + 20 * x[:, :1]", optimizer="Adam(model.parameters(), lr=0.1)")
     assert event.seeds == 0
@@ -76,16 +91,16 @@ def test_what_is_learnt_anyway_is_told_without_agreement(seen: Callable[..., lis
     [
         {"y": "x[:, :1]"},
         {"y": "40 + 9 * x[:, :1]"},
-        {"loss": "((model(inputs) - targets) ** 2).mean()"},
+        {"loss": "((model(inputs) - targets) ** 2 * torch.rand_like(targets)).mean()"},
         {"loss": "nn.functional.mse_loss(1_000 * model(inputs), targets)"},
-        {"loss": "nn.functional.mse_loss(model(inputs), targets) + 1e-3 * model[0].weight.square().sum()"},
+        {"loss": "nn.functional.mse_loss(model(inputs), targets) + 1e4 * model[0].weight.square().sum()"},
         {"loss": "nn.functional.mse_loss(model(inputs), targets) + nn.functional.l1_loss(model(inputs), targets)"},
         {"between": "[each.grad.mul_(0.01) for each in model.parameters()]"},
         {"between": "nn.utils.clip_grad_value_(model.parameters(), 0.1)"},
         {"optimizer": "LBFGS(model.parameters())", "between": "continue"},
     ],
     ids=[
-        *("standardized", "moderate", "by hand", "computed", "penalty", "two losses", "gradients changed", "values"),
+        *("standardized", "moderate", "weighted", "computed", "penalty", "two losses", "gradients changed", "values"),
         "no step",
     ],
 )

@@ -13,6 +13,7 @@ from ..instrument import Instrument as Base
 from ..parts import tensors
 from .column_scale import ColumnScale, columns_of, scale_of
 from .standardized import Comparison, Kept
+from .written_loss import DISTANCES, LOSSES, is_value, written
 
 if TYPE_CHECKING:
     from ...scopes import Here
@@ -23,18 +24,6 @@ LARGEST, NUMBERS = 20_000_000, 8_000_000  # parameters of a model, and numbers o
 SECONDS = 4.0  # that the copies may take, at most
 CLOCK = 4.0  # times as long by the clock
 LEAST = 0.4  # seconds without which they say nothing
-LOSSES = {
-    "mse_loss": "MSELoss",
-    "l1_loss": "L1Loss",
-    "smooth_l1_loss": "SmoothL1Loss",
-    "huber_loss": "HuberLoss",
-    "cross_entropy": "CrossEntropyLoss",
-    "nll_loss": "NLLLoss",
-    "binary_cross_entropy": "BCELoss",
-    "binary_cross_entropy_with_logits": "BCEWithLogitsLoss",
-}
-"""The losses of which the best constant is known, by the names of their functions, with their classes."""
-DISTANCES = frozenset(("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"))
 
 
 class Instrument(Base):
@@ -67,11 +56,11 @@ class Instrument(Base):
     def _begin(self) -> None:
         """A step begins."""
         self._forward: tuple[Any, ...] | None = None
-        self._output: list[Any] = []
+        self._output: list[tuple[Any, Any]] = []
         self._chance: Any = None
         self._loss: tuple[Any, ...] | None = None
         self._value: Any = None
-        self._number = 0.0
+        self._number, self._root = 0.0, False
         self._gradients, self._clipped = 0.0, False
         self._passes = 0
 
@@ -150,9 +139,9 @@ class Instrument(Base):
         self._remove()
         if not self._over and module is self._model and self._forward is not None and not self._output:
             own = tensors(output)
-            self._output = [weakref.ref(each) for each in own]
             self._place = self._place or (here, event)
             with self.watch.unwatched():
+                self._output = [(weakref.ref(each), each.detach().clone()) for each in own]
                 if self._steps and not all(bool(each.isfinite().all()) for each in own if each.is_floating_point()):
                     self._ask()  # training diverged
 
@@ -175,15 +164,20 @@ class Instrument(Base):
             self._end()
             return
         settings = {key: each for key, each in keywords.items() if key not in ("input", "target")}
-        with self.watch.unwatched(), torch.no_grad():
-            self._loss = (name, target.detach().clone(), duplicate(torch, settings), place)
+        self._value = weakref.ref(value)
+        self._take(name, target, settings, place, float(value.detach()))
+
+    def _take(self, name: str, target: Any, settings: dict[str, Any], place: Any, number: float) -> None:
+        """A loss has this value: keep it, where the scale of something strikes."""
+        with self.watch.unwatched(), self.watch.torch.no_grad():
+            self._loss = (name, target.detach().clone(), duplicate(self.watch.torch, settings), place)
             if name in DISTANCES and not self._steps and target.is_floating_point() and target.numel() > 1:
                 own = target.detach()
                 self._targets = scale_of(own.reshape(-1, own.shape[-1] if own.dim() > 1 else 1))
-        self._value, self._number = weakref.ref(value), float(value.detach())
+        self._number = number
         if not self._steps and not self._strikes():
             self._end()
-        elif self._steps and not math.isfinite(self._number):
+        elif self._steps and not math.isfinite(number):
             self._ask()
 
     def _strikes(self) -> bool:
@@ -191,7 +185,7 @@ class Instrument(Base):
 
     def _seen_in(self, scores: Any) -> tuple[int, tuple[int, ...], tuple[int, ...]] | None:
         """Which tensor of the output a loss is given, and in which form; None for anything computed from it."""
-        for number, reference in enumerate(self._output):
+        for number, (reference, _) in enumerate(self._output):
             own = reference()
             if own is None or not own.is_contiguous() or own.dtype != scores.dtype or own.numel() != scores.numel():
                 continue
@@ -204,8 +198,25 @@ class Instrument(Base):
         if self._over or self._forward is None:
             return
         self._passes += 1
-        if self._value is None or len(losses) != 1 or losses[0] is not self._value():
+        plain = len(losses) == 1 and not losses[0].dim()
+        if plain and self._loss is None:
+            self._look_for_loss(float(losses[0].detach()), here)
+        if not plain or self._loss is None or self._over:
             self._end()
+        elif self._value is None or losses[0] is not self._value():
+            value = float(losses[0].detach())
+            self._root = not is_value(value, self._number)
+            if self._root and not is_value(value * value, self._number):
+                self._end()  # something was added to it
+            self._number = value
+
+    def _look_for_loss(self, value: float, here: Here) -> None:
+        """No function of torch computed what goes backward: the script may have written it."""
+        with self.watch.unwatched(), self.watch.torch.no_grad():
+            found = written(self.watch.torch, value, [values for _, values in self._output], here.frame)
+            if found is not None:
+                name, loss, number, target = found
+                self._take(name, target, {}, (number, tuple(target.shape), target.contiguous().stride()), loss)
 
     def on_backward(self, losses: list[Any], got: list[Any], here: Here, event: int) -> None:
         """It went backward: how large the gradients are that the optimizer is to be given."""
@@ -233,7 +244,7 @@ class Instrument(Base):
                 self._keep(optimizer)
             name, target, settings, place = self._loss
             arguments, keywords = self._forward
-            kept = Kept(arguments, keywords, self._chance, place, name, target, settings, self._number)
+            kept = Kept(arguments, keywords, self._chance, place, name, target, settings, self._number, self._root)
             self._steps.append(kept)
         self._begin()
         if len(self._steps) == STEPS:

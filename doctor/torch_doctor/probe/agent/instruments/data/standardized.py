@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from ...watching.watch import Watch
 
-STEPS = 100  # of the copy with standardized data
-LONGER = (8, 4, 4)
-"""How many times as many those with data as they are have, with the initial weights of the script and with two others."""
+LEVELS = ((100, (8, 4, 4)), (60, (4, 2)))
+"""How many steps copies make with standardized data, and how many times as many with data as they are: with the initial weights
+of the script, and with others. The second is for models whose steps take longer."""
 LEARNT, HALF = 0.8, 0.5
 """The part of a constant's loss below which a copy has learnt something, and the part of the other one's loss to reach."""
 SAME = 0.01  # by the script's loss: what is nearer is the same step
@@ -27,7 +27,10 @@ POINTS = 100  # of a curve that are told
 
 
 class Kept(NamedTuple):
-    """A training step: what the model and the loss were given, how the loss's input comes from the output, and its value."""
+    """A training step: what the model and the loss were given, how the loss's input comes from the output, and its value.
+
+    `root`: what goes backward is the square root of the loss.
+    """
 
     arguments: tuple[Any, ...]
     keywords: dict[str, Any]
@@ -37,6 +40,7 @@ class Kept(NamedTuple):
     target: Any
     settings: dict[str, Any]
     value: float
+    root: bool
 
 
 class Comparison:
@@ -84,39 +88,41 @@ class Comparison:
         for step in self.steps:
             self._train(step)
         each = (process_time() - begun) / len(self.steps)
-        if each * STEPS * (sum(LONGER) + len(LONGER)) > self._until - process_time():
-            return {"unknown": "a step takes too long"}
-        return self._trained(inputs=inputs, targets=targets)
+        left = (self._until - process_time()) / max(each, 1e-9)
+        for steps, longer in LEVELS:
+            if steps * (sum(longer) + len(longer)) <= left:
+                return self._trained(steps, longer, inputs=inputs, targets=targets)
+        return {"unknown": "a step takes too long"}
 
-    def _trained(self, *, inputs: bool, targets: bool) -> dict[str, Any]:
+    def _trained(self, steps: int, longer: tuple[int, ...], *, inputs: bool, targets: bool) -> dict[str, Any]:
         """Both curves for the script's own weights, and whether all seeds agree."""
         told: dict[str, Any] = {}
-        for seed, longer in enumerate(LONGER):
+        for seed, times in enumerate(longer):
             self._restore()
             if seed:
                 self._draw(seed)
             weights = [(each, each.detach().clone()) for each, _ in self._initial]
-            standardized = self._run(weights, seed, STEPS, inputs=inputs, targets=targets)
-            raw = self._run(weights, seed, STEPS * longer, inputs=False, targets=False)
+            standardized = self._run(weights, seed, steps, inputs=inputs, targets=targets)
+            raw = self._run(weights, seed, steps * times, inputs=False, targets=False)
             best, end = min(_means(raw, len(self.steps))), _means(standardized, len(self.steps))[-1]
             if not told:
                 told = {
-                    "raw": _thinned(raw[: 2 * STEPS]),
+                    "raw": _thinned(raw[: 2 * steps]),
                     "standardized": _thinned(standardized),
                     "best": best,
                     "end": end,
                 }
-                told |= {"steps": STEPS, "longer": STEPS * longer}
+                told |= {"steps": steps, "longer": steps * times}
             if best < LEARNT or not _has_learnt(best, end):
                 return {**told, "seeds": 0, "what": "both" if inputs and targets else "inputs" if inputs else "targets"}
-        return {**told, "seeds": len(LONGER), "what": self._needed(told["best"], inputs=inputs, targets=targets)}
+        return {**told, "seeds": len(longer), "what": self._needed(steps, told["best"], inputs=inputs, targets=targets)}
 
-    def _needed(self, best: float, *, inputs: bool, targets: bool) -> str:
+    def _needed(self, steps: int, best: float, *, inputs: bool, targets: bool) -> str:
         """What has to be standardized, where one of both is enough."""
         for what, one, other in (("targets", False, True), ("inputs", True, False)) if inputs and targets else ():
             self._restore()
             weights = [(each, each.detach().clone()) for each, _ in self._initial]
-            if _has_learnt(best, _means(self._run(weights, 0, STEPS, inputs=one, targets=other), len(self.steps))[-1]):
+            if _has_learnt(best, _means(self._run(weights, 0, steps, inputs=one, targets=other), len(self.steps))[-1]):
                 return what
         return "both" if inputs and targets else "inputs" if inputs else "targets"
 
@@ -152,7 +158,9 @@ class Comparison:
                 if process_time() > self._until:
                     message = "the time is over"
                     raise TimeoutError(message)
-                losses.append(self._train(self.steps[number % len(self.steps)], scale) / least)
+                step = self.steps[number % len(self.steps)]
+                part = self._train(step, scale) / least
+                losses.append(part * part if step.root else part)
         return losses
 
     def _train(self, step: Kept, scale: tuple[Any, Any] | None = None) -> float:
@@ -170,7 +178,8 @@ class Comparison:
         return float(loss.detach())
 
     def _loss(self, step: Kept, scores: Any, target: Any) -> Any:
-        return getattr(self._torch.nn.functional, step.loss)(scores, target, **step.settings)
+        loss = getattr(self._torch.nn.functional, step.loss)(scores, target, **step.settings)
+        return loss.sqrt() if step.root else loss
 
     # --- scales ---
 

@@ -106,3 +106,50 @@ def test_what_is_learnt_anyway_is_told_without_agreement(seen: Callable[..., lis
 )
 def test_what_a_copy_cannot_repeat_is_not_asked(seen: Callable[..., list[Any]], changes: dict[str, str]) -> None:
     assert compared(seen, **changes) == []
+
+
+LARGE = """
+import random
+import torch
+from torch import nn
+torch.manual_seed(0)
+random.seed(0)
+calls = 0
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm, self.drop, self.last = nn.Linear(4, 16), nn.BatchNorm1d(16), nn.Dropout(0.3), nn.Linear(16, 1)
+
+    def forward(self, x):
+        global calls
+        calls += 1
+        print("called", calls, random.random())
+        return self.last(self.drop(self.norm(self.first(x)).relu()))
+
+
+x = 5_000 + 900 * torch.randn(256, 4)
+y = 30_000 + 5 * x[:, :1]
+model = Model()
+optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+schedule = torch.optim.lr_scheduler.StepLR(optimizer, 4, 0.5)
+for start in range(0, 256, 32):
+    optimizer.zero_grad()
+    loss = nn.functional.mse_loss(model(x[start:start + 32]), y[start:start + 32])
+    loss.backward()
+    optimizer.step()
+    schedule.step()
+    print(loss.item(), random.random(), torch.rand(1).item())
+print(optimizer.param_groups[0]["lr"], sorted(optimizer.state[model.last.weight]), calls)
+print(sum(each.double().sum().item() for each in model.state_dict().values()))
+"""
+
+
+def test_the_script_computes_what_it_computes_without_the_question(
+    observe: Callable[..., Any], seen: Callable[..., list[Any]]
+) -> None:
+    plain = observe(LARGE).output
+    assert "called 6 " in plain
+    assert observe(LARGE, "data_scale").output == plain
+    assert [event.what for event in seen(LARGE, ScaleCompared, "data_scale")] == ["targets"]

@@ -89,6 +89,16 @@ def test_pictures_are_shown(climb: Climb) -> None:
     assert len(values(rung, "mean of channel 2")) == 2
 
 
+def test_masks_are_shown_behind_their_images(climb: Climb) -> None:
+    script = broken(
+        "torch.randn(256, 10)", "torch.rand(256, 3, 16, 12)", "y = (x[:, 0] > 0).long() + (x[:, 1] > 0).long()",
+        "y = (x[:, 0] > 0.5).long()", "nn.Linear(10, 32)", "nn.Conv2d(3, 8, 3, padding=1)", "nn.Linear(32, 3)",
+        "nn.Conv2d(8, 2, 1)",
+    )  # fmt: skip
+    shown = [plot.title for plot in climb(script, "inspect").plots if plot.kind == "images"]
+    assert shown == [f"Images in batch[{part}] of {name}" for part in (0, 1) for name in ("train_loader", "val_loader")]
+
+
 def test_batches_that_the_script_leaves_out_do_no_harm(climb: Climb) -> None:
     left_out = "loss = criterion(model(images), labels)\n        if not loss.isfinite():\n            continue"
     script = broken("y = (x", "x[3, 3] = float('nan')\ny = (x", "loss = criterion(model(images), labels)", left_out)

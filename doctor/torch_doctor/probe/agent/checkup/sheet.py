@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 TEXTS = 8  # samples that are shown as text
 TABLES = 2  # dimensions of a table
+MASKS = 3  # dimensions of masks
+PARTS = 4  # of a batch that are shown
 
 
 def sheet(stage: Stage, known: Roles, training: Sample, other: Sample | None) -> list[dict[str, Any]]:
@@ -29,13 +31,15 @@ def sheet(stage: Stage, known: Roles, training: Sample, other: Sample | None) ->
     """
     sets = [training] if other is None else [training, other]
     plots: list[dict[str, Any]] = []
-    given = _changed(known)
+    given = _changed(known) if training.loader is not None else None
     if given is not None:
         plots += _of_part(stage, "the model's input", [(training, given)], known)
-    for path in training.parts:
-        if path in known.inputs or not known.inputs:
-            views = [(each, each.parts[path][0]) for each in sets if _usable(each.parts.get(path))]
-            plots += _of_part(stage, path, views, known)
+    for path in [each for each in training.parts if each in known.inputs or not known.inputs][:PARTS]:
+        views = [(each, each.parts[path][0]) for each in sets if _usable(each.parts.get(path))]
+        plots += _of_part(stage, path, views, known)
+    for path in known.targets:
+        views = [(each, each.parts[path][0]) for each in sets if _usable(each.parts.get(path))]
+        plots += _masks(stage.torch, path, views)
     if training.batches:
         texts = [text for text in _texts(training.batches[0]) if text]
         if texts:
@@ -44,6 +48,15 @@ def sheet(stage: Stage, known: Roles, training: Sample, other: Sample | None) ->
         columns = numbers(stage.torch, sets, path)
         plots += histograms(stage.torch, f"Targets in {path}", columns, [each.name for each in sets])
     return plots
+
+
+def _masks(torch: Any, path: str, views: list[tuple[Sample, Any]]) -> list[dict[str, Any]]:
+    """The targets of each set as pictures, where every point of a sample has one; [] where they are none."""
+    drawn = []
+    for sample, target in views:
+        own = target.unsqueeze(1) if target.dim() == MASKS else target
+        drawn.append(pictured(torch, path, own.float(), [], sample.name) if is_image(own) else None)
+    return [each for each in drawn if each is not None]
 
 
 def _usable(tensors: list[Any] | None) -> bool:

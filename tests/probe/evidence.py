@@ -405,7 +405,12 @@ CLAIMS: dict[str, list[Claim]] = {
             "{} samples in batches of {}: the last one has {}",
             lambda _, batch, last: last != batch,
             lambda _, batch, last: last == batch,
-        )
+        ),
+        Claim(
+            "perfect predictions score {}, with {} wrong in the first batch {}, in the last one {}",
+            lambda perfect, _, first, last: len({perfect, first, last}) == 3,
+            lambda perfect, _, first, last: perfect != first == last,
+        ),
     ],
     "TDR406": [TWICE],
     "TDR407": [
@@ -420,6 +425,7 @@ CLAIMS: dict[str, list[Claim]] = {
         )
     ],
     "TDR409": [
+        Claim("of perfect predictions, {}% equal the labels here", lambda share: share < 95, lambda share: share == 100),
         Claim("a tensor of bool was compared with {}", lambda number: number >= 1, never),
         Claim("a tensor of (?:int|float)\\d+ was compared with {}", never, always),
         Claim(
@@ -437,6 +443,12 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("{…} was compared with {…} {} times?", some, never),
     ],
     "TDR410": [
+        Claim(
+            "perfect predictions score {}, for {} samples in {} batches",
+            lambda best, rows, batches: any(math.isclose(best / r, batches / rows, rel_tol=NEAR_ONE) for r in (1, 100)),
+            lambda best, *_: best in (1, 100),
+        ),
+        Claim("a wrong prediction adds {}, for {} samples in {} batches", lambda added, *_: added > 0, always),
         Claim("the loader has {} batch(?:es)?, the last one has index {}", lambda many, last: last == many - 1, never),
         Claim("the loader draws {} of {} samples", lambda drawn, of: drawn < of, lambda drawn, of: drawn == of),
         Claim(

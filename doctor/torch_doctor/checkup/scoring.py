@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from torch_doctor.checkup.outcome import Fact, Plot, Series
 from torch_doctor.rule import Verdict
-from torch_doctor.trace import CONSTANT, MODEL, PERFECT, RANDOM, SHUFFLED, AnswersScored
+from torch_doctor.trace import ALL_COMPARED, CONSTANT, MODEL, PERFECT, RANDOM, SHUFFLED, AnswersScored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +42,7 @@ def with_metric(rung: Rung, trace: Trace | None, findings: Sequence[Finding]) ->
     """
     if rung.name != METRIC or trace is None:
         return rung
-    events = [event for event in trace.of(AnswersScored) if event.figures and len(set(event.figures)) > 1]
+    events = [event for event in trace.of(AnswersScored) if event.how != ALL_COMPARED and len(set(event.figures)) > 1]
     shown = list({(event.how, event.site, event.name): event for event in events}.values())
     shown = [event for event in shown if event.how != "assigned"] or shown
     wrong = [each for each in findings if each.code in CODES and each.verdict is Verdict.CONFIRMED]

@@ -5,21 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import LoaderBuilt
+from torch_doctor.trace import FIRST_WRONG, LAST_WRONG, PERFECT, LoaderBuilt
+from torch_doctor_rules.judging import answers
 from torch_doctor_rules.judging.batch_means import BatchMeans
 from torch_doctor_rules.judging.evidence import at, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import EVALUATION
-from torch_doctor_rules.judging.wording import message
+from torch_doctor_rules.judging.wording import message, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import Trace
+    from torch_doctor.trace import Site, Trace
 
 
 _MEAN = "`{name}` is biased: a smaller last batch counts as much as a full one"
 _SUM = "the average of `{name}` is biased: a smaller last batch counts as much as a full one"
+_HELP = "weight each batch by its size, and divide by the number of samples"
+_SHOWN = "a wrong prediction counts more in the last batch"
+_EVEN = "a wrong prediction counts as much in each batch"
+"""What a run has shown of a figure, in the notes of its trail."""
 
 
 class MeanOfBatchMeans(Rule):
@@ -58,6 +63,11 @@ class MeanOfBatchMeans(Rule):
     The last batch of the evaluated loader is smaller than the others. If the number of samples is a multiple of the
     batch size, the finding is refuted.
 
+    A copy of the process finishes the evaluation with perfect predictions, of which some in the first batch are wrong, and
+    with as many wrong ones in the last batch. If the figure changes by different amounts, as the sizes of both batches are, the
+    finding is confirmed; if it changes by the same amount, it is refuted. The probe reports a printed figure on its own
+    if it is such an average, and no loop around the evaluation trains.
+
     ## When it is not reported
     - For averages of the training loss.
     - Inside a training loop, an average is reported only if it is compared with something or passed to a scheduler.
@@ -80,17 +90,22 @@ class MeanOfBatchMeans(Rule):
     witness = "SP"
     voided_by = frozenset({"values"})
     subject = EVALUATION
+    needs = frozenset({"oracles"})
+    explained_by = frozenset({"TDR408", "TDR409", "TDR410", "TDR411", "TDR412"})
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every average that matters of an evaluation over batches of which the last may be short."""
         means = trace.view(BatchMeans)
-        if trace.observed:  # a run shows the rows, and no sums of numbers
-            yield from (
-                self.finding(loader.site, "the last batch is smaller", help="weight each batch by its size")
-                for loader, _ in means.loaders.evaluating()
-                if means.falls_short(loader)
-            )
+        if trace.observed:  # a run shows the rows, and how figures change with the place of wrong predictions
+            even = [Step(site, _EVEN) for site in _sites(trace, answers.SAMPLES)]
+            for loader, _ in means.loaders.evaluating():
+                if means.falls_short(loader):
+                    yield self.finding(loader.site, "the last batch is smaller", help=_HELP, trail=even)
+            for event in answers.scored(trace):
+                if answers.weights(event) == answers.BATCHES:
+                    text = message(_MEAN, name=named(event.name if event.how == "assigned" else "", "the average"))
+                    yield self.finding(event.site, text, help=_HELP, trail=[Step(event.site, _SHOWN)])
             return
         for found in means.averages():
             steps = [Step(found.loader.site, "the last batch of this loader may be smaller")]
@@ -101,32 +116,65 @@ class MeanOfBatchMeans(Rule):
                 message(
                     _SUM if found.added else _MEAN, name=(found.added.holder if found.added else found.average.name)
                 ),
-                help="weight each batch by its size, and divide by the number of samples",
+                help=_HELP,
                 trail=steps,
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the loader was evaluated, and its rows divide evenly."""
+        """Whether the loader was evaluated, and its rows divide evenly, or each sample has the same weight."""
+        if any(answers.weights(event) for event in answers.scored(trace, finding.site)):
+            return True
         means = trace.view(BatchMeans)
         evaluated = [each for each in self._built(trace, finding) if means.loaders.evaluates(each.loader)]
         if any(each.rows is None for each in evaluated):
             return "the number of samples in the loader is unknown"
         return bool(evaluated)
 
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
+        """Return whether the average is printed, and is the result: no loop around it trains."""
+        if not finding.trail or finding.trail[0].note != _SHOWN:
+            return False
+        return any(
+            answers.divisor(event) == answers.BATCHES
+            and answers.is_first(trace, event)
+            and not answers.trains_around(trace, event)
+            for event in answers.scored(trace, finding.site)
+            if answers.weights(event) == answers.BATCHES
+        )
+
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How many rows the last batch has."""
+        """How many rows the last batch has, or how a figure changes."""
         loaders = trace.view(BatchMeans).loaders
         for loader in (*at(trace, finding.site, LoaderBuilt), *self._built(trace, finding)):
             if loaders.evaluates(loader.loader) and loader.rows is not None and loader.batch:
                 last = loader.rows % loader.batch or loader.batch
                 text = f"{loader.rows:,} samples in batches of {loader.batch}: the last one has {last}"
                 yield fact(text, last, "samples", loader)
-                return
+                break
+        for event in answers.scored(trace, finding.site):
+            if answers.weights(event):
+                perfect, early, late = (f"{event.figures[each]:.4g}" for each in (PERFECT, FIRST_WRONG, LAST_WRONG))
+                spoilt = f"with {event.wrong} wrong in the first batch {early}, in the last one {late}"
+                text = f"perfect predictions score {perfect}, {spoilt}"
+                yield fact(text, event.figures[LAST_WRONG], "", event)
+                break
 
     def same(self, finding: Finding, seen: Finding) -> bool:
-        """Whether the average is over the batches of the loader that was seen."""
-        return any(same_place(step.site, seen.site) for step in finding.trail[:1])
+        """Whether the average is over the batches of the loader that was seen, or is the figure that was seen."""
+        if seen.trail and seen.trail[0].note == _SHOWN:
+            return same_place(finding.site, seen.site)
+        even = any(same_place(step.site, finding.site) for step in seen.trail)
+        return not even and any(same_place(step.site, seen.site) for step in finding.trail[:1])
 
     def _built(self, trace: Trace, finding: Finding) -> list[LoaderBuilt]:
         """The loaders that were built where the finding says."""
         return [event for step in finding.trail[:1] for event in first_per_site(at(trace, step.site, LoaderBuilt))]
+
+
+def _sites(trace: Trace, what: str) -> Iterator[Site]:
+    """Yield the lines all of whose figures weight the same, if they change at all."""
+    by_site: dict[Site, set[str]] = {}
+    for event in answers.scored(trace):
+        if len(set(event.figures)) > 1:
+            by_site.setdefault(event.site, set()).add(answers.weights(event))
+    yield from (site for site, weights in by_site.items() if weights == {what})

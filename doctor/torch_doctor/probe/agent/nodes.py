@@ -22,7 +22,8 @@ Place = tuple[int, int]
 class Node:
     """A place that reports when it runs: `kind` says what it is, `span` where.
 
-    For a loop, `first` and `last` bound its body, `over` is what it goes through. `text` is the user's expression: of what a loop
+    For a loop, `first` and `last` bound its body, `over` is what it goes through, `names` are those that each of its passes
+    assigns, with the rows after which that is so and where it is done last. `text` is the user's expression: of what a loop
     goes through, of the holder of a kept value. `value` is the text of the kept value, `name` an
     attribute's name, `how` the way of keeping; `wraps` tells that a single thing with a name of its own is put in a list,
     `touches` that the statement may change gradients or parameters by hand. `arguments` are the keys of a call's arguments and of
@@ -43,6 +44,7 @@ class Node:
     touches: bool = False
     arguments: tuple[int, ...] = ()
     argument_names: tuple[str, ...] = ()
+    names: tuple[tuple[str, int, int], ...] = ()
 
 
 @dataclass

@@ -11,8 +11,13 @@ if TYPE_CHECKING:
     from torch_doctor.trace.events.names import Names
     from torch_doctor.trace.site import Site
 
-MODEL, PERFECT, CONSTANT, SHUFFLED, RANDOM = range(5)
-"""Whose answers are scored, as positions in `AnswersScored.figures`."""
+MODEL, PERFECT, CONSTANT, SHUFFLED, RANDOM, FIRST_WRONG, LAST_WRONG = range(7)
+"""Whose answers are scored, as positions in `AnswersScored.figures`.
+
+The last two are perfect ones, of which some in the first batch are wrong, or as many in a last batch that is smaller.
+"""
+ALL_COMPARED = "compared"
+"""How a figure shows that is the share of the labels that equal what they are compared with."""
 
 
 class AnswersScored(Event, frozen=True, kw_only=True):
@@ -24,13 +29,16 @@ class AnswersScored(Event, frozen=True, kw_only=True):
     forward: int
     """The `Forward` event of the first batch."""
     how: str
-    """How the figure shows: "assigned", "returned" or "printed"; "" if there is none."""
+    """How the figure shows: "assigned", "returned", "printed" or "compared"; "" if there is none."""
     name: str
     """The variable, the entry of the returned value, or the position among the printed numbers."""
     loop: Site | None = None
     """The loop over the batches."""
     figures: tuple[float, ...] = ()
-    """The figure for the answers of the model, and for perfect, constant, shuffled and random ones."""
+    """The figure for the answers of the model, and for perfect, constant, shuffled and random ones.
+
+    After these are the figures for answers of which some are wrong, where there are any.
+    """
     shares: tuple[float, ...] = ()
     """The share of each of these answers that is right; empty if the labels are numbers."""
     answers: int = 0
@@ -39,6 +47,14 @@ class AnswersScored(Event, frozen=True, kw_only=True):
     """The shares of the labels that are 0, and 1."""
     batches: int = 0
     """The number of batches."""
+    rows: int = 0
+    """The number of samples."""
+    sizes: tuple[int, ...] = ()
+    """The numbers of labels in the first and the last batch."""
+    wrong: int = 0
+    """How many answers are wrong in the last figures."""
+    axis: int = 0
+    """The dimension of the output that has the classes, counted from the last one, -1; 0 if there is none."""
     kind: str = ""
     """What the labels are: "classes", "marks" or "numbers"."""
     unknown: str = ""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
-from torch_doctor.trace import LossCalled
+from torch_doctor.trace import FIRST_WRONG, PERFECT, LossCalled
 from torch_doctor_rules.evaluation.mean_divided_by_rows.by_rows import BY_BATCHES, BY_ROWS, by_batches, by_rows
 from torch_doctor_rules.evaluation.mean_divided_by_rows.divisors import (
     HELP,
@@ -21,8 +21,9 @@ from torch_doctor_rules.evaluation.mean_divided_by_rows.divisors import (
     says_of_both,
     seen,
 )
+from torch_doctor_rules.judging import answers
 from torch_doctor_rules.judging.causes import place
-from torch_doctor_rules.judging.evidence import at, fact
+from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.other_lengths import OtherLengths
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import EVALUATION
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.trace import Trace
+
+SCORED = "perfect predictions show it"
+"""The note of what a run shows of a figure."""
 
 
 class MeanDividedByRows(Rule):
@@ -74,6 +78,9 @@ class MeanDividedByRows(Rule):
 
     ## How the probe confirms it
     The loss is a mean over more than one sample. If it is a sum, or batches have one sample, the finding is refuted.
+    For other means, a copy of the process finishes the evaluation with perfect predictions and with wrong ones: the figure
+    shows whether it is the mean over batches, or that divided by the batch size. The probe reports a printed figure
+    on its own if perfect predictions score exactly the number of batches divided by that of samples.
     For the length of a different loader, the two loaders have different numbers of batches. For the length of the complete
     dataset, the loader draws fewer samples than that. If it draws all of them, the finding is refuted.
 
@@ -99,6 +106,7 @@ class MeanDividedByRows(Rule):
     fix_changes = frozenset({Figure.HERE})
     voided_by = frozenset({"values"})
     subject = EVALUATION
+    needs = frozenset({"oracles"})
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
@@ -106,6 +114,10 @@ class MeanDividedByRows(Rule):
         if trace.observed:
             yield from first_per_site(self._means_seen(trace))
             yield from (self.finding(site, "another number", trail=trail) for site, trail in seen(trace))
+            for event in answers.scored(trace):
+                if answers.divisor(event) == answers.SAMPLES:
+                    text = "the means of batches are divided by the number of samples: the result is too small"
+                    yield self.finding(event.site, text, help=BY_ROWS.help, trail=[Step(event.site, SCORED)])
         else:
             yield from first_per_site((*self._found(trace), *self._mistaken(trace)))
 
@@ -146,6 +158,9 @@ class MeanDividedByRows(Rule):
             return are_alike(trace, finding) or "it is unknown how many batches the loaders have"
         if is_no_mean(trace, finding):
             return True
+        here = [event for event in answers.scored(trace, finding.site) if len(set(event.figures)) > 1]
+        if here and all(answers.divisor(event) == answers.BATCHES for event in here):
+            return True
         return "it is unknown what the loss of a batch is averaged over"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -155,9 +170,30 @@ class MeanDividedByRows(Rule):
             if rows := rows_of(loss):
                 how = "mean" if loss.reduction in MEANS else loss.reduction or "result"
                 yield fact(f"the loss is the {how} over a batch of {rows}", rows, "samples", loss)
+                return
+
+        for event in answers.scored(trace, finding.site):
+            if answers.divisor(event):
+                said = f"{count(event.rows, 'sample')} in {count(event.batches, 'batch', 'batches')}"
+                if answers.is_share(event):
+                    text = f"perfect predictions score {event.figures[PERFECT]:.4g}, for {said}"
+                else:
+                    added = (event.figures[FIRST_WRONG] - event.figures[PERFECT]) / event.wrong
+                    text = f"a wrong prediction adds {added:.4g}, for {said}"
+                yield fact(text, event.figures[PERFECT], "", event)
+                return
+
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
+        """Return whether a printed share of right predictions is divided by the number of samples once more."""
+        if not finding.trail or finding.trail[0].note != SCORED:
+            return False
+        here = (event for event in answers.scored(trace, finding.site) if answers.divisor(event) == answers.SAMPLES)
+        return any(answers.is_share(event) and answers.is_first(trace, event) for event in here)
 
     def same(self, finding: Finding, seen: Finding) -> bool:
         """Whether the mean that was seen is the one that is added up, or the loaders are those that were seen."""
+        if seen.trail and seen.trail[0].note == SCORED:
+            return not note_of(finding) and same_place(finding.site, seen.site)
         if note_of(finding) or note_of(seen):
             return says_of_both(finding, seen)
         return any(same_place(step.site, seen.site) for step in finding.trail[:1])

@@ -12,12 +12,12 @@ from torch_doctor_rules.evaluation.metric_out_of_range.scored import (
     SETTLED,
     confirm,
     figures,
-    is_right,
     note_of,
     shown,
     speaks,
     step,
 )
+from torch_doctor_rules.judging.answers import is_right, scored
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import EVALUATION
 
@@ -99,9 +99,9 @@ class MetricOutOfRange(Rule):
         if not trace.observed:
             yield from first_per_site(self._found(trace))
             return
-        for event in trace.of(AnswersScored):
+        for event in scored(trace):
             for note in (COUNTED, SETTLED):
-                if event.figures and confirm(event, note):
+                if confirm(event, note):
                     best = f"perfect predictions score {event.figures[1]:.4g} in this figure"
                     trail = step(trace, (event.forward,), note)
                     yield self.finding(event.site, best, help="divide by the number of labels", trail=trail)

@@ -6,7 +6,8 @@ from math import log10
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Step, same_place
-from torch_doctor.trace import CONSTANT, PERFECT, RANDOM, SHUFFLED, AnswersScored, Forward
+from torch_doctor.trace import PERFECT, AnswersScored, Forward
+from torch_doctor_rules.judging.answers import MADE, NEAR, RIGHT, is_right, is_share, scored
 from torch_doctor_rules.judging.evidence import fact, short
 
 if TYPE_CHECKING:
@@ -18,13 +19,7 @@ if TYPE_CHECKING:
 COUNTED = "the labels are compared with this output"
 SETTLED = "the predictions are the same for every output of this call"
 """The notes of the last step of a trail, at the forward: what the figure is blamed for."""
-RIGHT = (1.0, 100.0)
-"""What perfect predictions score, as a share or in percent."""
-NEAR = 0.005
-ROUGH = 0.15
 EXACT = 0.002
-SEVERAL = 3
-MADE = (PERFECT, CONSTANT, SHUFFLED, RANDOM)
 
 
 def step(trace: Trace, forwards: Iterable[int], note: str) -> tuple[Step, ...]:
@@ -41,7 +36,7 @@ def note_of(finding: Finding) -> str:
 def figures(trace: Trace, finding: Finding) -> tuple[list[AnswersScored], bool]:
     """The figures at a finding's line, else all of the pass; and whether they are those of the line."""
     place = finding.trail[-1].site if finding.trail else finding.site
-    events = [event for event in trace.of(AnswersScored) if event.figures]
+    events = list(scored(trace))
     ours = [
         event
         for event in events
@@ -49,19 +44,6 @@ def figures(trace: Trace, finding: Finding) -> tuple[list[AnswersScored], bool]:
     ]
     here = [event for event in ours if same_place(event.site, finding.site)]
     return (here, True) if here else (ours, False)
-
-
-def is_share(event: AnswersScored) -> bool:
-    """Whether a figure goes with the share of predictions that are right."""
-    if (
-        not event.figures
-        or len(event.shares) != len(event.figures)
-        or len({event.shares[each] for each in MADE}) < SEVERAL
-    ):
-        return False
-    best = event.figures[PERFECT]
-    near = (abs(event.figures[each] - best * event.shares[each]) <= ROUGH * abs(best) for each in MADE)
-    return best != 0 and event.shares[PERFECT] == 1 and all(near)
 
 
 def is_wrong(event: AnswersScored) -> bool:
@@ -90,17 +72,12 @@ def exceeds(event: AnswersScored) -> bool:
 
 def speaks(trace: Trace, finding: Finding) -> bool:
     """Whether this is the place where a figure appears first that is printed later and exceeds 1."""
-    for event in filter(exceeds, trace.of(AnswersScored)):
-        same = (each for each in trace.of(AnswersScored) if each.forward == event.forward and each.figures)
+    for event in filter(exceeds, scored(trace)):
+        same = (each for each in scored(trace) if each.forward == event.forward)
         first = next(each for each in same if is_wrong(each))
         if finding.site == first.site and note_of(finding) == COUNTED:
             return True
     return False
-
-
-def is_right(event: AnswersScored) -> bool:
-    """Whether they do."""
-    return is_share(event) and any(abs(event.figures[PERFECT] / right - 1) <= NEAR for right in RIGHT)
 
 
 def is_settled(event: AnswersScored) -> bool:

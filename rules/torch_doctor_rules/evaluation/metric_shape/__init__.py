@@ -67,7 +67,8 @@ class MetricShape(Rule):
     ## How the probe confirms it
     It checks the shapes of the compared tensors, or of the scores. If the shapes match, the finding is refuted. For a
     number that no boolean reaches, it checks the dtype of the tensor. In which dimension the loss looks for the classes,
-    autograd's graph shows.
+    autograd's graph shows. A copy of the process finishes the evaluation with perfect predictions: if they do not equal the
+    labels because the argmax is along another dimension, the probe reports it on its own.
 
     ## When it is not reported
     - A shape or the batch size is unknown.
@@ -91,7 +92,7 @@ class MetricShape(Rule):
     witness = "SP"
     voided_by = frozenset({"shapes", "inside"})
     subject = RANKINGS
-    needs = frozenset({"class_axes"})
+    needs = frozenset({"class_axes", "oracles"})
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.HERE})
     only_confirms = True
@@ -143,11 +144,15 @@ class MetricShape(Rule):
                     edits=edits(trace, match),
                 )
 
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
+        """Return whether perfect predictions do not equal the labels, because of the dimension of the choice."""
+        return dimensions.speaks(trace, finding)
+
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether both were compared there, in shapes that match."""
         if finding.trail:
             found = [choice for compared, choice in choices(trace) if compared.site == finding.site]
-            return dimensions.shown(finding, found) if found else False
+            return dimensions.shown(trace, finding, found) if found else False
         return bool(at(trace, finding.site, Matched) or at(trace, finding.site, NumberCompared))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -155,7 +160,7 @@ class MetricShape(Rule):
         found = [choice for compared, choice in choices(trace) if compared in at(trace, finding.site, Compared)]
         single = [choice for choice in found if scores_among(choice) == 1]
         if not single and finding.help == dimensions.HELP:
-            yield from dimensions.evidence(found)
+            yield from dimensions.evidence(trace, finding, found)
             return
         if finding.trail or single:
             for choice in [*single, *found][:1]:

@@ -69,4 +69,23 @@ class LoopRewriter(Rewriter):
             last=(end.end_row, end.end_column),
             over=over_span,
             text=self.file.spelled(over),
+            names=_names(node),
         )
+
+
+def _names(loop: ast.stmt) -> tuple[tuple[str, int, int], ...]:
+    """The names that each pass of a `for` assigns: after which row that is so, 0 for its header, and the last row that does it."""
+    if not isinstance(loop, ast.For):
+        return ()
+    surely = dict.fromkeys(_stored(loop.target), 0)
+    last: dict[str, int] = {}
+    for each in loop.body:
+        last |= dict.fromkeys(_stored(each), each.end_lineno or 0)
+        if isinstance(each, ast.Assign):
+            for name in _stored(each):
+                surely.setdefault(name, each.end_lineno or 0)
+    return tuple((name, row, last.get(name, 0)) for name, row in surely.items())
+
+
+def _stored(node: ast.AST) -> list[str]:
+    return [each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from torch_doctor.trace import CONSTANT, PERFECT, RANDOM, SHUFFLED, AnswersScored
+from torch_doctor.trace import CONSTANT, FIRST_WRONG, LAST_WRONG, PERFECT, RANDOM, SHUFFLED, AnswersScored
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +47,7 @@ def test_perfect_predictions_of_classes_are_all_right(seen: Callable[..., list[A
     (event,) = returned(seen(script(), AnswersScored, "oracles"))
     assert (event.figures[PERFECT], event.answers, event.batches) == (1.0, 60, 4)
     assert event.figures == event.shares
+    assert event.figures[FIRST_WRONG] == event.figures[LAST_WRONG] < 1
     assert all(event.figures[each] < 1 for each in (CONSTANT, SHUFFLED, RANDOM))
 
 
@@ -83,6 +84,55 @@ def test_the_error_of_perfect_numbers_is_nothing(seen: Callable[..., list[Any]])
     (event,) = returned(seen(script("right += ((scores - y) ** 2).sum().item()", **numbers), AnswersScored, "oracles"))
     assert event.figures[PERFECT] == 0
     assert event.shares == ()
+
+
+def test_wrong_predictions_of_the_last_batch_count_more_in_a_mean_of_means(seen: Callable[..., list[Any]]) -> None:
+    body = "right += (scores.argmax(1) == y).float().mean().item()"
+    (event,) = returned(seen(script(body, "right / len(loader)"), AnswersScored, "oracles"))
+    first, last = (event.figures[PERFECT] - event.figures[each] for each in (FIRST_WRONG, LAST_WRONG))
+    assert (event.sizes, event.wrong) == ((16, 12), 4)
+    assert last / first == pytest.approx(16 / 12)
+
+
+def test_a_batch_needs_no_loader(seen: Callable[..., list[Any]]) -> None:
+    parts = script().replace(
+        "for x, y in loader:", "for x, y in zip(*(each.split(16) for each in loader.dataset.tensors)):"
+    )
+    (event,) = returned(seen(parts, AnswersScored, "oracles"))
+    assert (event.figures[PERFECT], event.batches) == (1.0, 4)
+
+
+def test_labels_of_the_batch_before_are_none_of_this_one(seen: Callable[..., list[Any]]) -> None:
+    late = script().replace(
+        "for x, y in loader:", "y = loader.dataset.tensors[1][:16]\n        for i in range(0, 60, 16):"
+    )
+    late = late.replace(
+        "scores = model(x)",
+        "scores = model(loader.dataset.tensors[0][i:i + 16]); y = loader.dataset.tensors[1][i:i + 16]",
+    )
+    assert seen(late, AnswersScored, "oracles") == []
+
+
+def test_a_generator_may_go_through_the_batches(seen: Callable[..., list[Any]]) -> None:
+    body = "yield (scores.argmax(1) == y).float().mean().item()"
+    text = script(body, "total").replace(
+        "history.append(evaluate(loader))", "history.append(sum(list(evaluate(loader))) / 4)"
+    )
+    events = seen(text, AnswersScored, "oracles")
+    assert [event.figures[PERFECT] for event in events if event.how == "printed"][:1] == [1.0]
+
+
+def test_comparisons_with_labels_are_counted(seen: Callable[..., list[Any]]) -> None:
+    events = seen(script(), AnswersScored, "oracles")
+    (event,) = [event for event in events if event.how == "compared"]
+    assert event.figures == event.shares
+
+
+def test_two_dimensions_may_have_the_classes(seen: Callable[..., list[Any]]) -> None:
+    data: dict[str, Any] = {"width": "3, 4", "labels": "torch.arange(180).view(60, 3) % 3", "outputs": 3}
+    text = script(**data).replace("nn.Linear(3, 4, 3)", "nn.Linear(4, 3)")
+    (event,) = seen(text, AnswersScored, "oracles")
+    assert "two dimensions" in event.unknown
 
 
 @pytest.mark.parametrize(

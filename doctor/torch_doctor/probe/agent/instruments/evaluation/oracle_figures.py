@@ -49,7 +49,9 @@ class Figures:
         first, last = (0, 0) if self._loop is None else (self._loop.node.span.row, self._loop.node.last[0])
         if event == "exception":
             self.failed = value[0].__name__
-        if event == "return" and not _returns(frame):
+        if event == "return" and _leaves(frame, "YIELD"):
+            return self._follow  # a generator goes on later
+        if event == "return" and not _leaves(frame, "RETURN"):
             self.fails = True
             self.end()
         if event == "return":
@@ -122,6 +124,6 @@ class Figures:
         return written
 
 
-def _returns(frame: Any) -> bool:
-    """Whether a frame that is being left returns, and raises no error."""
-    return bool(dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith("RETURN"))
+def _leaves(frame: Any, how: str) -> bool:
+    """Whether a frame is left by such an instruction, and not by an error."""
+    return bool(dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith(how))

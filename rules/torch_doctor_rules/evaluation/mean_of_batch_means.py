@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import FIRST_WRONG, LAST_WRONG, PERFECT, LoaderBuilt
+from torch_doctor.trace import LoaderBuilt
 from torch_doctor_rules.judging import answers
 from torch_doctor_rules.judging.batch_means import BatchMeans
 from torch_doctor_rules.judging.evidence import at, fact
@@ -16,7 +16,7 @@ from torch_doctor_rules.judging.wording import message, named
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import Site, Trace
+    from torch_doctor.trace import Trace
 
 
 _MEAN = "`{name}` is biased: a smaller last batch counts as much as a full one"
@@ -98,7 +98,7 @@ class MeanOfBatchMeans(Rule):
         """Every average that matters of an evaluation over batches of which the last may be short."""
         means = trace.view(BatchMeans)
         if trace.observed:  # a run shows the rows, and how figures change with the place of wrong predictions
-            even = [Step(site, _EVEN) for site in _sites(trace, answers.SAMPLES)]
+            even = [Step(site, _EVEN) for site in answers.sites(trace, answers.SAMPLES)]
             for loader, _ in means.loaders.evaluating():
                 if means.falls_short(loader):
                     yield self.finding(loader.site, "the last batch is smaller", help=_HELP, trail=even)
@@ -151,13 +151,7 @@ class MeanOfBatchMeans(Rule):
                 text = f"{loader.rows:,} samples in batches of {loader.batch}: the last one has {last}"
                 yield fact(text, last, "samples", loader)
                 break
-        for event in answers.scored(trace, finding.site):
-            if answers.weights(event):
-                perfect, early, late = (f"{event.figures[each]:.4g}" for each in (PERFECT, FIRST_WRONG, LAST_WRONG))
-                spoilt = f"with {event.wrong} wrong in the first batch {early}, in the last one {late}"
-                text = f"perfect predictions score {perfect}, {spoilt}"
-                yield fact(text, event.figures[LAST_WRONG], "", event)
-                break
+        yield from answers.moved(trace, finding.site)
 
     def same(self, finding: Finding, seen: Finding) -> bool:
         """Whether the average is over the batches of the loader that was seen, or is the figure that was seen."""
@@ -169,12 +163,3 @@ class MeanOfBatchMeans(Rule):
     def _built(self, trace: Trace, finding: Finding) -> list[LoaderBuilt]:
         """The loaders that were built where the finding says."""
         return [event for step in finding.trail[:1] for event in first_per_site(at(trace, step.site, LoaderBuilt))]
-
-
-def _sites(trace: Trace, what: str) -> Iterator[Site]:
-    """Yield the lines all of whose figures weight the same, if they change at all."""
-    by_site: dict[Site, set[str]] = {}
-    for event in answers.scored(trace):
-        if len(set(event.figures)) > 1:
-            by_site.setdefault(event.site, set()).add(answers.weights(event))
-    yield from (site for site, weights in by_site.items() if weights == {what})

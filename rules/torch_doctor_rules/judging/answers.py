@@ -18,10 +18,12 @@ from torch_doctor.trace import (
     Backward,
     Stepped,
 )
+from torch_doctor_rules.judging.evidence import count, fact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from torch_doctor.rule import Evidence
     from torch_doctor.trace import Site, Trace
 
 RIGHT = (1.0, 100.0)
@@ -98,6 +100,51 @@ def divisor(event: AnswersScored) -> str:
         if any(isclose(cost, each, rel_tol=2 * NEAR) for each in _COSTS.get(event.kind, ())):
             return what
     return ""
+
+
+def sites(trace: Trace, what: str) -> Iterator[Site]:
+    """Yield the lines all of whose figures give the same weight to these, if they change at all."""
+    by_site: dict[Site, set[str]] = {}
+    for event in scored(trace):
+        if len(set(event.figures)) > 1:
+            by_site.setdefault(event.site, set()).add(weights(event))
+    yield from (site for site, found in by_site.items() if found == {what})
+
+
+def moved(trace: Trace, site: Site) -> Iterator[Evidence]:
+    """Yield how a figure of a line changes with the place of wrong predictions."""
+    for event in [each for each in scored(trace, site) if weights(each)][:1]:
+        perfect, early, late = (f"{event.figures[each]:.4g}" for each in (PERFECT, FIRST_WRONG, LAST_WRONG))
+        spoilt = f"with {event.wrong} wrong in the first batch {early}, in the last one {late}"
+        yield fact(f"perfect predictions score {perfect}, {spoilt}", event.figures[LAST_WRONG], "", event)
+
+
+def divided(trace: Trace, site: Site) -> Iterator[Evidence]:
+    """Yield what shows by which number a figure of a line is divided."""
+    for event in [each for each in scored(trace, site) if divisor(each)][:1]:
+        said = f"{count(event.rows, 'sample')} in {count(event.batches, 'batch', 'batches')}"
+        text = f"perfect predictions score {event.figures[PERFECT]:.4g}, for {said}"
+        if not is_share(event):
+            added = (event.figures[FIRST_WRONG] - event.figures[PERFECT]) / event.wrong
+            text = f"a wrong prediction adds {added:.4g}, for {said}"
+        yield fact(text, event.figures[PERFECT], "", event)
+
+
+def divided_by(trace: Trace, what: str) -> Iterator[Site]:
+    """Yield the lines with a figure that is divided by the number of these."""
+    yield from (event.site for event in scored(trace) if divisor(event) == what)
+
+
+def divides_right(trace: Trace, site: Site) -> bool:
+    """Whether all figures of a line that change are divided by the number of batches."""
+    found = {divisor(event) for event in scored(trace, site) if len(set(event.figures)) > 1}
+    return found == {BATCHES}
+
+
+def is_share_divided(trace: Trace, site: Site) -> bool:
+    """Whether a share of right predictions, which is printed later, is divided by the number of samples once more."""
+    here = (event for event in scored(trace, site) if divisor(event) == SAMPLES)
+    return any(is_share(event) and is_first(trace, event) for event in here)
 
 
 def is_first(trace: Trace, event: AnswersScored) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
-from torch_doctor.trace import FIRST_WRONG, PERFECT, LossCalled
+from torch_doctor.trace import LossCalled
 from torch_doctor_rules.evaluation.mean_divided_by_rows.by_rows import BY_BATCHES, BY_ROWS, by_batches, by_rows
 from torch_doctor_rules.evaluation.mean_divided_by_rows.divisors import (
     HELP,
@@ -23,7 +23,7 @@ from torch_doctor_rules.evaluation.mean_divided_by_rows.divisors import (
 )
 from torch_doctor_rules.judging import answers
 from torch_doctor_rules.judging.causes import place
-from torch_doctor_rules.judging.evidence import at, count, fact
+from torch_doctor_rules.judging.evidence import at, fact
 from torch_doctor_rules.judging.other_lengths import OtherLengths
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import EVALUATION
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Trace
 
-SCORED = "perfect predictions show it"
-"""The note of what a run shows of a figure."""
+SCORED = "the means of batches are divided by the number of samples: the result is too small"
+"""What a run shows of a figure."""
 
 
 class MeanDividedByRows(Rule):
@@ -112,20 +112,12 @@ class MeanDividedByRows(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every division of such a sum by the rows."""
         if trace.observed:
-            yield from first_per_site(self._means_seen(trace))
-            yield from (self.finding(site, "another number", trail=trail) for site, trail in seen(trace))
-            for event in answers.scored(trace):
-                if answers.divisor(event) == answers.SAMPLES:
-                    text = "the means of batches are divided by the number of samples: the result is too small"
-                    yield self.finding(event.site, text, help=BY_ROWS.help, trail=[Step(event.site, SCORED)])
+            for site, trail in seen(trace):
+                yield self.finding(site, "means of several samples, or another number", help=BY_ROWS.help, trail=trail)
+            for site in answers.divided_by(trace, answers.SAMPLES):
+                yield self.finding(site, SCORED, help=BY_ROWS.help, trail=[Step(site, SCORED)])
         else:
             yield from first_per_site((*self._found(trace), *self._mistaken(trace)))
-
-    def _means_seen(self, trace: Trace) -> Iterator[Finding]:
-        """Means over batches: of sums of numbers a run tells nothing."""
-        for mean in trace.of(LossCalled):
-            if mean.reduction in MEANS and rows_of(mean) > 1:
-                yield self.finding(mean.site, "a mean over several samples", help="weight each batch by its size")
 
     def _mistaken(self, trace: Trace) -> Iterator[Finding]:
         for found in trace.view(OtherLengths).found():
@@ -156,10 +148,7 @@ class MeanDividedByRows(Rule):
         """Whether the loss was computed, of one row or as a sum."""
         if note_of(finding):
             return are_alike(trace, finding) or "it is unknown how many batches the loaders have"
-        if is_no_mean(trace, finding):
-            return True
-        here = [event for event in answers.scored(trace, finding.site) if len(set(event.figures)) > 1]
-        if here and all(answers.divisor(event) == answers.BATCHES for event in here):
+        if is_no_mean(trace, finding) or answers.divides_right(trace, finding.site):
             return True
         return "it is unknown what the loss of a batch is averaged over"
 
@@ -172,23 +161,13 @@ class MeanDividedByRows(Rule):
                 yield fact(f"the loss is the {how} over a batch of {rows}", rows, "samples", loss)
                 return
 
-        for event in answers.scored(trace, finding.site):
-            if answers.divisor(event):
-                said = f"{count(event.rows, 'sample')} in {count(event.batches, 'batch', 'batches')}"
-                if answers.is_share(event):
-                    text = f"perfect predictions score {event.figures[PERFECT]:.4g}, for {said}"
-                else:
-                    added = (event.figures[FIRST_WRONG] - event.figures[PERFECT]) / event.wrong
-                    text = f"a wrong prediction adds {added:.4g}, for {said}"
-                yield fact(text, event.figures[PERFECT], "", event)
-                return
+        yield from answers.divided(trace, finding.site)
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """Return whether a printed share of right predictions is divided by the number of samples once more."""
         if not finding.trail or finding.trail[0].note != SCORED:
             return False
-        here = (event for event in answers.scored(trace, finding.site) if answers.divisor(event) == answers.SAMPLES)
-        return any(answers.is_share(event) and answers.is_first(trace, event) for event in here)
+        return answers.is_share_divided(trace, finding.site)
 
     def same(self, finding: Finding, seen: Finding) -> bool:
         """Whether the mean that was seen is the one that is added up, or the loaders are those that were seen."""

@@ -44,10 +44,12 @@ def note_of(finding: Finding) -> str:
 
 
 def seen(trace: Trace) -> Iterator[tuple[Site, list[Step]]]:
-    """The places of loaders of a run, each with what a finding may say of it.
+    """The places of means over batches and of loaders of a run, each with what a finding may say of it.
 
     These are the loaders with other numbers of batches, those that draw a part of the samples, and all with a known length.
     """
+    means = {mean.site for mean in trace.of(LossCalled) if mean.reduction in MEANS and rows_of(mean) > 1}
+    yield from ((site, []) for site in means)
     built = list({event.site: event for event in trace.of(LoaderBuilt) if event.batches}.values())
     for first in built:
         for second in built:

@@ -99,12 +99,8 @@ class MetricShape(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every comparison of all pairs, choice among one score that is compared with labels, and test of booleans for a 2."""
-        found = (*self._singles(trace), *self._others(trace), *self._pairs(trace), *self._truths(trace))
+        found = (*self._singles(trace), *self._others(trace), *self._pairs(trace))
         yield from first_per_site(found)
-
-    def _truths(self, trace: Trace) -> Iterator[Finding]:
-        for event, text in truths.compared(trace):
-            yield self.finding(event.site, text, help=truths.HELP)
 
     def _singles(self, trace: Trace) -> Iterator[Finding]:
         for compared, choice in choices(trace):
@@ -128,6 +124,8 @@ class MetricShape(Rule):
     def _others(self, trace: Trace) -> Iterator[Finding]:
         for site, text, trail in dimensions.others(trace):
             yield self.finding(site, text, help=dimensions.HELP, trail=trail)
+        for event, text in truths.compared(trace):
+            yield self.finding(event.site, text, help=truths.HELP)
 
     def _pairs(self, trace: Trace) -> Iterator[Finding]:
         for match in trace.of(Matched):

@@ -17,7 +17,7 @@ NEAR = 1e-3
 DEEPEST = 5  # dimensions of an output
 
 
-class Wrong(NamedTuple):
+class Spoilt(NamedTuple):
     """Answers that are to be wrong: so many of those whose label is this, in one batch, counted from 0."""
 
     batch: int
@@ -108,7 +108,7 @@ class Form:
         values, counts = labels.detach().cpu().unique(return_counts=True)
         return dict(zip(values.double().tolist(), counts.tolist(), strict=True))
 
-    def _spoilt(self, output: Any, labels: Any, wrong: Wrong) -> Any:
+    def _spoilt(self, output: Any, labels: Any, wrong: Spoilt) -> Any:
         """The labels, of which some are others."""
         chosen = labels.clone().flatten()
         if self.kind == NUMBERS:
@@ -119,7 +119,7 @@ class Form:
         chosen[places] = other
         return chosen.view(labels.shape)
 
-    def made(self, oracle: str, output: Any, labels: Any, generator: Any, wrong: Wrong | None = None) -> Any:
+    def made(self, oracle: str, output: Any, labels: Any, generator: Any, wrong: Spoilt | None = None) -> Any:
         """The answers of an oracle, in a batch in which some are wrong on purpose."""
         torch = self._torch
         labels = self._plain(output, labels.detach().to("cpu"))

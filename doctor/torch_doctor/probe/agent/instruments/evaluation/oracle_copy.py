@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ...loop import Loop
     from ...watching.watch import Watch
-    from .oracle_answers import Form, Wrong
+    from .oracle_answers import Form, Spoilt
 
 MODEL = "model"
 """The answers of the model itself."""
@@ -36,7 +36,7 @@ CHANGES = frozenset(
 """What a copy does not do to files and others, but for writing."""
 
 
-class Batch:
+class BatchTensors:
     """Where the tensors of each batch are: what a loader gave last, or what the names hold that a loop assigns before this row."""
 
     def __init__(self, watch: Watch, frame: FrameType, names: tuple[tuple[str, int, int], ...]) -> None:
@@ -58,7 +58,7 @@ class Copy:
     """The process that rehearses: it answers in the place of the model, and counts which answers are right."""
 
     def __init__(
-        self, watch: Watch, module: Any, form: Form, batch: Batch, oracle: str, wrong: Wrong | None = None
+        self, watch: Watch, module: Any, form: Form, batch: BatchTensors, oracle: str, wrong: Spoilt | None = None
     ) -> None:
         self._watch = watch
         self._module = module

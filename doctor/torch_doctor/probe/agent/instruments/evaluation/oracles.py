@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...rehearsal import POSSIBLE, end_with_changes, rehearsals
 from ..instrument import Instrument as Base
-from .oracle_answers import CLASSES, FIRST, LAST, ORACLES, PERFECT, Form, Wrong
-from .oracle_copy import MODEL, Batch, Copy, scores_in
+from .oracle_answers import CLASSES, FIRST, LAST, ORACLES, PERFECT, Form, Spoilt
+from .oracle_copy import MODEL, BatchTensors, Copy, scores_in
 
 if TYPE_CHECKING:
     from ...loop import Loop
@@ -49,7 +49,7 @@ class Instrument(Base):
             frame = frame.f_back
         if frame is None or not POSSIBLE or not self.watch.recorder.plan.get("oracles", True):
             return
-        batch = Batch(self.watch, frame, () if loaded else loop.node.names)
+        batch = BatchTensors(self.watch, frame, () if loaded else loop.node.names)
         with self.watch.unwatched(), torch.no_grad():
             scores = scores_in(torch, output)
             form = self._form(module, scores, batch, [*arguments, *keywords.values()])
@@ -60,7 +60,7 @@ class Instrument(Base):
         if not rehearsals.under_way:
             self._tell(learnt, form, scores, here, loop, event)
 
-    def _form(self, module: Any, scores: Any, batch: Batch, given: list[Any]) -> Form:
+    def _form(self, module: Any, scores: Any, batch: BatchTensors, given: list[Any]) -> Form:
         """What the answers are, and which tensor has the labels."""
         axes, number = self.watch.class_axes, self.watch.recorder.references.number(module)
         shown = frozenset() if axes is None or scores is None else axes.known.get((number, scores.dim()), frozenset())
@@ -69,11 +69,11 @@ class Instrument(Base):
             form.unknown = "the copy of a process cannot use the device"
         return form
 
-    def _ask(self, module: Any, scores: Any, form: Form, batch: Batch, loop: Loop) -> dict[str, Any]:
+    def _ask(self, module: Any, scores: Any, form: Form, batch: BatchTensors, loop: Loop) -> dict[str, Any]:
         """What the copies learnt, by the oracle; in a copy, nothing."""
         learnt: dict[str, Any] = {}
         begun = monotonic()
-        waiting: list[tuple[str, str, Wrong | None]] = [(name, name, None) for name in (MODEL, *ORACLES)]
+        waiting: list[tuple[str, str, Spoilt | None]] = [(name, name, None) for name in (MODEL, *ORACLES)]
         while waiting:
             name, oracle, wrong = waiting.pop(0)
             copy = Copy(self.watch, module, form, batch, oracle, wrong)
@@ -94,7 +94,7 @@ class Instrument(Base):
         self.watch.questions.took(self, took)
         return learnt
 
-    def _spoilt(self, form: Form, batch: Batch, answer: dict[str, Any]) -> dict[str, Wrong]:
+    def _spoilt(self, form: Form, batch: BatchTensors, answer: dict[str, Any]) -> dict[str, Spoilt]:
         """Which answers to spoil in the first batch, and as many in a last one that is smaller."""
         first, sizes = form.most(batch.tensors()[form.place]), answer["sizes"]
         last = dict(answer["last"]) if sizes[-1] < sizes[0] and set(sizes[:-1]) == {sizes[0]} else first
@@ -103,8 +103,8 @@ class Instrument(Base):
         )
         if not count:
             return {}
-        spoilt = {FIRST: Wrong(0, label, count)}
-        return spoilt if last is first else {**spoilt, LAST: Wrong(len(sizes) - 1, label, count)}
+        spoilt = {FIRST: Spoilt(0, label, count)}
+        return spoilt if last is first else {**spoilt, LAST: Spoilt(len(sizes) - 1, label, count)}
 
     def _tell(self, learnt: dict[str, Any], form: Form, scores: Any, here: Here, loop: Loop, event: int) -> None:
         """Write the figures that all answers have."""

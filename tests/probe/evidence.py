@@ -425,7 +425,9 @@ CLAIMS: dict[str, list[Claim]] = {
         )
     ],
     "TDR409": [
-        Claim("of perfect predictions, {}% equal the labels here", lambda share: share < 95, lambda share: share == 100),
+        Claim(
+            "of perfect predictions, {}% equal the labels here", lambda share: share < 95, lambda share: share == 100
+        ),
         Claim("a tensor of bool was compared with {}", lambda number: number >= 1, never),
         Claim("a tensor of (?:int|float)\\d+ was compared with {}", never, always),
         Claim(

@@ -48,9 +48,9 @@ def instead(trace: Trace, loss: LossCalled, module: str, function: str) -> list[
 def fused(log: LogTaken) -> list[Fuse | Wrap]:
     """The logarithm of a softmax or sigmoid as one function, where it is taken of its call; else of values above 0."""
     inner, function = log.input.operation_at, log.input.operation.rpartition(".")[2]
-    if inner is None or inner == log.site:
+    if inner == log.site:
         return []
-    if log.function == "torch.log" and _lies_in(inner, log.site):
+    if inner is not None and log.function == "torch.log" and _lies_in(inner, log.site):
         if function == "softmax":
             return [Fuse(log.site, inner, name="log_softmax")]
         if function == "sigmoid":

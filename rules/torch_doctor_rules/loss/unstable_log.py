@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 SOFTMAX = ("a softmax", "use `log_softmax`, or clamp the values first")
 SIGMOID = ("a sigmoid", "use `logsigmoid` of the logits (of their negation for 1 - p), or clamp the values first")
 RELU = ("a ReLU", "add a small constant before the logarithm, or use `softplus`")
+OTHER = ("a value that rounds to 0", "add a small constant before the logarithm, or clamp the values")
+TANH = ("a tanh", "add a small constant, or use `2 * (math.log(2) - x - softplus(-2 * x))`")
 MAKERS = {
-    **dict.fromkeys(
-        ("torch.softmax", "torch.nn.functional.softmax", "torch.nn.Softmax", "torch.nn.Softmax2d"), SOFTMAX
-    ),
-    **dict.fromkeys(("torch.nn.functional.softmin", "torch.nn.Softmin"), SOFTMAX),
-    **dict.fromkeys(("torch.sigmoid", "torch.nn.functional.sigmoid", "torch.nn.Sigmoid", "torch.sigmoid_"), SIGMOID),
-    **dict.fromkeys(("torch.nn.functional.hardsigmoid", "torch.nn.Hardsigmoid"), SIGMOID),
-    **dict.fromkeys(("torch.relu", "torch.nn.functional.relu", "torch.nn.ReLU", "torch.relu_"), RELU),
+    **dict.fromkeys(("softmax", "softmax2d", "softmin"), SOFTMAX),
+    **dict.fromkeys(("sigmoid", "hardsigmoid"), SIGMOID),
+    "relu": RELU,
+    "tanh": TANH,
 }
-"""The words for each operation whose output can be 0, and what to use instead, by its torch name."""
+"""The words for each operation whose output makes the argument 0, and what to use instead, by its name in lower case."""
+REASONS = ("far", "end", "rounding")
+"""Why the argument can be 0. What TDR219 is about, such as the end of a clamp, is not among them."""
 
 
 class UnstableLog(Rule):
@@ -37,7 +38,7 @@ class UnstableLog(Rule):
 
     ## Why is this bad?
     Softmax and sigmoid round to exactly 0 if scores lie far apart (below about -104 in float32, much earlier in half
-    precision), and 1 minus a sigmoid does so above 17. The logarithm of 0 is minus infinity, and its gradient is NaN. A
+    precision), and 1 minus a sigmoid does so above 17. A tanh is exactly 1 above 9, so that `1 - tanh(x) ** 2` is 0. The logarithm of 0 is minus infinity, and its gradient is NaN. A
     single such value turns all weights into NaN. Long before that, most of the precision is lost.
 
     ## Example
@@ -69,12 +70,12 @@ class UnstableLog(Rule):
     1e-6 first. Smaller values then get no gradient.
 
     ## How the probe confirms it
-    The logarithm gets the output of a softmax, a sigmoid or a ReLU without a clamp. The evidence is the smallest value
-    it gets.
+    The logarithm gets the output of a softmax, a sigmoid or a ReLU without a clamp, or what autograd's graph shows to round
+    to 0 where a sigmoid, a softmax or a tanh is 1, as `1 - tanh(x) ** 2` does. The evidence is the smallest value it gets.
 
     ## When it is not reported
     - A clamp, a small constant or a mask comes in between.
-    - The values are averages or maxima of probabilities.
+    - The values are averages or maxima of probabilities, or those of an index that was drawn with them (`multinomial`).
     - No gradients are recorded (a beam search, for example, ranks minus infinity last).
 
     If several logarithms use the output of one softmax or sigmoid, only the first one in a file is reported.
@@ -97,8 +98,10 @@ class UnstableLog(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every logarithm of what surely reaches 0."""
         for log in first_per_site(filter(_reaches_zero, trace.of(LogTaken))):
-            maker, remedy = MAKERS[log.input.operation]
-            operation_at = log.input.operation_at
+            maker, remedy = MAKERS.get(_maker(log), OTHER)
+            operation_at = (
+                log.input.operation_at if not log.maker or _maker(log) == _short(log.input.operation) else None
+            )
             yield self.finding(
                 log.site,
                 message(
@@ -110,6 +113,10 @@ class UnstableLog(Rule):
                 cause=place(operation_at),
                 edits=fused(log),
             )
+
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
+        """Return whether more than one element of each row gets there: an action that was drawn had a share above 0."""
+        return not any(log.chosen for log in at(trace, finding.site, LogTaken))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the logarithm was taken of something else."""
@@ -132,7 +139,15 @@ TINY = 1e-12
 """Values above it were kept from 0 on purpose, or never came near."""
 
 
+def _short(operation: str) -> str:
+    return operation.rpartition(".")[2].rstrip("_").lower()
+
+
+def _maker(log: LogTaken) -> str:
+    return _short(log.maker or log.input.operation)
+
+
 def _reaches_zero(log: LogTaken) -> bool:
     if log.input.graph is False:
         return False  # minus infinity is a fair score, and no gradient goes through it
-    return log.input.operation in MAKERS and log.input.kind in (Kind.PROBABILITIES, Kind.BOUNDED, Kind.HIDDEN)
+    return log.zero in REASONS and (_maker(log) in MAKERS or not log.maker)

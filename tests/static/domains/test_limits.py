@@ -134,12 +134,12 @@ def test_the_interval_follows_from_the_operations(expression: str, low: float, h
         ("x.clamp(min=0).unsqueeze(0).float()", {0: "clamp"}),
         ("torch.max(x, torch.zeros_like(x))", {0: "clamp"}),
         ("1 - x.clamp(0, 1)", {1: "clamp", 0: "clamp"}),
-        ("x.sigmoid()", {1: "rounding"}),
-        ("1 - x.sigmoid()", {0: "rounding"}),
-        ("x.double().sigmoid()", {}),
-        ("x.sigmoid() + 1", {2: "rounding"}),
-        ("x.sigmoid().clamp(max=1 - 1e-8)", {1: "epsilon"}),
-        ("x.sigmoid().clamp(max=1 - 1e-6)", {rounded(1 - 1e-6, "float32"): "clamp"}),
+        ("x.sigmoid()", {1: "rounding", 0: "far"}),
+        ("1 - x.sigmoid()", {0: "rounding", 1: "far"}),
+        ("x.double().sigmoid()", {0: "far"}),
+        ("x.sigmoid() + 1", {2: "rounding", 1: "far"}),
+        ("x.sigmoid().clamp(max=1 - 1e-8)", {1: "epsilon", 0: "far"}),
+        ("x.sigmoid().clamp(max=1 - 1e-6)", {rounded(1 - 1e-6, "float32"): "clamp", 0: "far"}),
         ("x.double().clamp(max=1 - 1e-8)", {1 - 1e-8: "clamp"}),
         ("(x > 0).float()", {0: "mask", 1: "mask"}),
         ("x * (x > 0)", {0: "mask"}),
@@ -150,7 +150,13 @@ def test_the_interval_follows_from_the_operations(expression: str, low: float, h
         ("((x[:, None] - x[None]) ** 2).sum(-1) + torch.eye(8)", {}),
         ("x[1:] - x[:-1]", {}),
         ("x.abs()", {}),
-        ("x.relu()", {}),
+        ("1 - x.tanh() ** 2", {0: "rounding"}),
+        ("1 - x.tanh() ** 2 + 1e-6", {rounded(1e-6, "float32"): "rounding"}),
+        ("x.softmax(1).gather(1, torch.multinomial(x.softmax(1), 1))", {1: "rounding", 0: "far"}),
+        ("(p := x.softmax(1)).gather(1, torch.multinomial(p, 1))", {}),
+        ("x.softmax(1).amax(1)", {}),
+        ("x.sigmoid() * x.sigmoid()", {}),
+        ("x.relu()", {0: "end"}),
         ("x.clamp(min=0).sum(1)", {}),
         ("x.clamp(min=0)[x > 1]", {}),
         ("(x ** 2).mean().clamp(min=0)", {}),
@@ -159,6 +165,13 @@ def test_the_interval_follows_from_the_operations(expression: str, low: float, h
 )
 def test_values_are_taken_by_construction(expression: str, values: dict[float, str]) -> None:
     assert taken(expression) == values
+
+
+def test_what_is_reached_in_the_limit_is_no_value_of_a_gradient() -> None:
+    found = span("x.softmax(1)")
+    assert found.at(0.0) is None
+    assert found.reached(0.0) is not None
+    assert found.limits("float32").taken == (1.0,)
 
 
 def test_no_gradient_goes_on_at_the_zeros_of_a_relu() -> None:

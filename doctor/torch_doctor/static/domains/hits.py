@@ -12,7 +12,7 @@ from torch_doctor.static.measuring import measured, size_at
 from torch_doctor.static.measuring.arguments import argument
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.methods import MOVES
-from torch_doctor.static.values import Making, Plain, Tensor, Value, shapes
+from torch_doctor.static.values import ARRAY, Making, Plain, Tensor, Value, shapes
 from torch_doctor.static.values.shapes import Shape  # noqa: TC001 - msgspec reads the annotation
 from torch_doctor.static.values.symbols import UNTOLD
 
@@ -31,6 +31,7 @@ _ARRANGED: Final = frozenset(words("view reshape flatten contiguous"))
 _SAME: Final = MOVES | _ARRANGED | frozenset(words("float int long double half bool type type_as detach clone item"))
 """What keeps the marks, in another dtype, place or order."""
 _LIKE: Final = frozenset(words("view_as expand_as reshape_as type_as to"))
+_COUNTING: Final = frozenset(words("sum count_nonzero"))
 _COMBINED: Final = frozenset(words("all any mean amin amax"))
 _CHOSEN: Final = frozenset(words("& [] masked_select logical_and"))
 """What keeps a part of the marks."""
@@ -52,9 +53,12 @@ class Hits(Domain["Marks | None"]):
     def record(self, value: Value) -> Making | None:
         """How a tensor was made, or the one that a number was read from."""
         if isinstance(value, Plain):
+            size = value.size
+            if size is not None and size.name == ARRAY:
+                return super().record(size.args[0])
             if value.symbol[0] != UNTOLD:  # it is computed of what was read
                 return None
-            read = shapes.read_from(value.size)
+            read = shapes.read_from(size)
         else:
             read = None
         return super().record(value if read is None else read)
@@ -71,7 +75,7 @@ class Hits(Domain["Marks | None"]):
         if made.name in _CHOSEN:
             return None if marks.counted else Marks(None)
         along = argument(made, 1, "dim")
-        if made.name == "sum" and (along is None or measured(Tensor(meta=made)).shape == ()):
+        if made.name in _COUNTING and (along is None or measured(Tensor(meta=made)).shape == ()):
             return replace(marks, counted=True)
         if made.name in _COMBINED and along is not None and not marks.counted:
             return Marks(shapes.reduced(marks.shape, size_at(along), keep=False))

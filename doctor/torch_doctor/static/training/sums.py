@@ -61,6 +61,9 @@ class Weighted(Knowledge):
 
 
 _PERCENT = (1, 100)
+_JOINED = ("stack", "cat", "concat", "concatenate", "hstack")
+_ZEROS = ("zeros", "zeros_like", "new_zeros")
+_NUMBERS = ("tensor", "as_tensor", "scalar_tensor")
 _NAMED = (p.Name, p.Attribute)
 
 
@@ -84,7 +87,7 @@ def summed(run: Run, old: Value, value: Value, result: Value, node: p.Augment) -
         result = _with_flow(result, replace(result.flow, means=NONE))
     earlier = [event for event in run.trace.at(*old.flow.sums) if isinstance(event, Summed)]
     start = old.site if isinstance(old, Zero) else next((event.started for event in earlier), None)
-    if start is None:
+    if not earlier and start is None and not _is_zero(old):
         return result
     event = run.emit(
         Summed,
@@ -106,18 +109,67 @@ def summed(run: Run, old: Value, value: Value, result: Value, node: p.Augment) -
     return _with_flow(result, flow)
 
 
+def _is_zero(old: Value) -> bool:
+    """Whether a counter that is no name of its own has nothing yet: an item of a table, or a tensor of zeros."""
+    if isinstance(old, Const):
+        return type(old.value) in (int, float) and not old.value
+    tensor = data_arrays.tensor_of(old) or old
+    made = tensor.meta if isinstance(tensor, Tensor) else None
+    if not isinstance(made, Making):
+        return False
+    given = made.args[0] if made.args else None
+    return made.name in _ZEROS or (made.name in _NUMBERS and isinstance(given, Const) and given.value == 0)
+
+
 def summed_up(run: Run, of: Value, items: Iterable[Value], result: Value, node: p.Node) -> Value:
-    """`sum(items)`: of means over batches a sum that remembers them."""
+    """`sum(items)`: of means over batches, or of counts of right answers, a sum that remembers them."""
+    sums = _at_once(run, of, items, node, counted=True)
+    if not sums:
+        return _with_flow(result, replace(result.flow, means=NONE)) if result.flow.means else result
+    flow = replace(result.flow, sums=sums, means=NONE)
+    return Number(flow, size=result.size) if isinstance(result, Plain) else _with_flow(result, flow)
+
+
+def sum_of(run: Run, flow: Flow, of: Value | None, node: p.Node) -> Flow:
+    """The history of the sum over all that is in a tensor, which was made of a list: `torch.stack(counts).sum()`."""
+    made = of.meta if isinstance(of, Tensor) else None
+    listed = made.args[0] if isinstance(made, Making) and made.name in _JOINED and made.args else None
+    if not isinstance(listed, Sequence) or run.modules_called:
+        return flow
+    sums = _at_once(run, listed, listed.content.all(), node, counted=made.name == "stack" if made else False)
+    return replace(flow, sums=flow.sums | sums, means=NONE) if sums else flow
+
+
+def _at_once(run: Run, of: Value, items: Iterable[Value], node: p.Node, *, counted: bool) -> frozenset[int]:
+    """The event of a sum of these, if all are means over batches, or count or mark where answers are right; else none."""
     values = list(items)
     each = [item.flow.means if isinstance(item, (Tensor, Plain)) else NONE for item in values]
-    hits = [_hits(run, value, counted=True) if _forwards(value) else None for value in values] if not any(each) else []
+    hits = []
+    if not any(each):
+        hits = [_hits(run, value, counted=counted) if _forwards(value) else None for value in values]
     if not all(each) and (None in hits or not hits):
-        return _with_flow(result, replace(result.flow, means=NONE)) if result.flow.means else result
+        return NONE
     means, forwards = NONE.union(*each), NONE.union(*map(_forwards, values)) if hits else NONE
     of_list = {"at_once": True, "listed": of.id if isinstance(of, Sequence) else 0, "hits": hits[0] if hits else None}
-    event = run.emit(Summed, node, holder=run.text_of_argument(node, 0), means=means, forwards=forwards, **of_list)
-    flow = replace(result.flow, sums=frozenset((event.index,)), means=NONE)
-    return Number(flow, size=result.size) if isinstance(result, Plain) else _with_flow(result, flow)
+    event = run.emit(Summed, node, holder=_summand(run, node), means=means, forwards=forwards, **of_list)
+    return frozenset((event.index,))
+
+
+def _summand(run: Run, node: p.Node) -> str:
+    """The user's expression for what is summed: the argument of a function, or whose method it is."""
+    if isinstance(node, p.Call) and not node.args and isinstance(node.func, p.Attribute):
+        return run.text(node.func.value)
+    return run.text_of_argument(node, 0)
+
+
+@library_family(lambda name: arrays.ALIKE.get(name) == "sum", stage=Stage.ADAPTER)
+def array_sum(run: Run, _: str, call: Call) -> Value | None:
+    """`np.sum` of a list of means over batches, or of counts; None of anything else."""
+    listed = call.args[0] if len(call.values) == 1 and call.args else None
+    if not isinstance(listed, Sequence):
+        return None
+    sums = _at_once(run, listed, listed.content.all(), call.node, counted=True)
+    return plain_from(call.values, (SCALAR, fresh_symbol()), Flow(sums=sums)) if sums else None
 
 
 @library_family(MEANS, stage=Stage.ADAPTER)
@@ -172,11 +224,14 @@ def ratio(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> froze
 
 
 def averaged(run: Run, values: Value, node: p.Node) -> int | None:
-    """`mean(values)`, where these are means over batches, each of which counts as much as the others: its event."""
-    means = _means_in(values)
-    if not means:
+    """`mean(values)`, where these are means over batches or counts of right answers, all with the same weight: its event."""
+    means, counted = _means_in(values), NONE
+    if not means and isinstance(values, Sequence):
+        counted = _at_once(run, values, values.content.all(), node, counted=True)
+    if not means and not counted:
         return None
-    event: Averaged = run.emit(Averaged, node, name=run.text(node), sums=NONE, means=means)
+    length = values.id if counted and isinstance(values, Sequence) else 0
+    event: Averaged = run.emit(Averaged, node, name=run.text(node), sums=counted, means=means, length=length)
     return event.index
 
 

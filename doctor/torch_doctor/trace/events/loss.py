@@ -173,15 +173,22 @@ class Matched(Event, frozen=True, kw_only=True):
 
 
 class LogTaken(Event, frozen=True, kw_only=True):
-    """The logarithm of values of a known kind is computed."""
+    """A logarithm is computed."""
 
     function: str
     """The torch name of the function."""
     input: TensorFact
     """The values."""
+    zero: str = ""
+    """Why some of them can be 0: "far" for scores that lie far apart, "end" for a ReLU, otherwise as in `DerivativeInfinite`."""
+    maker: str = ""
+    """The operation that makes them 0, by its torch name without the module."""
+    chosen: bool = False
+    """Whether the values are one element of each row. Only the probe writes it."""
 
     def words(self, _: Names, /) -> str:
-        return f"take the logarithm of {self.input.words()}"
+        because = f", which can be 0 ({self.zero})" if self.zero else ""
+        return f"take the logarithm of {self.input.words()}{because}"
 
 
 class Broadcast(Event, frozen=True, kw_only=True):

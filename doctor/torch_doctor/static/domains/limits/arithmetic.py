@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.domains.limits.span import EPSILON, MASK, ROUNDING, UNKNOWN, Span, rounded
+from torch_doctor.static.domains.limits.span import END, EPSILON, FAR, MASK, ROUNDING, UNKNOWN, Span, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,12 @@ def multiplied(left: Span, right: Span, graphs: tuple[bool, ...] = (True, True))
         number = right.constant
         return left.mapped(_times(number), falling=number < 0) if number else Span(0.0, 0.0)
     corners = [_times(one)(other) for one in (left.low, left.high) for other in (right.low, right.high)]
-    taken = [each for side in (left, right) for each in side.taken if each.value == 0 and each.why != ROUNDING]
+    taken = [
+        each
+        for side in (left, right)
+        for each in side.taken
+        if each.value == 0 and each.why not in (END, FAR, ROUNDING)
+    ]
     stops = frozenset((0.0,)) & left.stops if not graphs[1] and not right.taken and right.low > 0 else frozenset()
     masked = [each for each in taken if each.why == MASK]
     return Span(min(corners), max(corners), tuple((masked or taken)[:1]), stops)

@@ -30,6 +30,7 @@ _SAME: Final = frozenset(
     )
 )
 _PARTS: Final = frozenset(words("gather index_select take_along_dim narrow select diagonal diag max_pool1d max_pool2d"))
+_BY_INDEX: Final = frozenset(words("gather index_select take_along_dim"))
 _LARGEST: Final = frozenset(words("max min amax amin median topk sort cummax"))
 _JOINING: Final = frozenset(words("cat concat concatenate stack hstack vstack"))
 _CLAMPS: Final = {"clamp": (1, 2), "clip": (1, 2), "clamp_min": (1, 9), "clamp_max": (9, 1)}
@@ -184,7 +185,9 @@ class Bounds(Domain[Span]):
         return replace(self.of(made.args[0]).only())
 
     def _part(self, made: Making, _: str) -> Span:
-        return self.of(made.args[0]).only(ranges.OF_EACH)
+        span = self.of(made.args[0])
+        drawn = made.name in _BY_INDEX and any(pairs.drawn_from(each, made.args[0]) for each in made.args[1:])
+        return span.only() if drawn else span.only(ranges.OF_EACH)
 
     def _item(self, made: Making, _: str) -> Span:
         first = self.of(made.args[0])
@@ -195,7 +198,8 @@ class Bounds(Domain[Span]):
             isinstance(key, Unknown) or (isinstance(key, Tensor) and measured(key).dtype not in ranges.INDICES)
             for key in keys
         )
-        return first.only(() if masked else ranges.OF_EACH)
+        drawn = any(pairs.drawn_from(key, made.args[0]) for key in keys)
+        return first.only(() if masked or drawn else ranges.OF_EACH)
 
     def _chosen(self, made: Making, _: str) -> Span:
         """A choice: what is left out gets no gradient, and the test may keep values out."""

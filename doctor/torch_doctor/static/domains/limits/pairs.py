@@ -1,4 +1,4 @@
-"""Differences of a set with itself: each element less each other one, so that the diagonal is 0."""
+"""Differences of a set with itself, whose diagonal is 0, and elements that are chosen by an index that the values gave."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _SPREADING: Final = frozenset(words("unsqueeze expand expand_as"))
 _ARRANGING: Final = frozenset(words("t T mT transpose view reshape repeat repeat_interleave contiguous clone float"))
+_DRAWING: Final = frozenset(words("multinomial argmax max"))
 _DEEP: Final = 8
 
 
@@ -45,6 +46,22 @@ def takes_all(made: Making) -> bool:
         elif not (isinstance(value, Const) and (value.value is None or value.value is Ellipsis)):
             return False
     return True
+
+
+def drawn_from(index: Value, value: Value) -> bool:
+    """Whether an index was drawn by these probabilities, or is the place of the largest: none of what it chooses is 0."""
+    for _ in range(_DEEP):
+        made = made_of(index)
+        if made is not None and made.name == "indices":
+            made = made_of(made.args[0])  # the largest, which come with their places
+        if made is None or not made.args:
+            return False
+        if made.name in _DRAWING:
+            return same(made.args[0], value)
+        if made.name not in _SPREADING | _ARRANGING | {"[]", "squeeze"}:
+            return False
+        index = made.args[0]
+    return False
 
 
 def _root(value: Value) -> tuple[Value | None, tuple[object, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.domains.limits.span import CLAMP, EPSILON, MASK, PAIR, ROUNDING, Attained, Span
+from torch_doctor.static.domains.limits.span import CLAMP, END, EPSILON, FAR, MASK, PAIR, ROUNDING, Attained, Span
 from torch_doctor.static.tables import shapes as table
 from torch_doctor.static.tables import words
 from torch_doctor.static.values import Const, Making
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 LARGE: Final = 1e300
 """Numbers above it are taken for infinite."""
-OF_EACH: Final = frozenset((CLAMP, EPSILON, MASK, ROUNDING))
+OF_EACH: Final = frozenset((CLAMP, END, EPSILON, FAR, MASK, ROUNDING))
 """Reasons why values are taken that hold of each part of a tensor."""
 COMPARED: Final = frozenset(words("> < >= <= == != gt lt ge le eq ne one_hot isnan isfinite isinf isclose bool ~ & |"))
 """What gives zeros and ones."""
@@ -26,7 +26,7 @@ FRACTIONS: Final = frozenset(("float64", "float32", "float16", "bfloat16"))
 _ROUNDED: Final = frozenset(("float32", "float16", "bfloat16"))
 """Precisions in which a sigmoid soon becomes 1."""
 _BOUNDED: Final[dict[str, tuple[float, float, tuple[float, ...]]]] = {
-    **dict.fromkeys(words("sigmoid nn.Sigmoid softmax nn.Softmax softmin nn.Softmin"), (0.0, 1.0, (1.0,))),
+    **dict.fromkeys(words("sigmoid nn.Sigmoid softmax nn.Softmax nn.Softmax2d softmin nn.Softmin"), (0.0, 1.0, (1.0,))),
     **dict.fromkeys(words("tanh nn.Tanh"), (-1.0, 1.0, (-1.0, 1.0))),
     **dict.fromkeys(words("log_softmax nn.LogSoftmax"), (-math.inf, 0.0, (0.0,))),
     **dict.fromkeys(words("logsigmoid nn.LogSigmoid"), (-math.inf, 0.0, ())),
@@ -35,6 +35,8 @@ _BOUNDED: Final[dict[str, tuple[float, float, tuple[float, ...]]]] = {
     **dict.fromkeys(words("rand rand_like"), (0.0, 1.0, ())),
 }
 """The interval of each function, and the values that it soon takes because of the precision."""
+_SHARES: Final = frozenset(words("sigmoid nn.Sigmoid softmax nn.Softmax nn.Softmax2d softmin nn.Softmin"))
+"""Functions that become 0 where scores lie far apart."""
 _STOPPING: Final[dict[str, tuple[float, float]]] = {
     **dict.fromkeys(words("relu nn.ReLU"), (0.0, math.inf)),
     **dict.fromkeys(words("relu6 nn.ReLU6"), (0.0, 6.0)),
@@ -58,16 +60,21 @@ def elementwise(name: str, first: Span, made: Making, dtype: str) -> Span | None
     """What a function of each number gives; None for a function of which nothing is known."""
     if name in _STOPPING:
         low, high = _STOPPING[name]
+        ends = frozenset((low, high)) - {math.inf}
+        stopped = tuple(Attained(end, END, made) for end in ends if first.low < end < first.high)
         if len(made.args) > 1 or made.keywords.keys() - {"inplace"} or (name == "nn.Hardtanh"):
-            return None if name.lower().endswith("hardtanh") else Span(low, high, stops=frozenset((low, high)))
-        return Span(max(low, first.low), max(low, min(high, first.high)), stops=frozenset((low, high)) - {math.inf})
+            return None if name.lower().endswith("hardtanh") else Span(low, high, stopped, ends)
+        return Span(max(low, first.low), max(low, min(high, first.high)), stopped, ends)
     if name in _BOUNDED:
         low, high, near = _BOUNDED[name]
         free = first.low == -math.inf and first.high == math.inf
         taken = near if dtype in _ROUNDED and free else ()
         if dtype == "float16" and free and low == 0 and high == 1:
             taken = (low, *near)
-        return Span(low, high, tuple(Attained(value, ROUNDING, made) for value in taken))
+        reached = tuple(Attained(value, ROUNDING, made) for value in taken)
+        if name in _SHARES and low not in taken and first.low == -math.inf:
+            reached = (*reached, Attained(low, FAR, made))
+        return Span(low, high, reached)
     if name in ("abs", "absolute"):
         lowest = 0.0 if first.low <= 0 <= first.high else min(abs(first.low), abs(first.high))
         return Span(lowest, max(abs(first.low), abs(first.high)), first.through(abs), first.stopping(abs))

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 CLAMP, EPSILON, MASK, PAIR, ROUNDING = "clamp", "epsilon", "mask", "pair", "rounding"
 """Why a value is taken: a bound; a constant that rounds to it; zeros of a mask; equal operands; the precision."""
+FAR, END = "far", "end"
+"""Why a value is reached: a share of scores that lie far apart; the end of a function that stops gradients there."""
 TEST, SINGLE = "test", "single"
 """Why a derivative is infinite without that: a test comes after the operation; a deviation is that of one element."""
 _FORMATS: Final = {
@@ -61,11 +63,16 @@ class Span(Struct, frozen=True, eq=False):
         """Why a value is taken; None where it is not surely taken, or no gradient goes through it."""
         if value in self.stops:
             return None
+        return next((each for each in self.taken if each.value == value and each.why not in (FAR, END)), None)
+
+    def reached(self, value: float) -> Attained | None:
+        """Why some of the numbers are, or may become, a value; None where nothing shows it."""
         return next((each for each in self.taken if each.value == value), None)
 
     def limits(self, dtype: str) -> Limits:
         """The same as events have it."""
-        return Limits(self.low, self.high, tuple(sorted({each.value for each in self.taken})), self.whole, dtype)
+        taken = {each.value for each in self.taken if each.why != FAR}
+        return Limits(self.low, self.high, tuple(sorted(taken)), self.whole, dtype)
 
     def only(self, kept: Iterable[str] = ()) -> Span:
         """The same interval, of which values are taken for these reasons only."""

@@ -37,10 +37,7 @@ from torch_doctor.static.values import (
     plain_from,
     shapes,
 )
-from torch_doctor.trace import (
-    Kind,
-    LogTaken,
-)
+from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -84,9 +81,10 @@ def computed(run: Run, name: str, known: Function, call: Call, *, dims: int) -> 
     reduced = known.scalar is None and dims == 0 and "dim" not in call.keywords
     if reduced and short == "mean":
         flow = sums.mean_of(run, flow, first, call.node)
+    elif reduced and short == "sum":
+        flow = sums.sum_of(run, flow, first, call.node)
     scalar = True if known.scalar is True or reduced else None
     meta = _made(run, short, call)
-    _log_taken(run, name, first, leading, call)
     made = None
     if any(isinstance(v, (Tensor, Either, Sequence)) for v in call.values) and "device" not in call.keywords:
         together = cross_device.on_one_device(name, call)
@@ -222,20 +220,6 @@ def _of_two(call: Call) -> bool:
     )
 
 
-def _log_taken(
-    run: Run,
-    name: str,
-    first: Value | None,
-    leading: Tensor | None,
-    call: Call,
-) -> None:
-    """Write what a function does that has an event of its own."""
-    short = name.rpartition(".")[2]
-    if short in functions.LOGS and leading is not None and leading.kind is not Kind.UNKNOWN:
-        given = leading.with_flow(operators.recorded(run, leading.flow))
-        run.emit(LogTaken, call.node, function=f"torch.{short}", input=run.fact(given, _argument(run, call.node)))
-
-
 def _noted(run: Run, short: str, first: Value, call: Call, made: Tensor) -> None:
     """Note of a tensor that was made that it is a statistic of rows."""
     if short in STATISTICS:
@@ -247,13 +231,6 @@ def _made(run: Run, short: str, call: Call) -> Making | None:
     if short in functions.DIFFERENCES or short in padding.FUNCTIONS | padding.JOINING:
         return making(short, call.args, call.keywords, run.text(call.node), run.site(call.node))
     return making(short, call.args, call.keywords)
-
-
-def _argument(run: Run, node: p.Node) -> str:
-    """The text of what a function gets first, or whose method it is."""
-    if isinstance(node, p.Call) and not node.args and isinstance(node.func, p.Attribute):
-        return run.text(node.func.value)
-    return run.text_of_argument(node, 0)
 
 
 def _kept(name: str, known: Function, leading: Tensor | None, call: Call) -> kinds.Kept:

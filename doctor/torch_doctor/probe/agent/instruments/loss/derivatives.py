@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ...watching.loss.reachable import SINGLE, can_be, stopped
 from ..instrument import Instrument as Base
-from .reachable import SINGLE, can_be, stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,12 +7,17 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ... import claims
+from .reachable import can_be, is_chosen
 
 if TYPE_CHECKING:
     from ..watch import Watch
 
 NAMES = ("log", "log2", "log10")
 MOST = 4  # calls at one place that are told
+MAKERS = frozenset(("softmax", "softmax2d", "softmin", "sigmoid", "hardsigmoid", "relu"))
+"""Functions whose results can be 0, in lower case."""
+KINDS = frozenset(("probabilities", "bounded by a sigmoid", "activations"))
+"""The kinds of such results, and of those that were computed of them and can be 0, too."""
 
 
 class Watcher:
@@ -59,8 +64,17 @@ class Watcher:
         spelled = recorder.argument(here.site, 0) or recorder.owner(here.site)
         fact = self._watch.facts.of(given, spelled)
         fact["graph"] = fact["graph"] and torch.is_grad_enabled()
-        event = recorder.event("LogTaken", here, function=f"torch.{name}", input=fact)
+        node = given.grad_fn
+        zero = "far" if _is_share(fact) else "" if node is None else can_be(torch, given, 0.0)
+        told: dict[str, Any] = {"function": f"torch.{name}", "input": fact, "zero": zero, "chosen": is_chosen(node)}
+        event = recorder.event("LogTaken", here, **told)
         with torch.no_grad():
             smallest = float(given.detach().min())
         if math.isfinite(smallest):
             recorder.measured(claims.SMALLEST_INPUT, smallest, site=here.site, about=[event])
+
+
+def _is_share(fact: dict[str, Any]) -> bool:
+    """Whether values are what such a function gives."""
+    maker = fact.get("operation", "").rpartition(".")[2].rstrip("_").lower()
+    return maker in MAKERS and fact.get("kind") in KINDS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...watching.graph_kinds import SAME
+from ..graph_kinds import SAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 DEEPEST = 12
 CLAMP, ROUNDING, SINGLE = "clamp", "rounding", "single"
 ARRANGING = SAME - {"CatBackward", "StackBackward", "NativeDropoutBackward", "ConstantPadNdBackward", "IndexBackward"}
+CHOOSING = ("GatherBackward", "IndexBackward")
 BOUNDED = {"Sigmoid": (1.0,), "Softmax": (1.0,), "Tanh": (1.0, -1.0)}
 """Functions whose result becomes these numbers when it is rounded."""
 STOPPING = frozenset(
@@ -52,6 +53,12 @@ def can_be(torch: Any, tensor: Any, place: float) -> str:
     return ""
 
 
+def is_chosen(node: Any) -> bool:
+    """Whether a node, before its numbers were put in another order, chose elements by an index."""
+    found = _arranged(node)
+    return found is not None and _bare(found) in CHOOSING
+
+
 def stopped(node: Any) -> bool:
     """Whether gradients stop, behind a node, where the numbers are 0: a ReLU before squares and sums."""
     for _ in range(DEEPEST):
@@ -82,6 +89,9 @@ def _ends(torch: Any, node: Any, dtype: Any) -> Iterator[tuple[str, float]]:
     for function, values in BOUNDED.items():
         if name == f"{function}Backward" and dtype != torch.float64:
             yield from ((ROUNDING, value) for value in values)
+    if name == "PowBackward":
+        power, inner = float(node._saved_exponent), _arranged(node.next_functions[0][0])
+        yield from ((why, value**power) for why, value in _ends(torch, inner, dtype) if value or power > 0)
     if name == "ExpBackward" and dtype != torch.float64 and bool((node._saved_result <= 1).all()):
         yield ROUNDING, 1.0
 
@@ -91,6 +101,9 @@ def _result(torch: Any, node: Any) -> Any:
     name = "" if node is None else _bare(node)
     if name in ("SigmoidBackward", "SoftmaxBackward", "TanhBackward", "ExpBackward"):
         return node._saved_result
+    if name == "PowBackward":
+        base = _result(torch, _arranged(node.next_functions[0][0]))
+        return None if base is None else base**node._saved_exponent
     if name in ("ClampBackward", "ClampMinBackward", "ClampMaxBackward"):
         low, high = getattr(node, "_saved_min", None), getattr(node, "_saved_max", None)
         return torch.clamp(node._saved_self, low, high)

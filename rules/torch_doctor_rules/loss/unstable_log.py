@@ -38,8 +38,9 @@ class UnstableLog(Rule):
 
     ## Why is this bad?
     Softmax and sigmoid round to exactly 0 if scores lie far apart (below about -104 in float32, much earlier in half
-    precision), and 1 minus a sigmoid does so above 17. A tanh is exactly 1 above 9, so that `1 - tanh(x) ** 2` is 0. The logarithm of 0 is minus infinity, and its gradient is NaN. A
-    single such value turns all weights into NaN. Long before that, most of the precision is lost.
+    precision), and 1 minus a sigmoid does so above 17. A tanh is exactly 1 above 9, so that `1 - tanh(x) ** 2` is 0. The
+    logarithm of 0 is minus infinity, and its gradient is NaN. A single such value turns all weights into NaN. Long before
+    that, most of the precision is lost.
 
     ## Example
     ```python

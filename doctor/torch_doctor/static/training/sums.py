@@ -133,10 +133,12 @@ def summed_up(run: Run, of: Value, items: Iterable[Value], result: Value, node: 
 def sum_of(run: Run, flow: Flow, of: Value | None, node: p.Node) -> Flow:
     """The history of the sum over all that is in a tensor, which was made of a list: `torch.stack(counts).sum()`."""
     made = of.meta if isinstance(of, Tensor) else None
-    listed = made.args[0] if isinstance(made, Making) and made.name in _JOINED and made.args else None
-    if not isinstance(listed, Sequence) or run.modules_called:
+    if not isinstance(made, Making) or made.name not in _JOINED or not made.args or run.modules_called:
         return flow
-    sums = _at_once(run, listed, listed.content.all(), node, counted=made.name == "stack" if made else False)
+    listed = made.args[0]
+    if not isinstance(listed, Sequence):
+        return flow
+    sums = _at_once(run, listed, listed.content.all(), node, counted=made.name == "stack")
     return replace(flow, sums=flow.sums | sums, means=NONE) if sums else flow
 
 

@@ -115,13 +115,13 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
             size = number(map(number_dtype, operands)) if op in ("+", "-", "*", "//", "%") else None
             size = _scaled(op, operands, size)
         plain = plain_from(operands, compound(op, *(symbol_of(value) for value in operands)), size=size)
-        plain = sums.number_with(plain, operands) if op in "+-" else sums.ratio_with(run, op, plain, operands, node)
+        plain = sums.number_with(op, plain, operands) if op in "+-" else sums.ratio_with(run, op, plain, operands, node)
         return fitting.combined(run, op, operands, plain)
     lists = [value for value in operands if isinstance(value, Params) and not value.single]
     if op == "+" and len(lists) == len(operands):
         modules = frozenset[int]().union(*(value.modules for value in lists))
         return Params(modules, whole=all(value.whole for value in lists))
-    flow = recorded(run, blend(value.flow for value in operands))
+    flow = sums.apart(op, operands, recorded(run, blend(value.flow for value in operands)))
     if flow.means and op not in "+-":
         flow = replace(flow, means=NONE)
     if op in "*/" and (means := sums.ratio(run, op, operands, node)):

@@ -277,10 +277,20 @@ def counts(run: Run, number: Plain) -> bool:
     return bool(events) and all(isinstance(event, Summed) and event.counts for event in events)
 
 
-def number_with(number: Plain, terms: tuple[Value, ...]) -> Plain:
-    """The sum of such terms: with the mean of a batch in it, it grows by one with every batch."""
+def apart(op: str, operands: tuple[Value, ...], flow: Flow) -> Flow:
+    """The history of what an operator computed: a difference has no longer what both sides have, such as earlier passes."""
+    if op != "-" or len(operands) < 2 or not operands[1].flow.sums:
+        return flow
+    return replace(flow, sums=operands[0].flow.sums - operands[1].flow.sums)
+
+
+def number_with(op: str, number: Plain, terms: tuple[Value, ...]) -> Plain:
+    """The sum or difference of such terms: with the mean of a batch in it, it grows by one with every batch."""
     means = frozenset[int]().union(*(term.flow.means for term in terms))
-    return Number(replace(number.flow, means=means), number.symbol, number.size) if means else number
+    flow = apart(op, terms, number.flow)
+    if not means and flow is number.flow:
+        return number
+    return Number(replace(flow, means=means or flow.means), number.symbol, number.size)
 
 
 def ratio_with(run: Run, op: str, number: Plain, operands: tuple[Value, ...], node: p.Node) -> Plain:

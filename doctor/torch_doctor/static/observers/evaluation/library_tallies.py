@@ -29,7 +29,7 @@ _RESET: Final = "reset"
 
 class LibraryTallies(
     Observer,
-    called=(Unknown, UnknownAttribute, Tool, Method, Named(Lib, lambda name: not name.startswith(LOOKING))),
+    invoked=(Unknown, UnknownAttribute, Tool, Method, Named(Lib, lambda name: not name.startswith(LOOKING))),
 ):
     """What happens to metric objects of libraries."""
 
@@ -38,7 +38,7 @@ class LibraryTallies(
     _metrics: dict[int, Tool] = per_run(dict)  # those that something was added to, by their numbers
 
     @override
-    def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
+    def invoked(self, run: Run, func: Value, call: Call) -> None:
         """A metric, or one of its methods, is called; or somebody gets it, or resets something that is not known."""
         of = func.of if isinstance(func, (Method, UnknownAttribute)) else func
         if isinstance(of, Tool) and _is_metric(of):

@@ -37,13 +37,8 @@ LOOKING: Final = ("builtins.", "torch.", "numpy.", "math.")
 
 class Tallies(
     Observer,
-    called=(
-        Unknown,
-        UnknownAttribute,
-        Tool,
-        Named(Method, _GROWING),
-        Named(Lib, lambda name: not name.startswith(LOOKING)),
-    ),
+    called=(Named(Method, _GROWING),),
+    invoked=(Unknown, UnknownAttribute, Tool, Named(Lib, lambda name: not name.startswith(LOOKING))),
     computed="+",
     read=(Instance,),
 ):
@@ -94,12 +89,16 @@ class Tallies(
 
     @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
-        """`self.scores.append(value)`; or somebody out of sight gets the object, and it may begin anew there."""
-        if isinstance(func, Method):
-            place = call.node.func if isinstance(call.node, p.Call) else None
-            if isinstance(func.of, Sequence) and call.args and isinstance(place, p.Attribute) and run.loop_depth:
-                self._add(run, place.value, call.args[0], call.node)
-        elif self._added:
+        """`self.scores.append(value)`."""
+        place = call.node.func if isinstance(call.node, p.Call) else None
+        grows = isinstance(func, Method) and isinstance(func.of, Sequence) and call.args and run.loop_depth
+        if grows and isinstance(place, p.Attribute):
+            self._add(run, place.value, call.args[0], call.node)
+
+    @override
+    def invoked(self, run: Run, func: Value, call: Call) -> None:
+        """Somebody out of sight gets the object, also through `map`, and it may begin anew there."""
+        if self._added:
             of = getattr(func, "of", None)
             for value in reachable((*call.values, *([of] if isinstance(of, Value) else []))):
                 if isinstance(value, Instance) and value.id in self._added:

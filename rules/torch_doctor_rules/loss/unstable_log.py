@@ -21,7 +21,7 @@ SOFTMAX = ("a softmax", "use `log_softmax`, or clamp the values first")
 SIGMOID = ("a sigmoid", "use `logsigmoid` of the logits (of their negation for 1 - p), or clamp the values first")
 RELU = ("a ReLU", "add a small constant before the logarithm, or use `softplus`")
 OTHER = ("a value that rounds to 0", "add a small constant before the logarithm, or clamp the values")
-TANH = ("a tanh", "add a small constant, or use `2 * (math.log(2) - x - softplus(-2 * x))`")
+TANH = ("a tanh", "add a small constant before the logarithm, or use a formula with `softplus`")
 MAKERS = {
     **dict.fromkeys(("softmax", "softmax2d", "softmin"), SOFTMAX),
     **dict.fromkeys(("sigmoid", "hardsigmoid"), SIGMOID),

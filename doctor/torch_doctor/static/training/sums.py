@@ -55,9 +55,10 @@ class Turns(Knowledge):
 
 
 class Weighted(Knowledge):
-    """The means of batches that products with the sizes of these are made of."""
+    """The means of batches that products with the sizes of these are made of, and the losses that are sums over their batch."""
 
     means: dict[int, frozenset[int]] = per_run(dict)  # by the id of the product's node
+    totals: dict[Making, int] = per_run(dict)  # by the record of the loss
 
 
 _PERCENT = (1, 100)
@@ -98,7 +99,7 @@ def summed(run: Run, old: Value, value: Value, result: Value, node: p.Augment) -
         means=value.flow.means if isinstance(value, (Tensor, Plain)) else NONE,
         counts=isinstance(value, Const) and value.value == 1,
         rows=is_batch_size(value),
-        weighted=run.of(Weighted).means.get(id(node.value), NONE),
+        weighted=run.of(Weighted).means.get(id(node.value)) or _total(run, value),
         forwards=(forwards := _forwards(value)),
         hits=_hits(run, value, counted=True) if forwards else None,
     )
@@ -244,9 +245,21 @@ def steered(run: Run, values: Iterable[Value], node: p.Node) -> None:
         run.emit(Steered, node, sums=found)
 
 
-def mean_loss(run: Run, flow: Flow, reduction: str) -> Flow:
-    """The history of a loss that has just been computed."""
+def _total(run: Run, value: Value) -> frozenset[int]:
+    """The event of a loss that is the sum over its batch, if a value is one."""
+    read = shapes.read_from(value.size) if isinstance(value, Plain) else value
+    made = read.meta if isinstance(read, Tensor) else None
+    while isinstance(made, Making) and made.name in ALIKE and made.args and isinstance(inner := made.args[0], Tensor):
+        made = inner.meta
+    found = run.of(Weighted).totals.get(made) if isinstance(made, Making) else None
+    return NONE if found is None else frozenset((found,))
+
+
+def mean_loss(run: Run, flow: Flow, reduction: str, made: object = None) -> Flow:
+    """The history of a loss that has just been computed, with the record of that."""
     last = run.trace.events[-1] if run.trace.events else None
+    if reduction == "sum" and isinstance(last, LossCalled) and flow.forwards and isinstance(made, Making):
+        run.of(Weighted).totals[made] = last.index
     if reduction in ("mean", "batchmean") and isinstance(last, LossCalled) and flow.forwards:
         return replace(flow, means=frozenset((last.index,)))
     return replace(flow, means=NONE) if flow.means else flow

@@ -66,7 +66,7 @@ class Summed(Event, frozen=True, kw_only=True):
     rows: bool = False
     """Whether the added value is the number of samples in a batch."""
     weighted: frozenset[int] = NO_EVENTS
-    """The events that computed the added value, if it is a mean over a batch times the number of samples in it."""
+    """The events that computed the added value, if it is a mean over a batch times its number of samples, or a summed loss."""
     at_once: bool = False
     """Whether it is `sum(holder)`."""
     listed: int = 0

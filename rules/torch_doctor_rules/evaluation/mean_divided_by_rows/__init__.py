@@ -6,24 +6,20 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
-from torch_doctor.trace import LossCalled
-from torch_doctor_rules.evaluation.mean_divided_by_rows.by_rows import BY_BATCHES, BY_ROWS, by_batches, by_rows
+from torch_doctor_rules.evaluation.mean_divided_by_rows.by_rows import BY_ROWS, SUM, divisions
 from torch_doctor_rules.evaluation.mean_divided_by_rows.divisors import (
     HELP,
-    MEANS,
     are_alike,
     divisor,
-    is_no_mean,
+    is_otherwise,
     lengths,
-    losses_of,
     note_of,
-    rows_of,
+    reduced,
     says_of_both,
     seen,
 )
 from torch_doctor_rules.judging import answers
 from torch_doctor_rules.judging.causes import place
-from torch_doctor_rules.judging.evidence import at, fact
 from torch_doctor_rules.judging.other_lengths import OtherLengths
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import EVALUATION
@@ -48,8 +44,8 @@ class MeanDividedByRows(Rule):
     loader is also wrong: a sum over `eval_loader` that is divided by `len(train_loader)` depends on the size of both.
     If a loader draws only a part of the samples, because of a `SubsetRandomSampler` or a `Subset`, the length of the
     complete dataset makes the result too small. The last index of `enumerate(loader)` is one less than the number of
-    batches, and makes it too large. Means that are weighted (`loss.item() * len(x)`) and divided by the number of batches
-    are too large by the batch size.
+    batches, and makes it too large. Means that are weighted (`loss.item() * len(x)`), and losses with
+    `reduction="sum"`, are too large by the batch size if they are divided by the number of batches.
 
     ## Example
     ```python
@@ -77,7 +73,8 @@ class MeanDividedByRows(Rule):
     batch by its size, as above, is exact. A fix is offered only if the loader has a name where the sum is divided.
 
     ## How the probe confirms it
-    The loss is a mean over more than one sample. If it is a sum, or batches have one sample, the finding is refuted.
+    The loss is a mean over more than one sample. If it is a sum, or batches have one sample, the finding is refuted. If
+    the finding is about sums, it is the other way round.
     For other means, a copy of the process finishes the evaluation with perfect predictions and with wrong ones: the figure
     shows whether it is the mean over batches, or that divided by the batch size. The probe reports a printed figure
     on its own if perfect predictions score exactly the number of batches divided by that of samples.
@@ -85,7 +82,7 @@ class MeanDividedByRows(Rule):
     dataset, the loader draws fewer samples than that. If it draws all of them, the finding is refuted.
 
     ## When it is not reported
-    - The losses are summed (`reduction="sum"`), or weighted by the batch size and divided by the number of samples.
+    - The losses are summed (`reduction="sum"`), or weighted by the batch size, and divided by the number of samples.
     - The value is multiplied by a number before or after the division.
     - The loader has one sample per batch, or its dataset creates the batches.
     - It is uncertain whether the divisor is the number of samples of this loader.
@@ -133,41 +130,33 @@ class MeanDividedByRows(Rule):
             )
 
     def _found(self, trace: Trace) -> Iterator[Finding]:
-        for said, divisions in ((BY_ROWS, by_rows(trace)), (BY_BATCHES, by_batches(trace))):
-            for average, added, mean, batch in divisions:
-                yield self.finding(
-                    average.site,
-                    message(said.text, sum=named(added.holder, "the sum")),
-                    help=said.help,
-                    trail=[Step(mean.site, "this is the mean over one batch"), Step(added.site, said.note)],
-                    cause=place(added.site),
-                    edits=divisor(trace, average, batch, said.by) if said.replaces(trace, average, batch) else [],
-                )
+        for said, (average, added, mean, batch) in divisions(trace):
+            yield self.finding(
+                average.site,
+                message(said.text, sum=named(added.holder, "the sum")),
+                help=said.help,
+                trail=[Step(mean.site, said.of), Step(added.site, said.note)],
+                cause=place(added.site),
+                edits=divisor(trace, average, batch, said.by) if said.replaces(trace, average, batch) else [],
+            )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loss was computed, of one row or as a sum."""
         if note_of(finding):
             return are_alike(trace, finding) or "it is unknown how many batches the loaders have"
-        if is_no_mean(trace, finding) or answers.divides_right(trace, finding.site):
+        if is_otherwise(trace, finding) or answers.divides_right(trace, finding.site):
             return True
         return "it is unknown what the loss of a batch is averaged over"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """Over how many rows the loss is a mean, or how many batches the loaders have."""
         yield from lengths(trace, finding)
-        for loss in [*at(trace, finding.site, LossCalled), *losses_of(trace, finding)][:1]:
-            if rows := rows_of(loss):
-                how = "mean" if loss.reduction in MEANS else loss.reduction or "result"
-                yield fact(f"the loss is the {how} over a batch of {rows}", rows, "samples", loss)
-                return
-
-        yield from answers.divided(trace, finding.site)
+        yield from reduced(trace, finding) or answers.divided(trace, finding.site)
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """Return whether a printed share of right predictions is divided by the number of samples once more."""
-        if not finding.trail or finding.trail[0].note != SCORED:
-            return False
-        return answers.is_share_divided(trace, finding.site)
+        scored = bool(finding.trail) and finding.trail[0].note == SCORED
+        return scored and answers.is_share_divided(trace, finding.site)
 
     def same(self, finding: Finding, seen: Finding) -> bool:
         """Whether the mean that was seen is the one that is added up, or the loaders are those that were seen."""
@@ -175,4 +164,5 @@ class MeanDividedByRows(Rule):
             return not note_of(finding) and same_place(finding.site, seen.site)
         if note_of(finding) or note_of(seen):
             return says_of_both(finding, seen)
-        return any(same_place(step.site, seen.site) for step in finding.trail[:1])
+        of_sums = [step.note == SUM for step in (*finding.trail[:1], *seen.trail[:1])]
+        return any(same_place(step.site, seen.site) for step in finding.trail[:1]) and len(set(of_sums)) < len(of_sums)

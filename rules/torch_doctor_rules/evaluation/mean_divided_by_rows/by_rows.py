@@ -1,4 +1,4 @@
-"""Sums of batch means that are divided by the number of samples, and weighted sums that are divided by that of batches."""
+"""Sums of batch means that are divided by the number of samples, and weighted or summed losses divided by that of batches."""
 
 from __future__ import annotations
 
@@ -16,13 +16,21 @@ Division: TypeAlias = "tuple[Averaged, Summed, LossCalled | Meaned, Scope]"
 """A division, the last addition of what is divided, one of the means that were added, and the batch that it is of."""
 
 
+MEAN = "this is the mean over one batch"
+SUM = "this is the sum over one batch"
+
+
 class Said(NamedTuple):
-    """What a finding says of such divisions: `note` of the addition; `by` is what to write instead, `{}` is the loader."""
+    """What a finding says of such divisions: the notes of the loss and of the addition; `by` is what to write instead.
+
+    In that, `{}` is the loader.
+    """
 
     text: str
     help: str
     note: str
     by: str
+    of: str
 
     def replaces(self, trace: Trace, average: Averaged, batch: Scope) -> bool:
         """Whether `by` is surely the right divisor: where it counts samples, the loader has to draw all of them."""
@@ -36,12 +44,19 @@ BY_ROWS: Final = Said(
     "divide by the number of batches, or weight each batch by its size",
     "every mean is added here",
     "len({})",
+    MEAN,
 )
 BY_BATCHES: Final = Said(
     "`{sum}` weights each batch by its size: divided by the number of batches, it is too large",
     "divide by the number of samples",
     "it is multiplied by the size of the batch and added here",
     "len({}.dataset)",
+    MEAN,
+)
+OF_SUMS: Final = BY_BATCHES._replace(
+    text="`{sum}` sums the losses of all samples: divided by the number of batches, it is too large",
+    note="every sum is added here",
+    of=SUM,
 )
 
 
@@ -63,7 +78,7 @@ def by_rows(trace: Trace) -> Iterator[Division]:
 
 
 def by_batches(trace: Trace) -> Iterator[Division]:
-    """Each division by the number of batches of means that were weighted by the size of their batch."""
+    """Each division by the number of batches of summed losses, or of means that were weighted by the size of their batch."""
     averages = trace.of(Averaged)
     for average in averages:
         sums = [event for event in trace.at(*sorted(average.sums)) if isinstance(event, Summed)]
@@ -82,6 +97,14 @@ def by_batches(trace: Trace) -> Iterator[Division]:
         loader = loader_of(trace, batch)
         if loader is not None and loader.batch not in (0, 1) and divides_by_batches(trace, average, batch, loader):
             yield average, added, mean, batch
+
+
+def divisions(trace: Trace) -> Iterator[tuple[Said, Division]]:
+    """All such divisions, with what is said of each."""
+    yield from ((BY_ROWS, each) for each in by_rows(trace))
+    for each in by_batches(trace):
+        summed = isinstance(each[2], LossCalled) and each[2].reduction == "sum"
+        yield OF_SUMS if summed else BY_BATCHES, each
 
 
 def _multiplied(trace: Trace) -> frozenset[int]:

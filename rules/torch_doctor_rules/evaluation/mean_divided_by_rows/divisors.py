@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.edits import Wrap
 from torch_doctor.rule import Evidence, Finding, Step, same_place
 from torch_doctor.trace import BatchTaken, LoaderBuilt, LossCalled
+from torch_doctor_rules.evaluation.mean_divided_by_rows.by_rows import MEAN, SUM
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.other_lengths import COUNTED, DRAWN, INDEXED
 from torch_doctor_rules.judging.wording import is_path
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Averaged, Scope, Site, Trace
 
 MEANS = ("mean", "batchmean")
+REDUCED = {**dict.fromkeys(MEANS, MEAN), "sum": SUM}
+"""What is said of a loss of several samples, by its reduction."""
 HELP = {
     COUNTED: "divide by the length of the loader that is summed over",
     DRAWN: "divide by the number of samples that the loader draws",
@@ -48,8 +51,9 @@ def seen(trace: Trace) -> Iterator[tuple[Site, list[Step]]]:
 
     These are the loaders with other numbers of batches, those that draw a part of the samples, and all with a known length.
     """
-    means = {mean.site for mean in trace.of(LossCalled) if mean.reduction in MEANS and rows_of(mean) > 1}
-    yield from ((site, []) for site in means)
+    for loss in trace.of(LossCalled):
+        if rows_of(loss) > 1 and loss.reduction in REDUCED:
+            yield loss.site, [Step(loss.site, REDUCED[loss.reduction])]
     built = list({event.site: event for event in trace.of(LoaderBuilt) if event.batches}.values())
     for first in built:
         for second in built:
@@ -105,14 +109,26 @@ def losses_of(trace: Trace, finding: Finding) -> list[LossCalled]:
     return [loss for step in finding.trail[:1] for loss in at(trace, step.site, LossCalled)]
 
 
+def reduced(trace: Trace, finding: Finding) -> list[Evidence]:
+    """Over how many samples the loss of a finding, or one at its place, is the mean or the sum; nothing if that is unknown."""
+    losses = [*at(trace, finding.site, LossCalled), *losses_of(trace, finding)][:1]
+    how = {**dict.fromkeys(MEANS, "mean"), "": "result"}
+    return [
+        fact(f"the loss is the {how.get(loss.reduction, loss.reduction)} over a batch of {rows}", rows, "samples", loss)
+        for loss in losses
+        if (rows := rows_of(loss))
+    ]
+
+
 def rows_of(loss: LossCalled) -> int:
     """How many rows a loss in a run was given; 0 where that is not known."""
     first = (loss.input.shape or (0,))[0]
     return first if isinstance(first, int) else 0
 
 
-def is_no_mean(trace: Trace, finding: Finding) -> bool:
-    """Whether the losses of a finding were computed, each as a sum or of one row."""
-    losses = losses_of(trace, finding)
-    each = (loss.reduction == "sum" or (loss.reduction in MEANS and rows_of(loss) == 1) for loss in losses)
+def is_otherwise(trace: Trace, finding: Finding) -> bool:
+    """Whether the losses of a finding were computed, each of one row or in the other way: as a sum or as a mean."""
+    losses, of_sums = losses_of(trace, finding), finding.trail[0].note == SUM
+    others = MEANS if of_sums else ("sum",)
+    each = (loss.reduction in others or (loss.reduction in REDUCED and rows_of(loss) == 1) for loss in losses)
     return bool(losses) and all(each)

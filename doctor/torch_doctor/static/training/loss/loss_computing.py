@@ -91,7 +91,7 @@ def compute_loss(run: Run, name: str, call: Call, module: Module | None = None) 
         return True
 
     _of_each_model(run, given, called, call.node)
-    result = output.with_flow(sums.mean_loss(run, flow, reduction))
+    result = output.with_flow(sums.mean_loss(run, flow, reduction, meta))
     mending.computed(run, result)
     return result
 

@@ -298,6 +298,7 @@ CLAIMS: dict[str, list[Claim]] = {
             lambda _, slope, count, *__: count > 0 and not math.isfinite(slope),
             never,
         ),
+        Claim("a row was masked completely, and its (?:log_)?softmax is nan", always, never),
         Claim("{…} got one element for each result and is {}", math.isnan, never),
         Claim(
             "the derivative of {…} at {} is {}; its operand can get there",

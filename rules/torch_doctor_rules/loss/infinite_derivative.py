@@ -20,6 +20,7 @@ TEXTS = {
     "test": "`{operation}` gets {place} too, where the choice omits the result: its gradient is then NaN",
     "pair": "`{name}` is {place} for equal pairs: the gradient of `{operation}` is then NaN",
     "single": "`{operation}` of one element is NaN: it divides by the number of elements less one, of `{name}`",
+    "row": "`{operation}` gets a row of `{name}` that is masked completely: its result is NaN",
     "mask": "`{name}` is {place} where the mask is 0: the gradient of `{operation}` is then NaN",
 }
 """The message for each reason why the operand has the value."""
@@ -29,12 +30,14 @@ NOTES = {
     "epsilon": "the epsilon here is lost in the precision of the tensor",
     "mask": "the zeros of the mask come from here",
     "pair": "a set is compared with itself here: the diagonal is 0",
+    "row": "this mask leaves out the diagonal, and with it all of the first row",
     "rounding": "rounding makes this exact for large inputs",
     "test": "the choice comes after the operation, whose derivative is multiplied by 0",
 }
 """The step of the trail for each reason."""
 HELPS = {
     "epsilon": "use a larger epsilon, such as 1e-6 in float32",
+    "row": "leave one element of each row unmasked, such as the diagonal",
     "single": "use a dimension with more elements, or leave the term out where there is only one",
     "test": "replace the values before the operation, with `torch.where` inside it",
 }
@@ -56,7 +59,7 @@ class InfiniteDerivative(Rule):
     - an epsilon that the precision swallows: `1 - 1e-8` is 1 in float32;
     - the diagonal of distances of a set to itself that are computed with `sqrt`, and roots of masked values;
     - `(1 - p) ** g` with a `g` below 1, where `p` comes from a sigmoid or a softmax;
-    - the deviation of one element;
+    - the deviation of one element, and a softmax over a row that a mask leaves out completely;
     - `torch.where(v > 0, v.sqrt(), 0)`: the arm that is not chosen is differentiated, too.
 
     ## Example
@@ -96,7 +99,7 @@ class InfiniteDerivative(Rule):
       reports such a value when it has seen it.
     - No gradient arrives at the parameters: metrics, evaluation, `detach()` or `no_grad`, or a ReLU directly before a root.
     - `torch.linalg.vector_norm`, `torch.cdist` and `std`, whose derivatives torch defines as 0.
-    - A `torch.where` replaces the values before the operation.
+    - A `torch.where` replaces the values before the operation, or `masked_fill` the result of a masked row.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/autograd.html#gradients-for-non-differentiable-functions
@@ -157,6 +160,8 @@ class InfiniteDerivative(Rule):
 
 def _seen(event: DerivativeInfinite) -> str:
     """What the run has seen, in words."""
+    if event.why == "row":
+        return f"a row was masked completely, and its {event.operation} is {event.derivative}"
     if event.why == "single":
         return f"{event.operation} got one element for each result and is {event.derivative}"
     seen = f"{event.count} of {event.of} values were {event.place:g}" if event.count else "its operand can get there"

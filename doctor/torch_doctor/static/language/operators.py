@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import TYPE_CHECKING, Any
 
@@ -247,6 +248,8 @@ def _on_sequence(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -
 
 
 def _computed(op: str, values: list[Any]) -> Value:
+    if op == "-" and values == [math.inf]:
+        return Const(-math.inf)
     if any(isinstance(value, (int, float)) and abs(value) > _LARGE for value in values):
         return Plain()
     if any(isinstance(value, (str, bytes, tuple)) and len(value) > _LONG for value in values):

@@ -71,7 +71,7 @@ LIBRARY = Library(
         "numpy.int64": "long",
         "numpy.int32": "int",
     },
-    numbers={"numpy.pi": math.pi, "numpy.e": math.e},
+    numbers={"numpy.pi": math.pi, "numpy.e": math.e, "numpy.inf": math.inf},
     dtypes={
         **{f"numpy.{name}": name for name in words("float16 float32 float64 int8 uint8 int16 int32 int64 bool")},
         **dict.fromkeys(members("numpy", "float double"), "float64"),

@@ -22,7 +22,7 @@ DOUBLE = frozenset(words("zeros ones empty eye linspace rand randn"))
 """Those whose numbers are float64 where no dtype is given."""
 
 NUMBERS: Final[dict[str, float]] = {
-    **{f"{module}.{name}": getattr(math, name) for module in ("math", "torch") for name in words("pi e")},
+    **{f"{module}.{name}": getattr(math, name) for module in ("math", "torch") for name in words("pi e inf")},
     "math.tau": math.tau,
     **libraries.table(lambda library: library.numbers),
 }

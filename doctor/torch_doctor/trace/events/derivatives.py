@@ -28,7 +28,10 @@ class DerivativeInfinite(Event, frozen=True, kw_only=True):
     place: float
     """The value of the operand."""
     why: str = ""
-    """Why the operand has this value: "clamp", "epsilon", "mask", "pair", "rounding", "test", "single"; "" if it was only seen."""
+    """Why the operand has this value: "clamp", "epsilon", "mask", "pair", "rounding", "test", "single" or "row".
+
+    "" if it was only seen.
+    """
     limits: Limits = Limits()
     """The limits of the operand."""
     made_at: Site | None = None

@@ -19,8 +19,9 @@ CLAMP, EPSILON, MASK, PAIR, ROUNDING = "clamp", "epsilon", "mask", "pair", "roun
 """Why a value is taken: a bound; a constant that rounds to it; zeros of a mask; equal operands; the precision."""
 FAR, END = "far", "end"
 """Why a value is reached: a share of scores that lie far apart; the end of a function that stops gradients there."""
-TEST, SINGLE = "test", "single"
-"""Why a derivative is infinite without that: a test comes after the operation; a deviation is that of one element."""
+TEST, SINGLE, ROW = "test", "single", "row"
+"""Why a derivative is infinite without that: a test comes after the operation; a deviation is that of one element; a mask leaves
+out a complete row."""
 _FORMATS: Final = {
     "float32": (24, -149, 3.4028234663852886e38),
     "float16": (11, -24, 65504.0),

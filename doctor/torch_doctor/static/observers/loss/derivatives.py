@@ -6,9 +6,19 @@ from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static import program as p
 from torch_doctor.static.domains.axes.comparing import made_of
-from torch_doctor.static.domains.limits import LOGARITHMS, Attained, Bounds, Singular, guarded, of_one, singular
+from torch_doctor.static.domains.limits import (
+    EXCUSING,
+    LOGARITHMS,
+    Attained,
+    Bounds,
+    Singular,
+    guarded,
+    masked_row,
+    of_one,
+    singular,
+)
 from torch_doctor.static.domains.limits.singular import inside
-from torch_doctor.static.domains.limits.span import CLAMP, EPSILON, PAIR, ROUNDING, SINGLE, TEST
+from torch_doctor.static.domains.limits.span import CLAMP, EPSILON, PAIR, ROUNDING, ROW, SINGLE, TEST
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.state import per_run
@@ -26,7 +36,7 @@ _NAMES: Final = frozenset(
         """
         sqrt sqrt_ rsqrt rsqrt_ reciprocal log log_ log2 log10 log1p acos arccos asin arcsin atanh arctanh acosh arccosh erfinv
         logit pow pow_ float_power div divide true_divide clamp clamp_ clip clip_ clamp_min clamp_min_ clamp_max clamp_max_ max
-        min maximum minimum sigmoid softmax tanh log_softmax where masked_fill one_hot cdist std var
+        min maximum minimum sigmoid softmax tanh log_softmax where masked_fill one_hot cdist std var triu tril
         """
     )
 )
@@ -47,6 +57,7 @@ class InfiniteDerivatives(Observer, operated=("/", "**"), made=lambda name: name
     _set: dict[Making, list[Value]] = per_run(dict)  # what was written into a tensor
     _seen: set[Making] = per_run(set)
     _told: set[p.Node] = per_run(set)
+    _excused: set[Making] = per_run(set)  # whose NaN something replaces
 
     @override
     def operated(self, run: Run, op: str, operands: tuple[Value, ...], result: Value, node: p.Node) -> None:
@@ -91,6 +102,8 @@ class InfiniteDerivatives(Observer, operated=("/", "**"), made=lambda name: name
             if made is None or made in self._seen or value.flow.graph is not True:
                 continue
             self._seen.add(made)
+            if made.name in EXCUSING:
+                self._excused |= {each for value in made.args if (each := made_of(value)) is not None}
             waiting += [*inside(made.args), *self._set.get(made, ())]
             if made in self._places or made.name in _CHOOSING:
                 self._check(run, made)
@@ -109,6 +122,9 @@ class InfiniteDerivatives(Observer, operated=("/", "**"), made=lambda name: name
         if of_one(made) and _trains(made):
             alone = Singular(made.name, made.args[0], (1.0,))
             self._tell(run, made, alone, 1.0, SINGLE, made, Limits())
+        if _trains(made) and made not in self._excused and (triangle := masked_row(made)) is not None:
+            row = Singular(made.name, made.args[0], (0.0,))
+            self._tell(run, made, row, 0.0, ROW, triangle, Limits())
         for each in guarded(made):
             if _trains(each.made) and each.place not in run.ask(Bounds, each.singular.operand).stops:
                 self._tell(run, each.made, each.singular, each.place, TEST, made, Limits())

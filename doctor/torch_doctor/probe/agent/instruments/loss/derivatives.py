@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...watching.loss.reachable import SINGLE, can_be, stopped
+from ...watching.loss.reachable import ROW, SINGLE, can_be, stopped
 from ..instrument import Instrument as Base
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ POWERS = ("pow", "__pow__", "float_power")
 QUOTIENTS = ("__truediv__", "div", "divide", "true_divide")
 LOGARITHMS = ("log", "log2", "log10", "log1p")
 DEVIATIONS = ("std", "var")
+SOFTMAX = ("softmax", "log_softmax")
 ONE_SIDED = ("sqrt", "rsqrt", "acosh", "arccosh", "pow")
 
 
@@ -56,9 +57,11 @@ class Instrument(Base):
                 if hasattr(owner, name):
                     watch.patches.replace(owner, name, self._wrapping(name))
         watch.patches.replace(self._tensor, "__rtruediv__", self._wrapping("__rtruediv__"))
-        for name in DEVIATIONS:
+        for name in (*DEVIATIONS, *SOFTMAX):
             for owner in (watch.torch, self._tensor):
                 watch.patches.replace(owner, name, self._wrapping(name))
+        for name in SOFTMAX:
+            watch.patches.replace(watch.torch.nn.functional, name, self._wrapping(name))
 
     def _wrapping(self, name: str) -> Callable[[Any], Any]:
         recorder, tensor = self.watch.recorder, self._tensor
@@ -88,8 +91,8 @@ class Instrument(Base):
         if not operand.is_floating_point() or not operand.numel() or self.watch.recorder.rests():
             return
         here = self.watch.recorder.here()
-        if operation in DEVIATIONS:
-            self._deviation(here, operation, operand, made)
+        if operation in (*DEVIATIONS, *SOFTMAX):
+            self._missing(here, operation, operand, made)
             return
         if here.frame is None or self._looked.get(here.site, 0) >= MOST or len(self._calls) >= WAITING:
             return
@@ -111,16 +114,19 @@ class Instrument(Base):
             operand.register_hook(lambda gradient: self.watch.recorder.safely(self._arrived, call, gradient))
         self._calls.append(call)
 
-    def _deviation(self, here: Here, operation: str, operand: Any, made: Any) -> None:
-        """A deviation: of one element it is NaN, where the number of elements less one divides."""
+    def _missing(self, here: Here, operation: str, operand: Any, made: Any) -> None:
+        """A deviation of one element, or a softmax with a row that is masked completely: the result is NaN."""
         if here.frame is None or self._looked.get(here.site, 0) >= MOST:
             return
         self._looked[here.site] = self._looked.get(here.site, 0) + 1
-        call = _Pending(here, operation, 1.0, operand, 0)
+        single = operation in DEVIATIONS
+        call = _Pending(here, operation, 1.0 if single else 0.0, operand, 0)
         with self.watch.unwatched():
-            missing = bool(made.detach().isnan().all()) and bool(operand.detach().isfinite().all())
+            nan, given = made.detach().isnan(), operand.detach()
+            missing = bool(nan.all() and given.isfinite().all()) if single else bool((nan & given.isneginf()).any())
+            missing = missing and not bool(given.isnan().any())
         if missing:
-            call.why, call.derivative = SINGLE, "nan"
+            call.why, call.derivative = SINGLE if single else ROW, "nan"
             made.register_hook(lambda gradient: self.watch.recorder.safely(self._came, call, gradient))
             self._calls.append(call)
 

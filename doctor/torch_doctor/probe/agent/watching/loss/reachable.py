@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DEEPEST = 12
-CLAMP, ROUNDING, SINGLE = "clamp", "rounding", "single"
+CLAMP, ROUNDING, SINGLE, ROW = "clamp", "rounding", "single", "row"
 ARRANGING = SAME - {"CatBackward", "StackBackward", "NativeDropoutBackward", "ConstantPadNdBackward", "IndexBackward"}
 CHOOSING = ("GatherBackward", "IndexBackward")
 BOUNDED = {"Sigmoid": (1.0,), "Softmax": (1.0,), "Tanh": (1.0, -1.0)}

@@ -36,6 +36,8 @@ def _evaluate(run: Run, node: p.Evaluate) -> bool:
     if isinstance(node.value, p.Call) and len(run.trace.events) > before:
         written_forwards.dropped(run, before, node.value)
     places.dropped(run, node.value)
+    for tell in run.observers.tested if isinstance(node, p.Assert) else ():
+        tell(run, value)
     for observe in run.observers.stated:
         observe(run, node.value, value)
     mending.called(run, node.value, value)

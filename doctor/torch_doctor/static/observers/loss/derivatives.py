@@ -16,6 +16,7 @@ from torch_doctor.static.domains.limits import (
     masked_row,
     of_one,
     singular,
+    tests,
 )
 from torch_doctor.static.domains.limits.singular import inside
 from torch_doctor.static.domains.limits.span import CLAMP, EPSILON, PAIR, ROUNDING, ROW, SINGLE, TEST
@@ -48,7 +49,9 @@ _FAR: Final = 1000
 """Records behind a loss that are looked at."""
 
 
-class InfiniteDerivatives(Observer, operated=("/", "**"), made=lambda name: name.rpartition(".")[2] in _NAMES):
+class InfiniteDerivatives(
+    Observer, operated=("/", "**"), computed=tests.COMPARING, made=lambda name: name.rpartition(".")[2] in _NAMES
+):
     """Asks at each backward pass for the limits of what roots, powers, quotients and the like were computed of."""
 
     writes = (DerivativeInfinite,)
@@ -58,6 +61,8 @@ class InfiniteDerivatives(Observer, operated=("/", "**"), made=lambda name: name
     _seen: set[Making] = per_run(set)
     _told: set[p.Node] = per_run(set)
     _excused: set[Making] = per_run(set)  # whose NaN something replaces
+    _compared: set[Making] = per_run(set)  # what the last comparison is about
+    _tested: set[Making] = per_run(set)  # what has decided branches
 
     @override
     def operated(self, run: Run, op: str, operands: tuple[Value, ...], result: Value, node: p.Node) -> None:
@@ -72,6 +77,17 @@ class InfiniteDerivatives(Observer, operated=("/", "**"), made=lambda name: name
     def _placed(self, run: Run, result: Value, node: p.Node) -> None:
         if isinstance(result, Tensor) and isinstance(result.meta, Making):
             self._places.setdefault(result.meta, (run.frame.unit, node))
+
+    @override
+    def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
+        """Something is compared."""
+        self._compared = tests.sides(operands)
+
+    @override
+    def tested(self, run: Run, value: Value) -> None:
+        """Something decides a branch: what is computed in it is not what it was made to keep out."""
+        self._tested.update(self._compared, tests.tested(value))
+        self._compared = set()
 
     @override
     def item_set(self, run: Run, holder: Value, key: Value, value: Value, node: p.Node) -> None:
@@ -111,7 +127,7 @@ class InfiniteDerivatives(Observer, operated=("/", "**"), made=lambda name: name
     def _check(self, run: Run, made: Making) -> None:
         """Write of an operation that has an infinite derivative, or of those that a choice leaves out too late."""
         found = singular(made)
-        if found is not None and _trains(made):
+        if found is not None and _trains(made) and not tests.is_among(found.operand, self._tested):
             span = run.ask(Bounds, found.operand)
             for place in found.places:
                 taken = span.at(place)

@@ -122,7 +122,7 @@ class MeanOfBatchMeans(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loader was evaluated, and its rows divide evenly, or each sample has the same weight."""
-        if any(answers.weights(event) for event in answers.scored(trace, finding.site)):
+        if any(same_place(site, finding.site) for site in answers.sites(trace, answers.SAMPLES)):
             return True
         means = trace.view(BatchMeans)
         evaluated = [each for each in self._built(trace, finding) if means.loaders.evaluates(each.loader)]

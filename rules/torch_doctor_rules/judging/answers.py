@@ -103,11 +103,10 @@ def divisor(event: AnswersScored) -> str:
 
 
 def sites(trace: Trace, what: str) -> Iterator[Site]:
-    """Yield the lines all of whose figures give the same weight to these, if they change at all."""
+    """Yield the lines all of whose figures give the same weight to these; one that does not change may be of other predictions."""
     by_site: dict[Site, set[str]] = {}
     for event in scored(trace):
-        if len(set(event.figures)) > 1:
-            by_site.setdefault(event.site, set()).add(weights(event))
+        by_site.setdefault(event.site, set()).add(weights(event))
     yield from (site for site, found in by_site.items() if found == {what})
 
 
@@ -136,9 +135,8 @@ def divided_by(trace: Trace, what: str) -> Iterator[Site]:
 
 
 def divides_right(trace: Trace, site: Site) -> bool:
-    """Whether all figures of a line that change are divided by the number of batches."""
-    found = {divisor(event) for event in scored(trace, site) if len(set(event.figures)) > 1}
-    return found == {BATCHES}
+    """Whether all figures of a line are divided by the number of batches."""
+    return {divisor(event) for event in scored(trace, site)} == {BATCHES}
 
 
 def is_share_divided(trace: Trace, site: Site) -> bool:

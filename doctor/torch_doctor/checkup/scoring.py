@@ -59,10 +59,16 @@ def with_metric(rung: Rung, trace: Trace | None, findings: Sequence[Finding]) ->
     best = next((event for event in shown if _is_best(event)), None)
     if best is not None:
         model, perfect = (_short(best.figures[each]) for each in (MODEL, PERFECT))
-        reason = f"perfect predictions score {perfect}, all others less, and the model {model} ({_where(best)})"
+        own = f", and the model {model}" if best.model else ""
+        reason = f"perfect predictions score {perfect}, all others less{own} ({_where(best)})"
         return replace(rung, status="passed", reason=reason)
-    scores = ", ".join(f"{name} {_short(shown[0].figures[place])}" for name, place in NAMES.items())
+    scores = ", ".join(f"{name} {_short(shown[0].figures[place])}" for name, place in _names(shown[0]).items())
     return replace(rung, status="shown", reason=f"{_where(shown[0])}: {scores}")
+
+
+def _names(event: AnswersScored) -> dict[str, int]:
+    """Return the names of the predictions whose figures are known, each with its position."""
+    return {name: place for name, place in NAMES.items() if place != MODEL or event.model}
 
 
 def _is_best(event: AnswersScored) -> bool:
@@ -73,14 +79,14 @@ def _is_best(event: AnswersScored) -> bool:
 
 
 def _facts(event: AnswersScored) -> list[Fact]:
-    return [Fact(name, event.figures[place], group=_where(event)) for name, place in NAMES.items()]
+    return [Fact(name, event.figures[place], group=_where(event)) for name, place in _names(event).items()]
 
 
 def _plot(event: AnswersScored) -> Plot:
-    values: list[float | None] = [event.figures[place] for place in NAMES.values()]
-    said = "; ".join(f"{name}: {_short(event.figures[place])}" for name, place in NAMES.items())
+    values: list[float | None] = [event.figures[place] for place in _names(event).values()]
+    said = "; ".join(f"{name}: {_short(event.figures[place])}" for name, place in _names(event).items())
     bars = Series("score", [float(place) for place in range(1, len(values) + 1)], values)
-    return Plot(f"Scores of {_where(event)}", "bars", said, y_label="score", names=list(NAMES), series=[bars])
+    return Plot(f"Scores of {_where(event)}", "bars", said, y_label="score", names=list(_names(event)), series=[bars])
 
 
 def _where(event: AnswersScored) -> str:

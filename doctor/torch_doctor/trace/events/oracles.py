@@ -57,6 +57,8 @@ class AnswersScored(Event, frozen=True, kw_only=True):
     """The dimension of the output that has the classes, counted from the last one, -1; 0 if there is none."""
     kind: str = ""
     """What the labels are: "classes", "marks" or "numbers"."""
+    model: bool = True
+    """Whether the first figure is that of the model; if its evaluation takes too long, the one for perfect answers is repeated."""
     unknown: str = ""
     """Why there is no figure; "" if there is one."""
 
@@ -64,5 +66,6 @@ class AnswersScored(Event, frozen=True, kw_only=True):
         if self.unknown:
             return f"score no answers made from labels: {self.unknown}"
         names = ("model", "perfect", "constant", "shuffled", "random")
-        scores = ", ".join(f"{figure:.4g} {name}" for name, figure in zip(names, self.figures, strict=False))
+        figures = list(zip(names, self.figures, strict=False))[not self.model :]
+        scores = ", ".join(f"{figure:.4g} {name}" for name, figure in figures)
         return f"{self.how} {quoted(self.name)}: {scores}"

@@ -69,8 +69,9 @@ class MetricOutOfRange(Rule):
     predictions score 1 or 100 where the figure is computed, the finding is refuted. The probe reports a printed figure on its
     own if it exceeds 1 in this way.
 
-    The probe needs labels of at least two classes in batches of a data loader, a model that returns one score per class or
-    label, and an evaluation that runs to its end in a few seconds. It does not try this on a GPU.
+    The probe needs labels of at least two classes in batches of a data loader or in variables that the loop assigns, a model
+    that returns one score per class or label, and an evaluation that runs to its end in a few seconds. It does not try this on
+    a GPU.
 
     ## When it is not reported
     - The batch size is 1, or unresolved code chooses the batches.

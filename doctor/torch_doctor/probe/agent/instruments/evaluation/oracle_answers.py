@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 PERFECT, CONSTANT, SHUFFLED, RANDOM = "perfect", "constant", "shuffled", "random"
@@ -100,6 +101,17 @@ class Form:
     def _plain(self, output: Any, labels: Any) -> Any:
         """The labels without a dimension of size 1 where the output has the classes."""
         return labels.squeeze(self.axis) if self.kind == CLASSES and labels.dim() == output.dim() else labels
+
+    def empty(self, output: Any, labels: Any) -> Any:
+        """An output for other labels, with nothing in it; None where its shape is not known. `output` is one of the model's."""
+        if self.kind == CLASSES:
+            plain = labels.squeeze(self.axis) if labels.dim() == output.dim() else labels
+            shape = [*plain.shape[: self.axis], output.shape[self.axis], *plain.shape[self.axis :]]
+        else:
+            shape = [len(labels), *output.shape[1:]]
+            if math.prod(shape) != labels.numel():
+                return None
+        return self._torch.zeros(shape, dtype=output.dtype)
 
     def most(self, labels: Any) -> dict[float, int]:
         """How often each label is there; of numbers, which are all alike, how many there are."""

@@ -70,12 +70,13 @@ class Copy:
         self._sizes: list[int] = []
         self._last: dict[float, int] = {}
         self._unknown = ""
+        self._alone = False
         self._loop: Any = None
         self._figures: Any = None
         self._comparisons: Any = None
 
-    def begin(self, scores: Any, loop: Loop) -> None:
-        """Put everything in place, and answer the batch that is there."""
+    def begin(self, scores: Any, loop: Loop, *, alone: bool) -> None:
+        """Put everything in place, and answer the batch that is there; `alone`: the model returns the scores and nothing else."""
         torch, is_users = self._watch.torch, self._watch.recorder.sites.is_users
         # The threads of the process that was copied are not there: https://github.com/pytorch/pytorch/issues/58962.
         torch.set_num_threads(1)
@@ -97,16 +98,31 @@ class Copy:
         def forward(*arguments: Any, **keywords: Any) -> Any:
             if self._figures.over:
                 self._end()  # it evaluates other data
-            output = compute(*arguments, **keywords)
+            output = self._spared(scores, arguments)
+            if output is None:
+                output = compute(*arguments, **keywords)
             self._answer(scores_in(torch, output))
             return output
 
         torch.nn.Module.__call__, module.forward = call, forward
         torch.save = torch.serialization.save = lambda *_, **__: None  # what is saved is the other process's to save
         sys.addaudithook(self._heard)
+        self._alone = alone
         self._answer(scores)
         self._comparisons.begin()
         self._figures.begin()
+
+    def _spared(self, scores: Any, arguments: tuple[Any, ...]) -> Any:
+        """An output without that of the model, which would be overwritten; None where the model has to compute it."""
+        labels, first = self._labels(), arguments[0] if arguments else None
+        if (
+            self._oracle == MODEL
+            or not self._alone
+            or labels is None
+            or not isinstance(first, self._watch.torch.Tensor)
+        ):
+            return None
+        return self._form.empty(scores, labels) if len(first) == len(labels) else None
 
     def _labels(self) -> Any:
         """Those of the batch that is under way; None where there are none."""
@@ -130,8 +146,7 @@ class Copy:
         self._zeros += int((labels == 0).sum())
         self._ones += int((labels == 1).sum())
         self._sizes.append(labels.numel())
-        if self._oracle == MODEL:
-            self._last = form.most(labels)
+        self._last = form.most(labels)
 
     def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
         """End with the first change of a file: both processes see the same ones."""

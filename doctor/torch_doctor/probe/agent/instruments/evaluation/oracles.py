@@ -56,7 +56,8 @@ class Instrument(Base):
         if form.unknown and not loaded:
             return  # it goes over something else
         self._asked.add(loop.node.key)
-        learnt = {} if form.unknown else self._ask(module, scores, form, batch, loop)
+        alone = scores is output
+        learnt = {} if form.unknown else self._ask(module, scores, form, batch, loop, alone=alone)
         if not rehearsals.under_way:
             self._tell(learnt, form, scores, here, loop, event)
 
@@ -69,26 +70,29 @@ class Instrument(Base):
             form.unknown = "the copy of a process cannot use the device"
         return form
 
-    def _ask(self, module: Any, scores: Any, form: Form, batch: BatchTensors, loop: Loop) -> dict[str, Any]:
-        """What the copies learnt, by the oracle; in a copy, nothing."""
+    def _ask(
+        self, module: Any, scores: Any, form: Form, batch: BatchTensors, loop: Loop, *, alone: bool
+    ) -> dict[str, Any]:
+        """What the copies learnt, by the oracle; in a copy, nothing. The model itself comes last: it takes the longest."""
         learnt: dict[str, Any] = {}
         begun = monotonic()
-        waiting: list[tuple[str, str, Spoilt | None]] = [(name, name, None) for name in (MODEL, *ORACLES)]
+        waiting: list[tuple[str, str, Spoilt | None]] = [(name, name, None) for name in ORACLES]
         while waiting:
             name, oracle, wrong = waiting.pop(0)
             copy = Copy(self.watch, module, form, batch, oracle, wrong)
             left = SECONDS - (monotonic() - begun)
-            prepare = functools.partial(copy.begin, scores, loop)
+            prepare = functools.partial(copy.begin, scores, loop, alone=alone)
             answer = rehearsals.begin(prepare, left) if left > 0 else None
             if answer is rehearsals:
                 return {}
             if not answer or "failed" in answer:
-                if wrong is None:
+                if name in ORACLES:
                     form.unknown = str((answer or {}).get("failed", "the evaluation does not end in a few seconds"))
                 break
             learnt[name] = answer
-            if name == MODEL and not answer["unknown"]:
+            if name == ORACLES[-1] and not answer["unknown"]:
                 waiting += [(each, PERFECT, spoilt) for each, spoilt in self._spoilt(form, batch, answer).items()]
+                waiting.append((MODEL, MODEL, None))
         took = monotonic() - begun
         loop.began += took
         self.watch.questions.took(self, took)
@@ -109,10 +113,13 @@ class Instrument(Base):
     def _tell(self, learnt: dict[str, Any], form: Form, scores: Any, here: Here, loop: Loop, event: int) -> None:
         """Write the figures that all answers have."""
         recorder = self.watch.recorder
-        known = list(learnt.values()) if len(learnt) > len(ORACLES) else []
+        known = (
+            [learnt[each] for each in (*ORACLES, FIRST, LAST) if each in learnt] if len(learnt) >= len(ORACLES) else []
+        )
         if known and not form.unknown:
             form.unknown = next((each["unknown"] for each in known if each["unknown"]), "")
-        by_figure = [{tuple(each[:4]): each[4] for each in answer["figures"]} for answer in known]
+        known = [learnt.get(MODEL, learnt.get(PERFECT, {})), *known]
+        by_figure = [{tuple(each[:4]): each[4] for each in answer["figures"]} for answer in known if answer]
         for key in by_figure[0] if by_figure and not form.unknown else ():
             if all(key in each for each in by_figure):
                 path, row, how, name = key
@@ -132,9 +139,10 @@ class Instrument(Base):
                     labels=known[0]["labels"],
                     batches=known[0]["batches"],
                     sizes=[sizes[0], sizes[-1]],
-                    wrong=known[len(ORACLES) + 1]["wrong"] if FIRST in learnt else 0,
+                    wrong=learnt[FIRST]["wrong"] if FIRST in learnt else 0,
                     kind=form.kind,
                     axis=form.axis - scores.dim() if form.kind == CLASSES else 0,
+                    model=MODEL in learnt,
                 )
         if form.unknown:
             recorder.event("AnswersScored", here, forward=event, how="", name="", unknown=form.unknown)

@@ -22,7 +22,7 @@ from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.memory import CHANGING
 from torch_doctor.static.tables.training import AUTOCASTS
-from torch_doctor.static.training import augmenting, drawing, fitting, methods, pixels, splitting, sums
+from torch_doctor.static.training import augmenting, drawing, fitting, list_sums, methods, pixels, splitting
 from torch_doctor.static.training.checkpoint import loading
 from torch_doctor.static.training.data import arrays, loaders, tokenizing
 from torch_doctor.static.training.device import autocasting
@@ -126,7 +126,7 @@ def _plain(run: Run, func: Const | Plain, call: Call) -> Value:
     known = None
     if isinstance(func, Plain):
         known = (
-            sums.array_mean(run, func, call)
+            list_sums.array_mean(run, func, call)
             or command_lines.method(run, func, call)
             or commands.method(run, func, call)
             or fitting.method(run, func, call)

@@ -12,7 +12,7 @@ from torch_doctor.static.language import comprehensions, operators, streams
 from torch_doctor.static.library import library
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.program.walking import walk
-from torch_doctor.static.training import sums
+from torch_doctor.static.training import list_sums, splitting
 from torch_doctor.static.values import (
     NOTHING,
     Call,
@@ -103,7 +103,7 @@ def reduced(run: Run, name: str, call: Call) -> Value:
         return Const(max(known) if name == "max" else min(known))
     if not values or all(isinstance(value, (Const, Plain)) for value in values):
         made = plain_from(values, None if name == "sum" else compound(name, *map(symbol_of, values)))
-        return sums.summed_up(run, call.args[0], values, made, call.node) if name == "sum" and values else made
+        return list_sums.summed_up(run, call.args[0], values, made, call.node) if name == "sum" and values else made
     result: Value = values[0]
     if name == "sum" and measured(result).dtype == "bool":
         result = operators.operate(run, "+", (Const(0), result), call.node)  # of booleans, 0 makes numbers
@@ -111,4 +111,4 @@ def reduced(run: Run, name: str, call: Call) -> Value:
         result = operators.operate(run, "+", (result, value), call.node)
     if isinstance(result, Params):
         return Tensor(Flow(graph=run.grad, modules=result.modules))
-    return sums.summed_up(run, call.args[0], values, result, call.node) if name == "sum" else result
+    return list_sums.summed_up(run, call.args[0], values, result, call.node) if name == "sum" else result

@@ -6,20 +6,15 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from torch_doctor.static import program as p
 from torch_doctor.static.domains.hits import Hits
 from torch_doctor.static.domains.merits import Merits
 from torch_doctor.static.flow import NONE, Flow
 from torch_doctor.static.knowledge import Knowledge
-from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.measuring import size_at
 from torch_doctor.static.state import per_run
-from torch_doctor.static.tables import arrays
 from torch_doctor.static.tables.functions import ALIKE
-from torch_doctor.static.tables.libraries import MEANS
 from torch_doctor.static.training.data import arrays as data_arrays
 from torch_doctor.static.values import (
-    Call,
     Const,
     Default,
     Making,
@@ -30,17 +25,15 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
     Zero,
-    fresh_symbol,
-    plain_from,
     shapes,
 )
 from torch_doctor.static.values.shapes import BATCH
-from torch_doctor.static.values.symbols import SCALAR
-from torch_doctor.trace import Averaged, LossCalled, Meaned, Source, Steered, Summed
+from torch_doctor.trace import LossCalled, Meaned, Source, Steered, Summed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Symbol
     from torch_doctor.static.values.shapes import Shape
@@ -62,10 +55,8 @@ class Weighted(Knowledge):
 
 
 _PERCENT = (1, 100)
-_JOINED = ("stack", "cat", "concat", "concatenate", "hstack")
 _ZEROS = ("zeros", "zeros_like", "new_zeros")
 _NUMBERS = ("tensor", "as_tensor", "scalar_tensor")
-_NAMED = (p.Name, p.Attribute)
 
 
 def started(run: Run, value: Value, node: p.Node) -> Value:
@@ -85,7 +76,7 @@ def summed(run: Run, old: Value, value: Value, result: Value, node: p.Augment) -
     if node.op != "+" or not run.loop_depth or run.modules_called or isinstance(result, Const):
         return result
     if result.flow.means and not old.flow.means:  # else they are terms of one loss
-        result = _with_flow(result, replace(result.flow, means=NONE))
+        result = with_flow(result, replace(result.flow, means=NONE))
     earlier = [event for event in run.trace.at(*old.flow.sums) if isinstance(event, Summed)]
     start = old.site if isinstance(old, Zero) else next((event.started for event in earlier), None)
     if not earlier and start is None and not _is_zero(old):
@@ -100,14 +91,14 @@ def summed(run: Run, old: Value, value: Value, result: Value, node: p.Augment) -
         counts=isinstance(value, Const) and value.value == 1,
         rows=is_batch_size(value),
         weighted=run.of(Weighted).means.get(id(node.value)) or _total(run, value),
-        forwards=(forwards := _forwards(value)),
-        hits=_hits(run, value, counted=True) if forwards else None,
+        forwards=(forwards := forwards_of(value)),
+        hits=hits_of(run, value, counted=True) if forwards else None,
     )
     run.of(Merits).added[event.index] = value
     flow = replace(result.flow, sums=old.flow.sums | {event.index}, means=NONE)
     if isinstance(result, Plain):
         return Number(flow, size=result.size)
-    return _with_flow(result, flow)
+    return with_flow(result, flow)
 
 
 def _is_zero(old: Value) -> bool:
@@ -120,91 +111,6 @@ def _is_zero(old: Value) -> bool:
         return False
     given = made.args[0] if made.args else None
     return made.name in _ZEROS or (made.name in _NUMBERS and isinstance(given, Const) and given.value == 0)
-
-
-def summed_up(run: Run, of: Value, items: Iterable[Value], result: Value, node: p.Node) -> Value:
-    """`sum(items)`: of means over batches, or of counts of right answers, a sum that remembers them."""
-    sums = _at_once(run, of, items, node, counted=True)
-    if not sums:
-        return _with_flow(result, replace(result.flow, means=NONE)) if result.flow.means else result
-    flow = replace(result.flow, sums=sums, means=NONE)
-    return Number(flow, size=result.size) if isinstance(result, Plain) else _with_flow(result, flow)
-
-
-def sum_of(run: Run, flow: Flow, of: Value | None, node: p.Node) -> Flow:
-    """The history of the sum over all that is in a tensor, which was made of a list: `torch.stack(counts).sum()`."""
-    made = of.meta if isinstance(of, Tensor) else None
-    if not isinstance(made, Making) or made.name not in _JOINED or not made.args or run.modules_called:
-        return flow
-    listed = made.args[0]
-    if not isinstance(listed, Sequence):
-        return flow
-    sums = _at_once(run, listed, listed.content.all(), node, counted=made.name == "stack")
-    return replace(flow, sums=flow.sums | sums, means=NONE) if sums else flow
-
-
-def _at_once(run: Run, of: Value, items: Iterable[Value], node: p.Node, *, counted: bool) -> frozenset[int]:
-    """The event of a sum of these, if all are means over batches, or count or mark where answers are right; else none."""
-    values = list(items)
-    each = [item.flow.means if isinstance(item, (Tensor, Plain)) else NONE for item in values]
-    hits = []
-    if not any(each):
-        hits = [_hits(run, value, counted=counted) if _forwards(value) else None for value in values]
-    if not all(each) and (None in hits or not hits):
-        return NONE
-    means, forwards = NONE.union(*each), NONE.union(*map(_forwards, values)) if hits else NONE
-    of_list = {"at_once": True, "listed": of.id if isinstance(of, Sequence) else 0, "hits": hits[0] if hits else None}
-    event = run.emit(Summed, node, holder=_summand(run, node), means=means, forwards=forwards, **of_list)
-    return frozenset((event.index,))
-
-
-def _summand(run: Run, node: p.Node) -> str:
-    """The user's expression for what is summed: the argument of a function, or whose method it is."""
-    if isinstance(node, p.Call) and not node.args and isinstance(node.func, p.Attribute):
-        return run.text(node.func.value)
-    return run.text_of_argument(node, 0)
-
-
-@library_family(lambda name: arrays.ALIKE.get(name) == "sum", stage=Stage.ADAPTER)
-def array_sum(run: Run, _: str, call: Call) -> Value | None:
-    """`np.sum` of a list of means over batches, or of counts; None of anything else."""
-    listed = call.args[0] if len(call.values) == 1 and call.args else None
-    if not isinstance(listed, Sequence):
-        return None
-    sums = _at_once(run, listed, listed.content.all(), call.node, counted=True)
-    return plain_from(call.values, (SCALAR, fresh_symbol()), Flow(sums=sums)) if sums else None
-
-
-@library_family(MEANS, stage=Stage.ADAPTER)
-def mean(run: Run, name: str, call: Call) -> Value | None:
-    """A function that averages numbers, which all count as much; None where these are no means over batches."""
-    by_name = isinstance(call.node, p.Call) and bool(call.node.args) and isinstance(call.node.args[0], _NAMED)
-    array = data_arrays.tensor_of(call.args[0]) if call.args else None
-    if not call.args or not (by_name or array) or "weights" in call.keywords:
-        return None
-    average = averaged(run, array or call.args[0], call.node)
-    symbol = (SCALAR, fresh_symbol()) if arrays.ALIKE.get(name) in arrays.SCALARS else None
-    return None if average is None else plain_from(call.values, symbol, Flow(sums=frozenset((average,))))
-
-
-@library_family(lambda name: arrays.ALIKE.get(name) == "as_tensor", stage=Stage.ADAPTER)
-def array_of(_: Run, name: str, call: Call) -> Value | None:
-    """An array of means over batches, which are known as that still; None of anything else."""
-    means = _means_in(call.args[0]) if call.args and isinstance(call.args[0], Sequence) else NONE
-    made = data_arrays.computed(name, call) if means else None
-    if made is None or not isinstance(made.args[0], Tensor):
-        return None
-    array = Making(made.name, (made.args[0].with_flow(Flow(means=means)),))
-    return plain_from(call.values, ("array", fresh_symbol()), size=array)
-
-
-def array_mean(run: Run, func: Value, call: Call) -> Value | None:
-    """`array.mean()` of means over batches; None of anything else."""
-    made = func.size if isinstance(func, Plain) else None
-    if made is None or made.name != data_arrays.METHOD or made.of != "mean" or not made.args:
-        return None
-    average = averaged(run, made.args[0], call.node)
-    return None if average is None else plain_from((func,), (SCALAR, fresh_symbol()), Flow(sums=frozenset((average,))))
 
 
 def ratio(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> frozenset[int]:
@@ -222,20 +128,8 @@ def ratio(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> froze
     made = read.meta if isinstance(read, Tensor) and read.flow.forwards and not read.flow.sums else None
     if not isinstance(made, Making) or made.name != "sum" or len(made.args) != 1 or made.keywords:
         return NONE
-    event: Meaned = run.emit(Meaned, node, value=run.fact(made.args[0]), hits=_hits(run, made.args[0]), by_rows=True)
+    event: Meaned = run.emit(Meaned, node, value=run.fact(made.args[0]), hits=hits_of(run, made.args[0]), by_rows=True)
     return frozenset((event.index,))
-
-
-def averaged(run: Run, values: Value, node: p.Node) -> int | None:
-    """`mean(values)`, where these are means over batches or counts of right answers, all with the same weight: its event."""
-    means, counted = _means_in(values), NONE
-    if not means and isinstance(values, Sequence):
-        counted = _at_once(run, values, values.content.all(), node, counted=True)
-    if not means and not counted:
-        return None
-    length = values.id if counted and isinstance(values, Sequence) else 0
-    event: Averaged = run.emit(Averaged, node, name=run.text(node), sums=counted, means=means, length=length)
-    return event.index
 
 
 def steered(run: Run, values: Iterable[Value], node: p.Node) -> None:
@@ -265,21 +159,9 @@ def mean_loss(run: Run, flow: Flow, reduction: str, made: object = None) -> Flow
     return replace(flow, means=NONE) if flow.means else flow
 
 
-def mean_of(run: Run, flow: Flow, of: Value | None, node: p.Node) -> Flow:
-    """The history of a tensor's mean over all that is in it."""
-    if flow.means:
-        if not (isinstance(of, Tensor) and of.scalar is True):  # means of batches, made one tensor
-            event = run.emit(Averaged, node, name=run.text(node), sums=NONE, means=flow.means)
-            return replace(flow, means=NONE, sums=flow.sums | {event.index})
-    elif flow.forwards and run.loop_depth and not run.modules_called and isinstance(of, Tensor):
-        event = run.emit(Meaned, node, value=run.fact(of), hits=_hits(run, of))
-        return replace(flow, means=frozenset((event.index,)))
-    return flow
-
-
 def through(name: str, flow: Flow, of: Value | None) -> Flow:
     """What a function of torch leaves of a batch's mean: itself, where it only looks different."""
-    if not flow.means or (name.rpartition(".")[2] in ALIKE and (not isinstance(of, Sequence) or _means_in(of))):
+    if not flow.means or (name.rpartition(".")[2] in ALIKE and (not isinstance(of, Sequence) or means_in(of))):
         return flow
     return replace(flow, means=NONE)
 
@@ -312,13 +194,13 @@ def ratio_with(run: Run, op: str, number: Plain, operands: tuple[Value, ...], no
     return Number(replace(number.flow, means=means), number.symbol, number.size) if means else number
 
 
-def _forwards(value: Value) -> frozenset[int]:
+def forwards_of(value: Value) -> frozenset[int]:
     """The forwards whose results are in a value, or in what a number was read from."""
     read = shapes.read_from(value.size) if isinstance(value, Plain) else None
     return value.flow.forwards if read is None else read.flow.forwards
 
 
-def _hits(run: Run, value: Value, *, counted: bool = False) -> Shape | None:
+def hits_of(run: Run, value: Value, *, counted: bool = False) -> Shape | None:
     """The sizes of the labels, if a value marks, or with `counted` counts, where answers are right; None for anything else."""
     marks = run.ask(Hits, value)
     return None if marks is None or marks.counted is not counted else marks.shape or (shapes.ANY,)
@@ -334,7 +216,7 @@ def is_batch_size(number: Value) -> bool:
     return size_at(number) == BATCH or (of.origin.how == "batch" and number.size.of == 0)
 
 
-def _means_in(values: Value) -> frozenset[int]:
+def means_in(values: Value) -> frozenset[int]:
     """The means of batches of which a list consists, and of nothing else."""
     if isinstance(values, Sequence):
         items = values.content.all()
@@ -342,7 +224,8 @@ def _means_in(values: Value) -> frozenset[int]:
     return values.flow.means if isinstance(values, (Tensor, Plain)) else NONE
 
 
-def _with_flow(value: Value, flow: Flow) -> Value:
+def with_flow(value: Value, flow: Flow) -> Value:
+    """The value with another history."""
     if isinstance(value, Plain):
         return Number(flow, value.symbol, value.size)
     if isinstance(value, Tensor):

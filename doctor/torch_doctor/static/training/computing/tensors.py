@@ -15,7 +15,7 @@ from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import functions, words
 from torch_doctor.static.tables.fitting import STATISTICS
 from torch_doctor.static.tables.function import PLACES
-from torch_doctor.static.training import cross_device, cuts, drawing, fitting, kinds, plain_tensors, sums
+from torch_doctor.static.training import cross_device, cuts, drawing, fitting, kinds, list_sums, plain_tensors, sums
 from torch_doctor.static.training.graph import running_sums
 from torch_doctor.static.training.update import given_gradients
 from torch_doctor.static.values import (
@@ -80,9 +80,9 @@ def computed(run: Run, name: str, known: Function, call: Call, *, dims: int) -> 
     leading = None if first is None else kinds.leading(first)
     reduced = known.scalar is None and dims == 0 and "dim" not in call.keywords
     if reduced and short == "mean":
-        flow = sums.mean_of(run, flow, first, call.node)
+        flow = list_sums.mean_of(run, flow, first, call.node)
     elif reduced and short == "sum":
-        flow = sums.sum_of(run, flow, first, call.node)
+        flow = list_sums.sum_of(run, flow, first, call.node)
     scalar = True if known.scalar is True or reduced else None
     meta = _made(run, short, call)
     made = None

@@ -12,7 +12,7 @@ from torch_doctor.static.language import comprehensions, operators, streams
 from torch_doctor.static.library import library
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.program.walking import walk
-from torch_doctor.static.training import list_sums, splitting
+from torch_doctor.static.training import list_sums
 from torch_doctor.static.values import (
     NOTHING,
     Call,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import TYPE_CHECKING, Any
 
-from ...rehearsal import rehearsals
+from ...rehearsal import end_with_changes, rehearsals
 from .oracle_comparisons import Comparisons
 from .oracle_figures import Figures
 
@@ -20,20 +18,6 @@ if TYPE_CHECKING:
 MODEL = "model"
 """The answers of the model itself."""
 SEED = 20_412
-CHANGES = frozenset(
-    (
-        "os.mkdir",
-        "os.rename",
-        "os.remove",
-        "os.rmdir",
-        "os.truncate",
-        "os.link",
-        "os.symlink",
-        "subprocess.Popen",
-        "socket.connect",
-    )
-)
-"""What a copy does not do to files and others, but for writing."""
 
 
 class BatchTensors:
@@ -106,7 +90,7 @@ class Copy:
 
         torch.nn.Module.__call__, module.forward = call, forward
         torch.save = torch.serialization.save = lambda *_, **__: None  # what is saved is the other process's to save
-        sys.addaudithook(self._heard)
+        end_with_changes(self._end)
         self._alone = alone
         self._answer(scores)
         self._comparisons.begin()
@@ -147,16 +131,6 @@ class Copy:
         self._ones += int((labels == 1).sum())
         self._sizes.append(labels.numel())
         self._last = form.most(labels)
-
-    def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """End with the first change of a file: both processes see the same ones."""
-        if event == "open":
-            path, mode, flags = arguments
-            changes = set(mode or "") & set("wax+") or (flags or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
-            if changes and path != os.devnull:
-                self._end()
-        elif event in CHANGES:
-            self._end()
 
     def _end(self) -> None:
         rehearsals.end(self._learnt())

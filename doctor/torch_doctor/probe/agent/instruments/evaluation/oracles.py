@@ -6,7 +6,7 @@ import functools
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from ...rehearsal import POSSIBLE, end_with_changes, rehearsals
+from ...rehearsal import POSSIBLE, rehearsals
 from ..instrument import Instrument as Base
 from .oracle_answers import CLASSES, FIRST, LAST, ORACLES, PERFECT, Form, Spoilt
 from .oracle_copy import MODEL, BatchTensors, Copy, scores_in

@@ -239,7 +239,6 @@ def test_programs_get_every_event_with_all_it_says(script: Script) -> None:
         {
             "site": {**clipped["site"], "column": 12, "end_column": 21},
             "kind": "flag",
-            "every": None,
             "test": None,
             "needs": None,
         }

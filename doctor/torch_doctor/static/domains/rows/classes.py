@@ -54,9 +54,13 @@ def _in_any_order(run: Run, item: Value) -> bool:
 
 def among(run: Run, rows: frozenset[int], *sorts: str) -> frozenset[int]:
     """Return those of the events that put words in an order, or are of these sorts."""
+    return frozenset(event.index for event in orders(run, rows, *(sorts or (CLASSES,))))
+
+
+def orders(run: Run, rows: frozenset[int], *sorts: str) -> list[PreparerBuilt]:
+    """Return the events of these sorts that put the words of rows in an order."""
     events = run.trace.at(*sorted(rows - {PART})) if rows else ()
-    wanted = sorts or (CLASSES,)
-    return frozenset(event.index for event in events if isinstance(event, PreparerBuilt) and event.sort in wanted)
+    return [event for event in events if isinstance(event, PreparerBuilt) and event.sort in sorts]
 
 
 def named(run: Run, key: Value, value: Value, node: p.Node) -> Value:
@@ -101,9 +105,7 @@ def reordered(run: Run, item: Value, *, by_count: bool) -> Value:
         items = tuple(reordered(run, each, by_count=by_count) for each in item.content.items)
         return Sequence(item.kind, Content(items, item.content.rest))
     wanted = COUNTS if by_count else NAMES
-    counts = [
-        event for event in run.trace.at(*sorted(order)) if isinstance(event, PreparerBuilt) and event.sort == wanted
-    ]
+    counts = orders(run, order, wanted)
     if counts:
         known = run.of(holding.Rows).orders
         if counts[0].index not in known:

@@ -8,7 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.domains.rows import classes
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.values import Plain, Tensor
-from torch_doctor.trace import NAMES, Kind, LabelsCompared, PreparerBuilt
+from torch_doctor.trace import NAMES, Kind, LabelsCompared
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -29,8 +29,7 @@ class ComparedNames(Observer, computed="=="):
         numbers = [each for each in operands if isinstance(each, Plain)]
         if len(answers) != 1 or len(numbers) != 1:
             return
-        for event in run.trace.at(*sorted(classes.among(run, numbers[0].flow.rows, NAMES))):
-            if isinstance(event, PreparerBuilt):
-                side = operands.index(numbers[0])
-                name = run.text((node.left, node.right)[side]) if isinstance(node, p.Compare) else "a number"
-                run.emit(LabelsCompared, node, forward=max(answers[0].flow.forwards), how=event.how, name=name)
+        for event in classes.orders(run, numbers[0].flow.rows, NAMES):
+            side = operands.index(numbers[0])
+            name = run.text((node.left, node.right)[side]) if isinstance(node, p.Compare) else "a number"
+            run.emit(LabelsCompared, node, forward=max(answers[0].flow.forwards), how=event.how, name=name)

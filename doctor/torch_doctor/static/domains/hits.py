@@ -12,9 +12,10 @@ from torch_doctor.static.measuring import measured, size_at
 from torch_doctor.static.measuring.arguments import argument
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.methods import MOVES
-from torch_doctor.static.values import ARRAY, Making, Plain, Tensor, Value, shapes
+from torch_doctor.static.values import ARRAY, Making, Plain, Tensor, Unknown, Value, shapes
 from torch_doctor.static.values.shapes import Shape  # noqa: TC001 - msgspec reads the annotation
 from torch_doctor.static.values.symbols import UNTOLD
+from torch_doctor.trace import Site  # noqa: TC001 - as above
 
 
 class Marks(Struct, frozen=True):
@@ -24,6 +25,12 @@ class Marks(Struct, frozen=True):
     """The sizes of the labels, each of which can be right by itself; None if unknown."""
     counted: bool = False
     """Whether the marks are added up, to one number."""
+    labels: Value | None = None
+    """The labels that were compared, if each has a mark of its own, or one that is counted."""
+    answers: frozenset[int] = frozenset()
+    """The `Forward` events of the answers."""
+    site: Site | None = None
+    """Where they were compared; None if unknown."""
 
 
 _EQUAL: Final = frozenset(words("== eq"))
@@ -66,9 +73,13 @@ class Hits(Domain["Marks | None"]):
     def read(self, made: Making) -> Marks | None:
         """A comparison of a model's answer with something else, and what becomes of its result."""
         if made.name in _EQUAL:
-            sides = [value for value in made.args if isinstance(value, Tensor)]
-            labels = [value for value in sides if not _source(value).flow.forwards]
-            return Marks(_labels(labels[0])) if len(sides) == 2 and len(labels) == 1 else None
+            sides = [value for value in made.args if isinstance(value, (Tensor, Unknown))]
+            labels = [value for value in sides if not answers_of(value)]
+            if len(sides) != 2 or len(labels) != 1:
+                return None
+            answers = answers_of(sides[1] if labels[0] is sides[0] else sides[0])
+            untouched = None if any(map(self._is_changed, sides)) else labels[0]
+            return Marks(_labels(labels[0]), labels=untouched, answers=answers, site=made.site)
         marks = self.of(made.args[0]) if made.args else None
         if marks is None or made.name in _SAME:
             return marks
@@ -78,15 +89,40 @@ class Hits(Domain["Marks | None"]):
         if made.name in _COUNTING and (along is None or measured(Tensor(meta=made)).shape == ()):
             return replace(marks, counted=True)
         if made.name in _COMBINED and along is not None and not marks.counted:
-            return Marks(shapes.reduced(marks.shape, size_at(along), keep=False))
+            return Marks(shapes.reduced(_now(marks, made.args[0]), size_at(along), keep=False))
         return None
 
+    def _is_changed(self, value: Value) -> bool:
+        """Whether some numbers of a tensor, or of what it was made of, were changed in place."""
+        while isinstance(value, Tensor) and isinstance(made := value.meta, Making):
+            if made in self._written:
+                return True
+            if not made.args:
+                break
+            value = made.args[0]
+        return False
 
-def _source(value: Tensor) -> Tensor:
-    """The tensor whose numbers these are: another one may give the shape or the dtype alone."""
-    while isinstance(made := value.meta, Making) and made.name in _LIKE and isinstance(first := made.args[0], Tensor):
-        value = first
-    return value
+
+def _now(marks: Marks, of: Value) -> Shape | None:
+    """The sizes of marks that may have been arranged in another way; None where it is not known which ones are a sample's."""
+    shape, now = marks.shape, measured(of).shape
+    if shape is None or now is None or len(shape) == len(now):
+        return shape
+    return now if shape[:1] == now[:1] else None
+
+
+def answers_of(value: Value) -> frozenset[int]:
+    """The `Forward` events whose results a tensor holds, or an array that was read from one; none for labels.
+
+    Another tensor may give the shape or the dtype alone.
+    """
+    while isinstance(value, Tensor) and isinstance(made := value.meta, Making) and made.args:
+        if made.name not in _LIKE and value.flow.forwards:
+            break
+        if not isinstance(made.args[0], (Tensor, Unknown)):
+            break
+        value = made.args[0]
+    return value.flow.forwards
 
 
 def _labels(value: Value) -> Shape | None:

@@ -39,7 +39,7 @@ _MAKERS: Final = {name: Const(0) for name in words("zeros new_zeros zeros_like")
 }
 _FILLING: Final = {"full": 1, "new_full": 2, "full_like": 1}
 """Functions that fill a tensor with the argument at this place."""
-_ARRANGING: Final = frozenset(
+ARRANGING: Final = frozenset(
     (
         *MOVES,
         *words(
@@ -88,6 +88,14 @@ class Padded(Domain[Padding | None]):
         """How a tensor was made, or an array; a list of rows as one of them, where all are alike."""
         made = _making(value)
         return self.filled.get(made, made) if isinstance(made, Making) else None
+
+    def lasting(self, value: Value) -> Making | None:
+        """A record of a padded value that holds as well where the writes of this path are forgotten; None of any other."""
+        made = self.record(value)
+        found = None if made is None else self.of(value)
+        if found is None or found.made.name != FILLED:
+            return made
+        return Making(FILLED, (Tensor(meta=measured(value)),), of=found.fill, site=found.site)
 
     def read(self, made: Making) -> Padding | None:
         """What pads, and what only arranges the numbers of something padded."""
@@ -173,7 +181,7 @@ def _alike(made: list[object]) -> object:
 
 def arranges(made: Making) -> bool:
     """Whether it leaves the numbers of a padded tensor what they are, those of the padding among them."""
-    return made.name in _ARRANGING if made.name != "[]" else _keeps_ends(made)
+    return made.name in ARRANGING if made.name != "[]" else _keeps_ends(made)
 
 
 def _keeps_ends(made: Making) -> bool:

@@ -8,6 +8,7 @@ from torch_doctor.static.domains import constants, padding
 from torch_doctor.static.domains.domain import Written
 from torch_doctor.static.domains.marking import Marked
 from torch_doctor.static.domains.padding import Padded
+from torch_doctor.static.training.data import batch_parts
 from torch_doctor.static.values import Const, Either
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def write(run: Run, value: Value, new: Value | None = None) -> None:
 
     `new` is the value that is written, if known: ones leave marks of classes what they are.
     """
+    batch_parts.changed(run, value)
     padded, written, marked = run.of(Padded), run.of(Written).made, run.of(Marked).ones
     ones = isinstance(new, Const) and new.value == 1
     made = padded.record(value)

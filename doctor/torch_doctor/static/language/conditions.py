@@ -166,7 +166,7 @@ def _compared(run: Run, node: p.Compare) -> tuple[Value, bool]:
         meta = making(node.op, (left, right), site=run.site(node))
         return Tensor(flow, kept.kind, origin, scalar=_single(left, right), meta=meta), negated
     symbol = compound(op, symbol_of(left), _names(right) if op == "in" else symbol_of(right))
-    return Plain(symbol, arrays.operated(op, (left, right))), negated
+    return Plain(symbol, arrays.operated(op, (left, right), run.site(node))), negated
 
 
 def _names(holder: Value) -> Symbol:

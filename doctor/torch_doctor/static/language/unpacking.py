@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers
 from torch_doctor.static.training import places
+from torch_doctor.static.training.data import batch_parts
 from torch_doctor.static.training.loss import language_models
 from torch_doctor.static.values import (
     Const,
@@ -17,10 +18,13 @@ from torch_doctor.static.values import (
     Sequence,
     Unknown,
     Value,
+    compound,
     held,
     plain_from,
     summary,
+    symbol_of,
 )
+from torch_doctor.static.values.symbols import LENGTH
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -45,14 +49,15 @@ def unpack(run: Run, value: Value, targets: tuple[p.Expr, ...], node: p.Node) ->
 def _unpack_unknown(run: Run, value: Value, length: int) -> list[Value]:
     """Parts of something of which the number of elements is not known; a star gets some like the one in its place."""
     if isinstance(value, Plain) and value.size is not None and value.size.name == "shape":
-        return [Plain(size=containers.size_in(value, Const(number))) for number in range(length)]
+        sizes = {number: compound("[]", value.symbol, symbol_of(Const(number))) for number in range(length)}
+        return [Plain((LENGTH, sizes[each]), containers.size_in(value, Const(each))) for each in sizes]
     if isinstance(value, Unknown) and length > 1 and (value.flow.forwards or language_models.has_loss(run, value)):
         where = places.part(value.origin)
         flows = (language_models.taken(run, value, number, value.flow.part(number)) for number in range(length))
         return [Unknown(flow, held((value,)), origin=where) for flow in flows]
     if isinstance(value, Unknown) and isinstance(containers.element_of(run, value), Sequence):
         return [Unknown(value.flow, value.holds, origin=value.origin) for _ in range(length)]
-    return [containers.element_of(run, value) for _ in range(length)]
+    return [batch_parts.taken(run, value, containers.element_of(run, value)) for _ in range(length)]
 
 
 def _unpack_items(run: Run, content: Content, targets: tuple[p.Expr, ...], node: p.Node) -> list[Value]:

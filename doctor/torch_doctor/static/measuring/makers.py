@@ -180,9 +180,9 @@ def _batched(made: Making) -> Meta:
     return Meta(meta.dtype, None if meta.shape is None else (size, *meta.shape))
 
 
-def _tokens(_: Making) -> Meta:
-    """Numbers of words, in rows or as one row."""
-    return Meta("int64")
+def _tokens(made: Making) -> Meta:
+    """Numbers of words, in rows or as one row; what a tensor holds into which rows are put."""
+    return first_of(made) if made.args else Meta("int64")
 
 
 def _scores(_: Making) -> Meta:

@@ -81,6 +81,14 @@ def cut(row: Sequence, stretch: Value, part: Sequence) -> Sequence:
     return part
 
 
+def copied(row: Value, copy: Sequence) -> Sequence:
+    """The copy of a row, which is filled up as the row is."""
+    for fact in (Fact.FILLED_UP, Fact.TOO_LONG):
+        if isinstance(row, Sequence) and row.fact(fact) is not None:
+            copy.facts[fact] = row.fact(fact)
+    return copy
+
+
 def _is_whole(row: Value) -> bool:
     """Whether all items of a list are in sight."""
     return isinstance(row, Sequence) and row.content.rest is None
@@ -95,8 +103,7 @@ def part_filled(run: Run, holder: Value, key: Value, node: p.Node) -> tuple[Maki
     fill = None if made is None else filled_with(made)
     if made is None or fill is None or not parts or not _varies(parts[-1], parts[:-1]):
         return None
-    filled = making(FILLED, (), of=fill, site=run.site(node))
-    return None if filled is None else (made, filled)
+    return made, Making(FILLED, (Tensor(meta=made),), of=fill, site=run.site(node))
 
 
 def _made(value: Value) -> Making | None:

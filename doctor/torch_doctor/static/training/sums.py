@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from torch_doctor.static.domains import counting
 from torch_doctor.static.domains.hits import Hits
 from torch_doctor.static.domains.merits import Merits
 from torch_doctor.static.flow import NONE, Flow
@@ -203,7 +204,9 @@ def forwards_of(value: Value) -> frozenset[int]:
 def hits_of(run: Run, value: Value, *, counted: bool = False) -> Shape | None:
     """The sizes of the labels, if a value marks, or with `counted` counts, where answers are right; None for anything else."""
     marks = run.ask(Hits, value)
-    return None if marks is None or marks.counted is not counted else marks.shape or (shapes.ANY,)
+    if marks is None or marks.counted is not counted or isinstance(marks.labels, Unknown):
+        return None
+    return marks.shape or (shapes.ANY,)
 
 
 def is_batch_size(number: Value) -> bool:
@@ -211,7 +214,7 @@ def is_batch_size(number: Value) -> bool:
     if not isinstance(number, Plain) or number.size is None or number.size.name != "size":
         return False
     of = number.size.args[0]
-    if not isinstance(of, Tensor) or of.flow.source is not Source.LOADER:
+    if not isinstance(of, Tensor) or of.flow.source is not Source.LOADER or counting.counts_all(number):
         return False
     return size_at(number) == BATCH or (of.origin.how == "batch" and number.size.of == 0)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import EMPTY, UNSEEN, Flow, alternatives
 from torch_doctor.static.values.origin import NOWHERE, Origin
+from torch_doctor.static.values.shapes import NUMEL
 from torch_doctor.static.values.symbols import MADE, NEUTRAL, UNTOLD, VERSION, fresh_symbol, of_version
 from torch_doctor.static.values.value import Value
 
@@ -137,7 +138,9 @@ def number_dtype(value: Value) -> str:
     if isinstance(value, Const):
         return NUMBERS.get(type(value.value), "")
     if isinstance(value, Plain) and value.size is not None:
-        return "int64" if value.size.name == "size" else str(value.size.of) if value.size.name == "number" else ""
+        return (
+            "int64" if value.size.name in ("size", NUMEL) else str(value.size.of) if value.size.name == "number" else ""
+        )
     return ""
 
 

@@ -36,6 +36,8 @@ class Meta(Struct, frozen=True):
 UNKNOWN_META: Final = Meta()
 ARRAY: Final = "array"
 """Names how a plain value is made that is an array: of the tensor that torch would make of it."""
+NUMEL: Final = "numel"
+"""Names how a number is made that counts all numbers of a tensor."""
 LONGEST = 200
 """Operations behind a tensor that are remembered."""
 

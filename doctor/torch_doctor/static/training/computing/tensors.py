@@ -19,6 +19,7 @@ from torch_doctor.static.training import cross_device, cuts, drawing, fitting, k
 from torch_doctor.static.training.graph import running_sums
 from torch_doctor.static.training.update import given_gradients
 from torch_doctor.static.values import (
+    ARRAY,
     MADE_OF_GRADIENTS,
     NOTHING,
     VOLATILE,
@@ -57,6 +58,11 @@ _SHAPED = frozenset(
     )
 )
 """Functions that read the shape of a tensor, and none of its numbers."""
+
+_PLACED = functions.DIFFERENCES | padding.FUNCTIONS | padding.JOINING | {"eq"}
+"""Functions of whose results it is known where they were made."""
+_COUNTING = frozenset(("numel", "nelement"))
+"""Functions that count the numbers of a tensor."""
 
 RESHAPES = frozenset(("squeeze_", "unsqueeze_", "transpose_", "t_", "resize_", "resize_as_", "set_"))
 """Methods that give the tensor itself another shape."""
@@ -142,7 +148,18 @@ def _plain(run: Run, name: str, call: Call, first: Value | None) -> Value:
     read = cuts.cut(run, flow, first, name, call.node) if name in functions.READING else EMPTY
     if name == "size":
         return containers.size_of(call)
-    return plain_from([], flow=read, size=_number(first) if name == "item" else None)
+    return plain_from([], flow=read, size=what_is_read(name, first))
+
+
+def what_is_read(name: str, tensor: Value | None) -> Making | None:
+    """What is known of what is read from a tensor: a number, an array of the same numbers, or how many there are."""
+    short = name.rpartition(".")[2]
+    if isinstance(tensor, (Tensor, Unknown)) and short in _COUNTING:
+        return Making(shapes.NUMEL, (tensor,))
+    if isinstance(tensor, (Tensor, Unknown)) and name == "numpy":
+        kind = tensor.kind if isinstance(tensor, Tensor) else Kind.UNKNOWN
+        return Making(ARRAY, (Tensor(kind=kind, meta=making("detach", (tensor,))),))
+    return _number(tensor) if name == "item" else None
 
 
 def _number(tensor: Value | None) -> Making | None:
@@ -227,8 +244,8 @@ def _noted(run: Run, short: str, first: Value, call: Call, made: Tensor) -> None
 
 
 def _made(run: Run, short: str, call: Call) -> Making | None:
-    """How the result of a function is made; of a difference, and of what was padded, also where and in which words."""
-    if short in functions.DIFFERENCES or short in padding.FUNCTIONS | padding.JOINING:
+    """How the result of a function is made; of a difference, a comparison and what was padded, also where and in which words."""
+    if short in _PLACED:
         return making(short, call.args, call.keywords, run.text(call.node), run.site(call.node))
     return making(short, call.args, call.keywords)
 

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.libraries.library import Array
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Args, Keywords, Symbol
+    from torch_doctor.trace import Site
 
 METHOD: Final = "method of an array"
 """Names how a method is made that was looked up on an array: of the array, and by its name."""
@@ -265,14 +266,14 @@ def _place(key: Value) -> Value:
     return Const(0) if isinstance(key, Const) and isinstance(key.value, str) else tensor_of(key) or key
 
 
-def operated(op: str, operands: tuple[Value, ...]) -> Making | None:
-    """What an operator makes of arrays and numbers."""
+def operated(op: str, operands: tuple[Value, ...], site: Site | None = None) -> Making | None:
+    """What an operator makes of arrays and numbers, at `site`."""
     arrays = [tensor_of(value) for value in operands]
     if not any(arrays):
         return None
     given = tuple(array or value for array, value in zip(arrays, operands, strict=True))
     effect = next((each for each in Effect if each.value == op), Effect.OTHER)
-    return _array(making(op, given), kinds.computed(effect, given).kind)
+    return _array(making(op, given, site=site), kinds.computed(effect, given).kind)
 
 
 def some_rows(value: Value) -> Making | None:

@@ -20,7 +20,7 @@ from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import datasets
 from torch_doctor.static.training import augmenting, collating, mapped_rows, pixels, places
-from torch_doctor.static.training.data import arrays, preparers
+from torch_doctor.static.training.data import arrays, batch_parts, preparers
 from torch_doctor.static.values import (
     CPU,
     NAMED,
@@ -82,7 +82,7 @@ def batch_of(run: Run, loader: Loader) -> Value:
     if size is None or "collate_fn" in loader.fields or "**" in loader.fields:
         flow = _collated(run, _whole(run, data), flow)
         known_batch = collating.collated(run, loader, item, flow)
-        return known_batch or Unknown(flow, origin=NOWHERE if _elsewhere(item) else place)
+        return known_batch or batch_parts.begun(run, Unknown(flow, origin=NOWHERE if _elsewhere(item) else place))
     return _batched(run, item, size, flow, place)
 
 
@@ -248,7 +248,9 @@ def _copied(run: Run, value: Value) -> Value:
 
 def _lasting(run: Run, value: Tensor) -> Meta | Making | Returned | None:
     """How a tensor was made, where that tells of pictures, padding or marks, or which stretch it is; else its dtype and shape."""
-    tells = run.ask(Padded, value) is not None or shifting.is_stretch(value) or run.ask(PictureOf, value) is not None
+    if run.ask(Padded, value) is not None:
+        return run.of(Padded).lasting(value)
+    tells = shifting.is_stretch(value) or run.ask(PictureOf, value) is not None
     tells = tells or run.ask(Marked, value) is Numbers.MARKS
     return value.meta if tells else measured(value)
 
@@ -285,9 +287,8 @@ def _batched(run: Run, item: Value | None, size: Size, flow: Flow, place: Origin
         labels = item.kind is Kind.UNKNOWN and measured(item) == Meta("int64", ())
         made = Tensor(flow, Kind.LABELS if labels or item.kind is Kind.LABELS else Kind.UNKNOWN, meta=meta)
         return pixels.like(item, made).at(_of_item(item.origin, part))
-    return Unknown(
-        flow, origin=part if item is None else _of_item(item.origin if isinstance(item, Unknown) else NOWHERE, part)
-    )
+    own = item.origin if isinstance(item, Unknown) else NOWHERE
+    return batch_parts.begun(run, Unknown(flow, origin=part if item is None else _of_item(own, part)))
 
 
 def _of_item(own: Origin, part: Origin) -> Origin:

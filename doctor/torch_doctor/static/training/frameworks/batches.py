@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import PASSES, Course
 from torch_doctor.static.language import courses, loops, streams
+from torch_doctor.static.training.data import batch_parts
 from torch_doctor.static.values import Loader, Unknown, Value
 from torch_doctor.trace import BatchTaken, LoopKind, Source
 
@@ -34,7 +35,7 @@ def through(run: Run, body: p.Node, node: p.Node, given: Value, over: str, step:
         number = stream.loader
     else:
         loader: Loader = run.own(Loader(None, over))
-        batch, number = Unknown(Flow(source=Source.LOADER, loader=loader.id)), loader.id
+        batch, number = batch_parts.begun(run, Unknown(Flow(source=Source.LOADER, loader=loader.id))), loader.id
         course = Course(PASSES, lambda _: batch, over, LoopKind.BATCHES)
     taken: list[Value] = []
 

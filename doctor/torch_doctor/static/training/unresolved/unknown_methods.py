@@ -12,7 +12,7 @@ from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.training import drawing, hub_rows, mapped_rows, places
 from torch_doctor.static.training.computing import tensors
-from torch_doctor.static.training.data import tokenizing
+from torch_doctor.static.training.data import batch_parts, tokenizing
 from torch_doctor.static.training.graph import keeping
 from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.training.unresolved import escaping
@@ -163,14 +163,14 @@ def _of_surely_tensor(run: Run, of: UnknownAttribute, known: Function | None, ca
     if name == "size":
         return containers.size_of(call.with_first(owner))
     if known is not None and known.result == "plain":
-        return Plain(size=shapes.read(owner)) if name == "item" else Plain()
+        return Plain(size=tensors.what_is_read(name, owner))
     place = places.moved(run, owner, name, call) if name in MOVES else NOWHERE
     if known is not None and known.kind is not None and owner.flow.forwards:
         return _computed(run, of, known, call)
     flow = owner.flow if known is None or known.graph else owner.flow.cut()
     if name not in MOVES and known is not None and known.result == "tensor" and known.scalar is False:
         place = places.result(run, (owner,))
-    return Unknown(flow, owner.holds, origin=place)
+    return batch_parts.taken(run, owner, Unknown(flow, owner.holds, origin=place), name)
 
 
 def _computed(run: Run, of: UnknownAttribute, known: Function, call: Call) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Figure, Keyword
-from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import PaddedTargets
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import at, fact, two
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 _LEARNS = "`{loss}` includes the padding in `{target}`: the model learns to predict padding"
+_OWNED = "the labels contain padding, and the loss of the model includes it: it learns to predict padding"
 _SCORED = "`{loss}` includes the padding in `{target}`, which distorts the score"
 _REPLACE = "set the labels to -100 at padding positions: the model's own loss ignores that value"
 
@@ -65,7 +66,8 @@ class LossOnPadding(Rule):
     pad with -100, which is ignored by default.
 
     ## How the probe confirms it
-    It finds the positions in the targets that `pad_sequence` filled, or that the model's attention mask excludes, and
+    It finds the positions in the targets that `pad_sequence` filled, that the model's attention mask excludes, or whose
+    tokens are the padding index of the embedding, and
     computes the loss of that batch again without them. If the loss does not change, the padding is already excluded by
     an index, by weights, or in another way. If a model of a library computes the loss from its labels, the probe runs a
     copy of that model.
@@ -102,35 +104,53 @@ class LossOnPadding(Rule):
         for event in trace.of(PaddedTargets):
             if event.counted is not True or not event.used:
                 continue
-            padded, settings = event.padded_at, event.settings_at
+            padded, settings, owned = event.padded_at, event.settings_at, event.labelled_at
             remedy = _REPLACE if event.within else "pass the padding value to the loss: `ignore_index={fill}`"
             yield self.finding(
-                event.site,
+                owned or event.site,
                 message(
-                    _LEARNS if event.trains else _SCORED,
+                    _OWNED if owned is not None else _LEARNS if event.trains else _SCORED,
                     loss=event.name,
                     target=named(event.target, "its targets"),
                 ),
                 help=sentence(remedy, fill=event.fill or "..."),
-                trail=[Step(padded, "shorter sequences are padded here")] if padded is not None else [],
+                trail=[
+                    *([Step(padded, "shorter sequences are padded here")] if padded not in (None, owned) else []),
+                    *(
+                        [Step(event.site, "a model computes its loss of these labels here")]
+                        if owned is not None
+                        else []
+                    ),
+                ],
                 cause=place(padded if event.within else settings if settings != event.site else None),
                 edits=[Keyword(settings, "ignore_index", event.fill)] if settings is not None and event.fill else [],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool:
         """Whether the loss got targets with padding in them there, and left it out."""
-        return bool(at(trace, finding.site, PaddedTargets))
+        return bool(_events(trace, finding))
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """Nobody knows whether the loss of a model is looked at that nothing learns from."""
-        return any(event.trains or not event.within for event in at(trace, finding.site, PaddedTargets))
+        return any((event.trains or not event.within) and not event.inferred for event in _events(trace, finding))
+
+    def same(self, finding: Finding, seen: Finding) -> bool:
+        """Return whether the run has the loss of a finding, or that of the trainer that gets these labels."""
+        return super().same(finding, seen) or any(same_place(step.site, seen.site) for step in finding.trail[-1:])
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How much of the targets is padding, and what the loss is with it and without it."""
-        events = at(trace, finding.site, PaddedTargets)
+        events = _events(trace, finding)
         for event in [each for each in events if each.counted][:1] or events[:1]:
             text = f"{event.positions:,} of {event.of:,} targets are padding"
             yield fact(text, event.positions, "targets", event)
             before, after = two(event.before, event.after).split(" and ")
             text = f"{before} with them, {after} without them" if event.counted else f"{after} with and without them"
             yield fact(f"the loss is {text}", event.after, "", event)
+
+
+def _events(trace: Trace, finding: Finding) -> list[PaddedTargets]:
+    """Return what losses did with padding at the place of a finding, or where a trainer computes it."""
+    return at(trace, finding.site, PaddedTargets) or [
+        event for step in finding.trail[-1:] for event in at(trace, step.site, PaddedTargets)
+    ]

@@ -8,6 +8,7 @@ from torch_doctor.static.domains.rows import classes, holding
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import containers, streams
 from torch_doctor.static.library import library
+from torch_doctor.static.training import filling
 from torch_doctor.static.training.data import stretches
 from torch_doctor.static.training.unresolved import escaping
 from torch_doctor.static.training.update import parameters
@@ -51,6 +52,8 @@ def sequence(run: Run, name: str, call: Call) -> Value:
         counts = classes.by_count(run, call.keywords.get("key"), content.rest, call.node)
         content = Content(content.items, classes.reordered(run, content.rest, by_count=counts))
     made: Sequence = run.own(Sequence(kind, content, run.site(call.node), run.frame.what))
+    if name in ("list", "tuple"):
+        filling.copied(call.args[0], made)
     if kind != "set":
         stretches.listed(run, call.args[0], made)
     return made

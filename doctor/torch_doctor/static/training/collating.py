@@ -106,7 +106,9 @@ def _kept(run: Run, value: Value) -> Value:
             if isinstance(each, Value):
                 mapping.fields[key] = _kept(run, each)
         return mapping
-    if isinstance(value, Tensor) and (run.ask(Padded, value) is not None or shifting.is_stretch(value)):
+    if isinstance(value, Tensor) and run.ask(Padded, value) is not None:
+        return Tensor(value.flow, value.kind, meta=run.of(Padded).lasting(value))
+    if isinstance(value, Tensor) and shifting.is_stretch(value):
         return value
     return value if isinstance(value, (Const, Plain)) else Unknown()
 

@@ -85,7 +85,7 @@ def _clear(run: Run, of: Sequence, _: Call) -> Value:
 
 @handles(_SEQUENCES, "copy")
 def _copy(run: Run, of: Sequence, call: Call) -> Value:
-    return run.own(Sequence(of.kind, of.content, run.site(call.node), run.frame.what))
+    return filling.copied(of, run.own(Sequence(of.kind, of.content, run.site(call.node), run.frame.what)))
 
 
 def append_item(

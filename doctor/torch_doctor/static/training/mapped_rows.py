@@ -9,7 +9,6 @@ from torch_doctor.static.domains.padding import Padded
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import words
-from torch_doctor.static.training.data import arrays
 from torch_doctor.static.values import (
     ARRAY,
     Bound,
@@ -96,7 +95,6 @@ def _kept(run: Run, result: Value, before: Mapping | None) -> Mapping:
     for key, value in result.fields.items() if isinstance(result, Mapping) else ():
         if key != "rest" and isinstance(value, Value):
             column = run.resolve(value)
-            tensor = column if isinstance(column, Tensor) else arrays.tensor_of(column)
-            padded = tensor is not None and run.ask(Padded, tensor) is not None
-            kept.fields[key] = Tensor(meta=tensor.meta) if tensor is not None and padded else Unknown()
+            padded = run.ask(Padded, column) is not None
+            kept.fields[key] = Tensor(meta=run.of(Padded).lasting(column)) if padded else Unknown()
     return kept

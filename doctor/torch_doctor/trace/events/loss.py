@@ -242,6 +242,8 @@ class PaddedTargets(Event, frozen=True, kw_only=True):
     """Whether the padding contributes to the loss."""
     within: bool = False
     """Whether a model computes its own loss, which ignores -100."""
+    labelled_at: Site | None = None
+    """Where the labels get the padding, if a trainer of a library passes them to such a model; None otherwise."""
     trains: bool = True
     """Whether gradients may be computed from the loss."""
     used: bool = True
@@ -252,6 +254,8 @@ class PaddedTargets(Event, frozen=True, kw_only=True):
     """The expression for the value of the padding."""
     settings_at: Site | None = None
     """Where the settings of the loss are given; None if unknown."""
+    inferred: bool = False
+    """Whether the targets count as padded because the tokens at the same positions are. Only the probe infers it."""
     positions: int = 0
     """The number of padded targets."""
     of: int = 0

@@ -18,9 +18,10 @@ from torch_doctor.static.values import Const, Lib, Method, Module, Plain, Tensor
 from torch_doctor.trace import PaddedTargets
 
 if TYPE_CHECKING:
+    from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Symbol
-    from torch_doctor.trace import Tri
+    from torch_doctor.trace import Site, Tri
 
 _LOSSES: Final = frozenset(
     (
@@ -48,6 +49,7 @@ class PaddedTargeting(
     writes = (PaddedTargets,)
 
     _indices: set[Symbol] = per_run(set)
+    _labels: dict[Site, Site] = per_run(dict)  # where something padded became labels, by where it was padded
 
     @override
     def built(self, _: Run, thing: object, __: Call) -> None:
@@ -101,10 +103,18 @@ class PaddedTargeting(
         """Write what the model of a library's trainer does with the padding of its labels."""
         given = trainers.labelled(run, func.of) if isinstance(func, Method) else None
         if given is not None:
-            self._labelled(run, call, given.labels)
+            self._labelled(run, call, given.labels, owned=True)
 
-    def _labelled(self, run: Run, call: Call, labels: Value | None, *, used: bool = True) -> PaddedTargets | None:
-        """Write what a model's own loss does with the padding of its labels."""
+    @override
+    def item_set(self, run: Run, holder: Value, key: Value, value: Value, node: p.Node) -> None:
+        """`batch["labels"] = tokens`, of tokens that are padded."""
+        if isinstance(key, Const) and key.value == "labels" and (found := run.ask(Padded, value)) is not None:
+            self._labels[found.site] = run.site(node)
+
+    def _labelled(
+        self, run: Run, call: Call, labels: Value | None, *, used: bool = True, owned: bool = False
+    ) -> PaddedTargets | None:
+        """Write what a model's own loss does with the padding of its labels; `owned`: a trainer of a library passes them."""
         found = run.ask(Padded, labels)
         if found is None:
             return None
@@ -116,6 +126,7 @@ class PaddedTargeting(
             counted=self._counts(found.fill, Const(IGNORED)),
             padded_at=found.site,
             within=True,
+            labelled_at=self._labels.get(found.site, found.site) if owned else None,
             trains=run.grad is not False,
             used=used,
         )

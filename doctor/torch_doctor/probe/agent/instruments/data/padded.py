@@ -91,6 +91,18 @@ class Padded:
                     return ending(rows, fill).reshape(targets.shape)
         return None
 
+    def beside(self, targets: Any) -> Any:
+        """Where the tokens that a model got last end with padding, if targets have one value there; None for other targets."""
+        tokens, fill = self._words[-1] if self._words else (None, 0)
+        if (
+            tokens is None
+            or tokens.numel() != targets.numel()
+            or tuple(targets.shape) not in (tuple(tokens.shape), (tokens.numel(),))
+        ):
+            return None
+        behind = ending(tokens.detach().cpu(), fill).reshape(targets.shape).to(targets.device)
+        return behind if targets[behind].unique().numel() == 1 else None
+
     def of(self, tensor: Any) -> Any:
         """Where these sequences, side by side in whichever order, have ended, a row for each; None for any other tensor."""
         if tensor.dim() < MATRIX or tensor.numel() > LARGEST or tensor.is_sparse:

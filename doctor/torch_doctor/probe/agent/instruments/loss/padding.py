@@ -96,7 +96,8 @@ class Instrument(Base):
         if target is None or target.is_floating_point() or target.numel() == value.numel():
             return
         with self.watch.unwatched(), self.watch.torch.no_grad():
-            padding = self._padded.among(target)
+            known = self._padded.among(target)
+            padding = self._padded.beside(target) if known is None else known
             if padding is None or not bool(padding.any()) or bool(padding.all()):
                 return
             self._done[here.site] = self._done.get(here.site, 0) + 1
@@ -112,6 +113,7 @@ class Instrument(Base):
             name=recorder.caller(here.site),
             target=recorder.argument(here.site, 1, "target"),
             counted=abs(before - without) > 1e-6 * max(1.0, abs(before)),
+            inferred=known is None,
             positions=int(padding.sum()),
             of=target.numel(),
             before=before,

@@ -462,6 +462,21 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("the loss is the mean over a batch of {}", lambda rows: rows > 1, lambda rows: rows == 1),
         Claim("the loss is the sum over a batch of {}", lambda rows: rows > 1, always),
     ],
+    "TDR411": [
+        Claim(
+            "{} of {} labels are ignored", lambda ignored, of: 0 < ignored < of, lambda ignored, of: 0 < ignored < of
+        ),
+        Claim(
+            "predictions that are correct for all others score {}",
+            lambda score: score not in (1, 100),
+            lambda score: score in (1, 100),
+        ),
+        Claim(
+            "predictions that are correct for all others score {} or {}, depending on those for the ignored labels",
+            lambda one, other: one != other,
+            never,
+        ),
+    ],
     "TDR412": [
         Claim(
             "perfect predictions score {}, constant ones {}, shuffled ones {}, random ones {}",

@@ -87,7 +87,10 @@ AUGMENTED = Cause(
     kinds=("random samples",),
 )
 AVERAGE = Cause(
-    "the metric is averaged wrongly", ("TDR405", "TDR407", "TDR408", "TDR410", "TDR412"), ("metric",), kinds=("metric",)
+    "the metric is averaged wrongly",
+    ("TDR405", "TDR407", "TDR408", "TDR410", "TDR411", "TDR412"),
+    ("metric",),
+    kinds=("metric",),
 )
 GRAPHS = Cause(
     "graphs of earlier steps are retained",
@@ -169,7 +172,7 @@ PREPARED = Cause(
 )
 MEASURED = Cause(
     "the metric covers only the last batch, compares wrong shapes, or is averaged wrongly",
-    ("TDR214", "TDR405", "TDR407", "TDR408", "TDR409", "TDR410", "TDR412", "TDR712"),
+    ("TDR214", "TDR405", "TDR407", "TDR408", "TDR409", "TDR410", "TDR411", "TDR412", "TDR712"),
     ("metric",),
     kinds=("metric",),
 )

@@ -103,7 +103,7 @@ EXPLAINING = {
     "other rows": ("TDR216", "TDR220", "TDR221", "TDR314", "TDR401", "TDR406"),
     "loading": ("TDR301", "TDR302", "TDR303", "TDR304", "TDR307", "TDR308", "TDR602", "TDR606", "TDR608"),
     "resuming": ("TDR122", "TDR303", "TDR602", "TDR605", "TDR608"),
-    "metric": ("TDR214", "TDR405", "TDR407", "TDR408", "TDR409", "TDR410", "TDR412"),
+    "metric": ("TDR214", "TDR405", "TDR407", "TDR408", "TDR409", "TDR410", "TDR411", "TDR412"),
     "precision": ("TDR210", "TDR219", "TDR805", "TDR810"),
     "devices": ("TDR210", "TDR801", "TDR802", "TDR803", "TDR810"),
     "compiler": (),

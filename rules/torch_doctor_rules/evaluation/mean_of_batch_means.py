@@ -9,6 +9,7 @@ from torch_doctor.trace import LoaderBuilt
 from torch_doctor_rules.judging import answers
 from torch_doctor_rules.judging.batch_means import BatchMeans
 from torch_doctor_rules.judging.evidence import at, fact
+from torch_doctor_rules.judging.ignored_labels import IgnoredLabels
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import EVALUATION
 from torch_doctor_rules.judging.wording import message, named
@@ -107,7 +108,10 @@ class MeanOfBatchMeans(Rule):
                     text = message(_MEAN, name=named(event.name if event.how == "assigned" else "", "the average"))
                     yield self.finding(event.site, text, help=_HELP, trail=[Step(event.site, _SHOWN)])
             return
+        explained = trace.view(IgnoredLabels).places()
         for found in means.averages():
+            if found.mean.site in explained:
+                continue  # TDR411 reports what is averaged
             steps = [Step(found.loader.site, "the last batch of this loader may be smaller")]
             steps.append(Step(found.mean.site, "this is the mean over one batch"))
             steps += [Step(found.added.site, "every mean is added here")] if found.added is not None else []

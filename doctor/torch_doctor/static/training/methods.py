@@ -12,7 +12,7 @@ from torch_doctor.static.tables.merits import TALLIES
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.training import container_methods, drawing, exit_stacks, pixels
 from torch_doctor.static.training.computing import distributions, tensor_methods
-from torch_doctor.static.training.frameworks import framework_loops, trainers
+from torch_doctor.static.training.frameworks import framework_loops, trainer_metrics, trainers
 from torch_doctor.static.training.module import module_methods
 from torch_doctor.static.training.update import gradients, optimizer_methods, parameter_methods
 from torch_doctor.static.values import (
@@ -87,6 +87,8 @@ def _of_tool(run: Run, of: Tool, name: str, call: Call) -> Value:
     picture = pixels.transformed(run, of, call) if name == "__call__" else None
     if picture is not None:
         return picture
+    if name in trainer_metrics.METHODS and not run.modules_called:
+        trainer_metrics.scored(run, of, call.node)
     if call.args or call.keywords:
         _may_be_set(run, of)
     if call.args and call.args[0].tells_version:
@@ -170,6 +172,8 @@ def _inherited(run: Run, of: Instance, name: str, call: Call) -> Value:
         return NOTHING
     if name == "train" and not run.modules_called:
         framework_loops.train(run, of, call.node)
+    if name in trainer_metrics.METHODS and not run.modules_called:
+        trainer_metrics.scored(run, of, call.node)
     bases = map(canonical, of.cls.libraries())
     return library.inherited(run, bases, name, call) or opaque_calls.opaque(run, Method(of, name), call)
 

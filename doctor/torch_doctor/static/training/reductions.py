@@ -23,6 +23,17 @@ def reduction_of(name: str, call: Call, module: Module | None) -> str:
     return stated(name, module.given, {**module.settings, **later})
 
 
+def setting(name: str, key: str, call: Call, module: Module | None) -> object:
+    """What a loss has as one of its settings; None where it is not given, or where that is not known."""
+    if module is None:
+        given, named = call.args[_BEFORE:], call.keywords
+    else:
+        given, named = module.given, {**module.settings, **module.fields}
+    order = losses.SETTINGS.get(name, ())
+    place = order.index(key) if key in order else len(given)
+    return given[place] if place < len(given) else named.get(key)
+
+
 def stated(name: str, given: Args, named: Keywords) -> str:
     """The `reduction` that a loss has with these settings."""
     order = losses.SETTINGS.get(name, ())

@@ -19,6 +19,7 @@ from torch_doctor.trace.events.event import TensorFact as TensorFact
 from torch_doctor.trace.events.event import Trail as Trail
 from torch_doctor.trace.events.figures import *
 from torch_doctor.trace.events.graph import *
+from torch_doctor.trace.events.ignored import *
 from torch_doctor.trace.events.limits import *
 from torch_doctor.trace.events.loss import *
 from torch_doctor.trace.events.module import *

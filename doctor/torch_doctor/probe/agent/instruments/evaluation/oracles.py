@@ -53,7 +53,7 @@ class Instrument(Base):
         with self.watch.unwatched(), torch.no_grad():
             scores = scores_in(torch, output)
             form = self._form(module, scores, batch, [*arguments, *keywords.values()])
-        if form.unknown and not loaded:
+        if form is None or (form.unknown and not loaded):
             return  # it goes over something else
         self._asked.add(loop.node.key)
         alone = scores is output
@@ -61,7 +61,7 @@ class Instrument(Base):
         if not rehearsals.under_way:
             self._tell(learnt, form, scores, here, loop, event)
 
-    def _form(self, module: Any, scores: Any, batch: BatchTensors, given: list[Any]) -> Form:
+    def _form(self, module: Any, scores: Any, batch: BatchTensors, given: list[Any]) -> Form | None:
         """What the answers are, and which tensor has the labels."""
         axes, number = self.watch.class_axes, self.watch.recorder.references.number(module)
         shown = frozenset() if axes is None or scores is None else axes.known.get((number, scores.dim()), frozenset())

@@ -1,0 +1,78 @@
+"""Labels that a loss leaves out, and scores that count them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace.events.event import NO_EVENTS, Event
+from torch_doctor.trace.events.wording import quoted
+
+if TYPE_CHECKING:
+    from torch_doctor.trace.events.names import Names
+    from torch_doctor.trace.site import Site
+    from torch_doctor.trace.words import Tri
+
+
+class LabelsIgnored(Event, frozen=True, kw_only=True):
+    """A loss over classes is computed that leaves out the labels with one value.
+
+    Only the static witness writes it, and not if the value is the default one and no label is known to have it.
+    """
+
+    name: str
+    """The expression for the loss."""
+    value: str
+    """The value, or what identifies it."""
+    named: bool
+    """Whether the script names the value, with more than one label for each sample."""
+    forwards: frozenset[int] = NO_EVENTS
+    """The `Forward` events whose results are the input."""
+
+    def words(self, _: Names, /) -> str:
+        return f"loss {quoted(self.name)} leaves out labels that are {self.value}"
+
+
+class PredictionsPassed(Event, frozen=True, kw_only=True):
+    """A trainer of a library passes predictions and labels to a function of the project, which scores them.
+
+    `site` is the definition of the function.
+    """
+
+    def words(self, _: Names, /) -> str:
+        return "pass predictions and labels to this function"
+
+
+class PaddingScored(Event, frozen=True, kw_only=True):
+    """Predictions are compared with labels of which some are padding or void, and a score is computed of the results.
+
+    `site` is the comparison. The static witness writes it where every result counts.
+    """
+
+    name: str
+    """The expression for the score; "" if unknown."""
+    counted: Tri
+    """Whether the score depends on those labels; None if the probe could not find out."""
+    fill: str = ""
+    """The value of the padding, or what identifies it; "" if it is only known from a loss."""
+    known: bool = False
+    """Whether `fill` is a number that no class has."""
+    padded_at: Site | None = None
+    """Where the labels are padded; None if unknown."""
+    scored_at: Site | None = None
+    """Where the results are averaged, or their sum is divided."""
+    forwards: frozenset[int] = NO_EVENTS
+    """The `Forward` events that the predictions are made of, or the `PredictionsPassed` event."""
+    positions: int = 0
+    """The number of such labels. Only the probe knows it, as the following."""
+    of: int = 0
+    """The number of all labels."""
+    right: float = 0.0
+    """The score of predictions that are correct, except for those labels."""
+    other: float = 0.0
+    """The score of other predictions for those labels, with the same ones for the others."""
+    unknown: str = ""
+    """Why there is no score; "" if there is one."""
+
+    def words(self, _: Names, /) -> str:
+        how = {True: "counts", False: "leaves out", None: "may count"}[self.counted]
+        return f"the score {quoted(self.name or 'of these predictions')} {how} padding"

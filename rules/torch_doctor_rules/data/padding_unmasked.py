@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import PaddingRead
+from torch_doctor.trace import ENCODER, MEAN, PaddingRead
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import at, count, fact, two
 from torch_doctor_rules.judging.sites import first_per_site
@@ -17,12 +17,26 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Trace
 
 
+_READS = "`{name}` reads the padding of shorter sequences: outputs depend on the rest of the batch"
+_HELP = {
+    **dict.fromkeys(
+        ("", "LSTM", "GRU", "RNN"),
+        "pack the sequences with their lengths, or select the last valid step of each by its length",
+    ),
+    ENCODER: "pass the attention mask of the tokens",
+    MEAN: "divide the sum over the valid steps by their number",
+}
+_AVERAGED = "the mean that is used here counts the padding"
+_ENCODES = "`{name}` gets no attention mask: every token attends to the padding of shorter sequences"
+
+
 class PaddingUnmasked(Rule):
     """A model reads the padding of its input sequences, so its output depends on the other sequences in the batch.
 
     ## Why is this bad?
     A recurrent layer continues through the padding: its last state is the one after the padding, and the reverse direction of
-    a bidirectional layer starts there. Attention without a mask also attends to the padding. The same sequence gets a
+    a bidirectional layer starts there. Attention without a mask also attends to the padding, and so does a pretrained encoder
+    without `attention_mask`. The same sequence gets a
     different output alone than in a batch with longer ones, both in training and in production.
 
     ## Example
@@ -53,16 +67,16 @@ class PaddingUnmasked(Rule):
     ```
 
     ## How the probe confirms it
-    A copy of the model gets the batch twice. The second time, the values that `pad_sequence` filled in are replaced in the
-    inputs of recurrent and attention layers. The finding is confirmed if the outputs for the sequences themselves change,
-    and refuted if they do not.
+    A copy of the model gets the batch twice. The second time, the values at padded positions are replaced in the inputs of
+    recurrent and attention layers, and in the embeddings of pretrained models. The finding is confirmed if the outputs for
+    the sequences themselves change, and refuted if they do not.
 
     ## When it is not reported
-    - For packed sequences, and for attention that gets any mask.
+    - For packed sequences, and for attention that gets any mask, unless the source shows that it leaves nothing out.
     - For unidirectional recurrent layers, if each output is used at its own time step, or the last valid one is selected by
       the lengths.
     - If the analyzed code does not show that the sequences are padded.
-    - For hand-written attention.
+    - For hand-written attention, and for pretrained models that are no encoders, or whose kind the source does not show.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.rnn.pack_padded_sequence.html
@@ -82,19 +96,15 @@ class PaddingUnmasked(Rule):
         """Yield a finding for the first call at each place of a model that reads padding."""
         for event in first_per_site([event for event in trace.of(PaddingRead) if event.reads]):
             padded, read = event.padded_at, event.read_at
-            attends = bool(event.by) and event.by not in ("LSTM", "GRU", "RNN")
+            note = _AVERAGED if event.by == MEAN else f"{event.by} reads the padding here"
+            name = owner(event.name, "forward", "the model")
             yield self.finding(
                 event.site,
-                message(
-                    "`{name}` reads the padding of shorter sequences: outputs depend on the rest of the batch",
-                    name=owner(event.name, "forward", "the model"),
-                ),
-                help="pass a `key_padding_mask` to the attention"
-                if attends
-                else "pack the sequences with their lengths, or select the last valid step of each by its length",
+                message(_ENCODES if event.by == ENCODER else _READS, name=name),
+                help=_HELP.get(event.by, "pass a `key_padding_mask` to the attention"),
                 trail=[
                     *([Step(padded, "shorter sequences are padded here")] if padded is not None else []),
-                    *([Step(read, f"{event.by} reads the padding here")] if read not in (None, event.site) else []),
+                    *([Step(read, note)] if read not in (None, event.site) else []),
                 ],
                 cause=place(read),
             )

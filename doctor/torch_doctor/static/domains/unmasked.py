@@ -8,9 +8,14 @@ from msgspec import Struct
 
 from torch_doctor.static import program as p
 from torch_doctor.static.domains import padding
+from torch_doctor.static.domains.constants import Filled
 from torch_doctor.static.domains.padding import Padded
+from torch_doctor.static.libraries import transformers
+from torch_doctor.static.measuring import measured, size_at
+from torch_doctor.static.measuring.arguments import argument
 from torch_doctor.static.tables import shapes as table
 from torch_doctor.static.tables import words
+from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.values import Call, Const, Making, Module, Sequence, Tensor, Value
 
 if TYPE_CHECKING:
@@ -31,6 +36,16 @@ EACH_PLACE: Final = frozenset(
     )
 )
 """How a tensor is made whose places are those of what it is made of."""
+_IN_ORDER: Final = (
+    EACH_PLACE
+    | MOVES
+    | frozenset(f"nn.{name}" for name in ("TransformerEncoderLayer", "TransformerEncoder"))
+    | frozenset(words("contiguous clone detach pin_memory data long int float type requires_grad_ batch"))
+)
+"""How a tensor is made whose samples and places are those of what it is made of, in the same dimensions."""
+_SUMS: Final = frozenset(words("+ - add sub cat"))
+MEAN: Final = "mean"
+_FUNCTION: Final = "torch.nn.functional.scaled_dot_product_attention"
 _POOLED: Final = frozenset(words("mean sum max amax"))
 _FAR: Final = 60
 """Steps that are followed back."""
@@ -67,11 +82,25 @@ def attended(run: Run, name: str, call: Call) -> Padding | None:
         return None
     for place, keyword, masks in READERS[name].sequences:
         sequence = call.argument(place, keyword)
-        if sequence is not None and not any(is_given(call.argument(*mask)) for mask in masks):
+        if sequence is not None and not any(_tells(run, call.argument(*mask), name) for mask in masks):
             found = carried(run, sequence)
             if found is not None:
                 return found
     return None
+
+
+def unmasked_tokens(run: Run, model: Value, call: Call) -> Padding | None:
+    """The padding among the tokens that a pretrained encoder gets without a mask, so that it attends to all of them."""
+    if not isinstance(model, Module) or model.cls is not None or "**" in call.keywords:
+        return None
+    given = model.given[0] if model.given else None
+    text = given.value if isinstance(given, Const) and isinstance(given.value, str) else ""
+    tokens = call.argument(0, "input_ids")
+    if not transformers.attends_to_all(model.layer, text) or _tells(
+        run, call.argument(1, "attention_mask"), model.layer
+    ):
+        return None
+    return None if tokens is None else run.ask(Padded, tokens)
 
 
 def gone_through(run: Run, layer: Module, call: Call) -> Padding | None:
@@ -86,12 +115,34 @@ def gone_through(run: Run, layer: Module, call: Call) -> Padding | None:
 
 
 def ended(run: Run, value: Value) -> tuple[Padding, str] | None:
-    """The padding behind what a recurrent layer has in its last step, where that is in a value; with the layer's name."""
+    """The padding behind what a recurrent layer has in its last step, where that is in a value; with the layer's name.
+
+    Also the padding in a mean over the steps of anything, with `MEAN`.
+    """
     for made in _back(value, frozenset((*EACH_PLACE, *_POOLED, "[]")) - RECURRENT):
+        if (averaged := _averaged(run, made)) is not None:
+            return averaged, MEAN
         through = _layer_of_last(made)
         found = None if through is None else carried(run, through.args[0])
         if through is not None and found is not None:
             return found, through.name.removeprefix("nn.").removesuffix(".state")
+    return None
+
+
+def _averaged(run: Run, made: Making) -> Padding | None:
+    """The padding in a mean over the steps of padded sequences, whose dimensions are still in their order."""
+    along = size_at(argument(made, 1, "dim") or Const(None)) if made.name == "mean" and made.args else None
+    if not isinstance(along, int):
+        return None
+    rank = len(measured(made.args[0]).shape or ())
+    if along < 0 and not rank:
+        return None
+    for each in _back(made.args[0], _IN_ORDER, arranged=False):
+        found = run.ask(Padded, Tensor(meta=each))
+        if found is not None and found.made.name == "pad_sequence":
+            first = argument(found.made, 1, "batch_first") or Const(value=False)
+            time = int(bool(first.value)) if isinstance(first, Const) else None
+            return found if along % (rank or along + 1) == time else None
     return None
 
 
@@ -108,8 +159,11 @@ def carried(run: Run, value: Value) -> Padding | None:
     return found if by_torch else None
 
 
-def _back(value: Value, through: frozenset[str]) -> Iterator[Making]:
-    """How a value was made, and what it was made of, as far as that goes through such steps."""
+def _back(value: Value, through: frozenset[str], *, arranged: bool = True) -> Iterator[Making]:
+    """How a value was made, and what it was made of, as far as that goes through such steps.
+
+    `arranged`: also through what only arranges numbers in another way, and through products with masks.
+    """
     waiting, steps = [value], 0
     while waiting and steps < _FAR:
         each = waiting.pop(0)
@@ -120,7 +174,8 @@ def _back(value: Value, through: frozenset[str]) -> Iterator[Making]:
         if not isinstance(made, Making):
             continue
         yield made
-        if made.name in through or padding.arranges(made):
+        masked = not arranged and made.name not in _SUMS and sum(isinstance(arg, Tensor) for arg in made.args) > 1
+        if (made.name in through and not masked) or (arranged and padding.arranges(made)):
             waiting += made.args
 
 
@@ -158,6 +213,13 @@ def _takes_last(made: Making, time: int) -> bool:
     whole = all(isinstance(part, p.Slice) and part.lower is part.upper is None for part in parts[:time])
     last = values[time]
     return whole and isinstance(last, Const) and last.value == -1
+
+
+def _tells(run: Run, mask: Value | None, name: str) -> bool:
+    """Whether a mask leaves anything out: it is given, and not the same for all elements."""
+    if not is_given(mask) or not isinstance(mask, Tensor):
+        return is_given(mask)
+    return run.ask(Filled, mask) != (0.0 if name.startswith("torch.nn.") and name != _FUNCTION else 1.0)
 
 
 def is_given(value: Value | None) -> bool:

@@ -156,6 +156,35 @@ def token_loss(name: str, given: str) -> str:
     return ANYWHERE if name.endswith((*ends, "MarianMTModel")) else ""
 
 
+_ENCODERS: tuple[str, ...] = words(
+    """
+    Bert DistilBert Roberta XLMRoberta XLMRobertaXL Albert Electra Camembert Deberta DebertaV2 MPNet Ernie MobileBert
+    SqueezeBert RemBert MegatronBert ConvBert Nystromformer RoFormer Funnel
+    """
+)
+_OF_ENCODERS = words(
+    "Model ForSequenceClassification ForTokenClassification ForQuestionAnswering ForMaskedLM ForMultipleChoice ForPreTraining"
+)
+_ENCODER_CLASSES = frozenset(f"{model}{head}" for model in _ENCODERS for head in _OF_ENCODERS)
+_AUTO_HEADS = frozenset(words("Model")) | frozenset(f"Model{head}" for head in _OF_ENCODERS if head != "Model")
+_ENCODER_WORDS = words("bert electra camembert mpnet ernie")
+"""What the names of their weights contain; no name of the weights of another kind of model does."""
+
+
+def attends_to_all(name: str, given: str) -> bool:
+    """Whether the model that a call of this name builds, with this text first, is an encoder.
+
+    Each token of its input attends to all others if no `attention_mask` says which of them are padding.
+    """
+    package, _, rest = name.partition(".")
+    owner, _, method = rest.rpartition(".")
+    name = owner if method in ("from_pretrained", "from_config", "_from_config") else method if not owner else ""
+    if package != "transformers":
+        return False
+    automatic = name.removeprefix("Auto") in _AUTO_HEADS and name.startswith("Auto")
+    return name in _ENCODER_CLASSES or (automatic and any(word in given.lower() for word in _ENCODER_WORDS))
+
+
 PREPARING_TRAINERS = frozenset(members("trl", "SFTTrainer"))
 """Trainers of causal models, or of their names, that make rows of texts themselves, and mask what they fill up."""
 LABEL_TRAINERS = dict.fromkeys(

@@ -11,7 +11,7 @@ from torch_doctor.static.tables import shapes
 from torch_doctor.static.tables.canonical import among, canonical
 from torch_doctor.static.training import cross_device
 from torch_doctor.static.values import Lib, Module, Value
-from torch_doctor.trace import PaddingRead
+from torch_doctor.trace import ENCODER, PaddingRead
 
 if TYPE_CHECKING:
     from torch_doctor.static.domains.padding import Padding
@@ -24,11 +24,16 @@ _TAKING: Final = _RECURRENT | {"torch.nn.Linear"}
 """Layers that compute something of the state after the last step."""
 
 
+def _reads(name: str) -> bool:
+    """Whether a layer or a model of this name may read padding."""
+    return name in unmasked.READERS or name in _TAKING or name.startswith("transformers.")
+
+
 class UnmaskedPadding(
     Observer,
-    invoked=(Named(Module, {*unmasked.READERS, *_TAKING}), Named(Lib, among({*unmasked.READERS, *_TAKING}))),
+    invoked=(Named(Module, _reads), Named(Lib, among({*unmasked.READERS, *_TAKING}))),
 ):
-    """Attention without a mask, recurrent layers without lengths that go backward, and last steps that something is made of."""
+    """Attention and encoders without a mask, recurrent layers that go backward without lengths, and last steps that are used."""
 
     writes = (PaddingRead,)
 
@@ -40,6 +45,8 @@ class UnmaskedPadding(
         name = func.layer if isinstance(func, Module) else canonical(func.name) if isinstance(func, Lib) else ""
         if name in unmasked.READERS:
             self._write(run, call, unmasked.attended(run, name, call), name)
+        if name.startswith("transformers."):
+            self._write(run, call, unmasked.unmasked_tokens(run, func, call), ENCODER)
         if isinstance(func, Module) and name in _RECURRENT:
             self._write(run, call, unmasked.gone_through(run, func, call), name)
         if name in _TAKING:

@@ -87,7 +87,7 @@ def _padded(run: Run, of: Unknown, name: str, call: Call) -> Value | None:
     flow = blend(value.flow for value in call.values).cut()
     made = making(TOKENIZED, (), of=fill, site=run.site(call.node))
     tokens: Value = Tensor(flow, meta=made)
-    mask: Value = Tensor(flow, meta=making("ones_like", (Tensor(meta=made),)))
+    mask: Value = Tensor(flow, meta=making("long", (Tensor(meta=making("ne", (Tensor(meta=made), fill))),)))
     if wanted != "pt":
         tokens, mask = (Plain(size=Making(ARRAY, (each,))) for each in (tokens, mask))
     if name == "encode":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from torch_doctor.trace.events.event import NO_EVENTS, Event
 from torch_doctor.trace.events.wording import in_brackets, quoted, short
@@ -195,6 +195,14 @@ class PixelsGiven(Event, frozen=True, kw_only=True):
         return f"pass images with values from 0 to 255 to {quoted(self.name)}"
 
 
+ENCODER: Final = "encoder"
+"""What reads padding in a pretrained model that gets no `attention_mask`, in `PaddingRead`."""
+
+
+MEAN: Final = "mean"
+"""What reads padding where steps are averaged, in `PaddingRead`."""
+
+
 class PaddingRead(Event, frozen=True, kw_only=True):
     """A model gets padded sequences. The probe compares its output with that for other values in the padding."""
 
@@ -203,7 +211,7 @@ class PaddingRead(Event, frozen=True, kw_only=True):
     reads: Tri
     """Whether the output depends on the padding."""
     by: str = ""
-    """The layer that reads the padding."""
+    """The layer that reads the padding, `ENCODER` or `MEAN`."""
     read_at: Site | None = None
     """Where this layer is called."""
     padded_at: Site | None = None

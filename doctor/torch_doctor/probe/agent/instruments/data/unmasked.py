@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..copies import copied, elements
 from ..instrument import Instrument as Base
-from .padded import padded_in
+from .padded import MATRIX, ending, padded_in
 
 if TYPE_CHECKING:
     from ...scopes import Here
@@ -28,7 +28,7 @@ class Instrument(Base):
         """A model is about to get padded sequences: copies of it run with their padding as it is, and with another."""
         if self._done.get(here.site, 0) >= MOST:
             return
-        behind = self._behind((arguments, keywords))
+        behind = self._behind(module, (arguments, keywords))
         parameters = self.watch.modules.family(module).parameters
         if behind is None or not parameters or elements(self.watch, parameters) > LARGEST:
             return
@@ -37,7 +37,12 @@ class Instrument(Base):
         with self.watch.unwatched(), torch.no_grad(), torch.random.fork_rng(devices=[]):
             first, met = self._answer(module, (arguments, keywords), behind, other=False)
             second, _ = self._answer(module, (arguments, keywords), behind, other=True)
-            if not met or len(first) != len(second) or not first:
+            if not met:
+                first, embedded = self._answer(module, (arguments, keywords), behind, other=False, embedded=True)
+                second, _ = self._answer(module, (arguments, keywords), behind, other=True, embedded=True)
+                if not embedded:
+                    return
+            if len(first) != len(second) or not first:
                 return
             apart = [self._apart(one, another, behind) for one, another in zip(first, second)]  # noqa: B905 - of one length
         one, another = max(apart, key=lambda pair: abs(pair[1] - pair[0]))
@@ -51,21 +56,52 @@ class Instrument(Base):
             positions=int(behind.sum()),
             first=one,
             second=another,
-            alone=len(first) == 1
+            alone=bool(met)
+            and len(first) == 1
             and first[0].shape[0] == rows
             and not (first[0].dim() > 1 and first[0].shape[1] == steps),
         )
 
-    def _behind(self, given: Any) -> Any:
+    def _tables(self, twin: Any, *, every: bool) -> set[Any]:
+        """The embeddings in pretrained models of `transformers`, whose layers attend to all tokens that no mask leaves out.
+
+        `every`: those of other models, too.
+        """
+        embedding = self.watch.torch.nn.Embedding
+        models = [twin] if every else self._pretrained(twin)
+        return {each for part in models for each in part.modules() if isinstance(each, embedding)}
+
+    @staticmethod
+    def _pretrained(module: Any) -> list[Any]:
+        """The parts of a model whose classes are those of `transformers`."""
+        return [part for part in module.modules() if type(part).__module__.startswith("transformers.")]
+
+    def _behind(self, module: Any, given: Any) -> Any:
         """Where the sequences among the arguments have ended, a row for each; None where none of them is padded."""
         for tensor in self.watch.marks.tensors(given):
             behind = self._padded.of(tensor)
             if behind is not None and bool(behind.any()):
                 return behind
+        for part in self._pretrained(module):
+            fill = getattr(getattr(part, "config", None), "pad_token_id", None)
+            if not isinstance(fill, int):
+                continue
+            for tensor in self.watch.marks.tensors(given):
+                if (
+                    tensor.dtype == self.watch.torch.int64
+                    and tensor.dim() == MATRIX
+                    and bool((tensor[:, -1] == fill).any())
+                ):
+                    return ending(tensor.detach().cpu(), fill)
         return None
 
-    def _answer(self, module: Any, given: Any, behind: Any, *, other: bool) -> tuple[list[Any], int]:
-        """What a copy in evaluation mode answers, and how many of its layers were met that read whole sequences."""
+    def _answer(
+        self, module: Any, given: Any, behind: Any, *, other: bool, embedded: bool = False
+    ) -> tuple[list[Any], int]:
+        """What a copy in evaluation mode answers, and how many of its layers were met that read whole sequences.
+
+        `embedded`: how many of its embeddings were met, whose results are changed.
+        """
         torch = self.watch.torch
         reading = (
             torch.nn.RNNBase,
@@ -83,9 +119,14 @@ class Instrument(Base):
             changed = [self._changed(each, behind, met, batch_first=first, other=other) for each in arguments]
             return tuple(changed)
 
+        def after(_: Any, __: tuple[Any, ...], embedded: Any) -> Any:
+            return self._changed(embedded, behind, met, batch_first=True, other=other)
+
         for part in twin.modules():
             if isinstance(part, reading):
                 part.register_forward_pre_hook(before)
+        for table in self._tables(twin, every=embedded):
+            table.register_forward_hook(after)
         torch.manual_seed(1)
         arguments, keywords = copied(self.watch, given)
         answer = twin(*arguments, **keywords)
@@ -104,7 +145,12 @@ class Instrument(Base):
         if not whole or value.shape[:2] != where.shape:
             return value
         met.append(True)
-        return value + where[..., None].to(value) if other else value
+        if not other:
+            return value
+        signs = 1 - 2 * (
+            torch.arange(value.shape[-1], device=value.device) % 2
+        )  # a layer norm takes away what all features share
+        return value + (where[..., None] * signs.cpu()).to(value)
 
     def _apart(self, one: Any, another: Any, behind: Any) -> tuple[float, float]:
         """Two answers where they are furthest apart, places of padding left out."""

@@ -97,7 +97,7 @@ class Hits(Domain["Marks | None"]):
         while isinstance(value, Tensor) and isinstance(made := value.meta, Making):
             if made in self._written:
                 return True
-            if not made.args:
+            if not made.args or made.name in _TAKEN:  # what is in the data set may have been written before
                 break
             value = made.args[0]
         return False

@@ -69,6 +69,7 @@ class TrainDataEvaluated(Rule):
     equal samples that are trained on.
 
     ## When it is not reported
+    - If training reads a part of the evaluated dataset that is not the only one of a split that any loader reads.
     - If other samples are evaluated as well: the score on training data is then shown for comparison.
     - With samplers, unless training reads all samples of the dataset and a `SubsetRandomSampler` draws the evaluated ones
       from it.
@@ -125,14 +126,14 @@ class TrainDataEvaluated(Rule):
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """Whether the same rows are no window that reaches back over a bound, and no score of training rows alone.
 
-        Of a split that is drawn anew, the source has to say that nobody begins with other weights each time.
+        Of a split that is drawn anew, the source has to say that nobody begins with other weights each time; of a data set
+        beside one part of it, that this is a part of a split.
         """
         if finding.help in (REDRAWN, COPIED):
             return False
         trained = {loader.dataset for step in finding.trail[:1] for loader in at(trace, step.site, LoaderBuilt)}
-        return not any(
-            trained & set(built.shares) - set(built.mostly) for built in at(trace, finding.site, DatasetBuilt)
-        )
+        evaluated = {loader.dataset for loader in at(trace, finding.site, LoaderBuilt)}
+        return Overlaps(trace).shown_by_run(trained, evaluated, list(at(trace, finding.site, DatasetBuilt)))
 
     def same(self, finding: Finding, seen: Finding) -> bool:
         """Return whether both are at one place; of copies, whether both evaluate the same loader."""

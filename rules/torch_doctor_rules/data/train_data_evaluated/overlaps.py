@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Backward, Escaped, Forward, GaveUp, LoaderBuilt, LossCalled, SamplesChosen, Summed, Trace
+from torch_doctor.trace import (
+    Backward,
+    Escaped,
+    Forward,
+    GaveUp,
+    LoaderBuilt,
+    LossCalled,
+    RowsSplit,
+    SamplesChosen,
+    Summed,
+    Trace,
+)
 from torch_doctor_rules.data.train_data_evaluated.kept import Kept
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.scores import is_scored
@@ -41,6 +52,11 @@ class Overlaps:
             idle = next((other for other in self._left_over() if other.dataset not in (0, loader.dataset)), None)
             if idle is not None and backward.index < forward.index and self._scores(forward, backward):
                 yield loader, backward, forward, idle
+
+    def shown_by_run(self, trained: set[int], evaluated: set[int], built: list[DatasetBuilt]) -> bool:
+        """Whether datasets surely have rows in common: no window that reaches back, and no whole beside one of its parts."""
+        parts = {part for number in trained for part in self.loaders.parts(number)}
+        return not evaluated & parts and not any(trained & set(each.shares) - set(each.mostly) for each in built)
 
     def _source(self, loader: LoaderBuilt, forward: Forward) -> tuple[Site, LoaderBuilt] | None:
         for other, backward in self.loaders.training():
@@ -128,7 +144,16 @@ class Overlaps:
             return second.site, False
         if first.parts == second.parts and _meet(first.stretches, second.stretches):
             return second.site, True
-        return (trained.site if first.dataset in self._read_by(second) else None), False
+        alone = second.dataset in self._read_by(first) and self._is_part_alone(first)
+        whole = trained.site if first.dataset in self._read_by(second) else None
+        return evaluated.site if alone else whole, alone
+
+    def _is_part_alone(self, dataset: DatasetBuilt) -> bool:
+        """Whether it is the only part of a split that a loader reads: what was held out is evaluated with all the others."""
+        observed = self.trace.run is not None and dataset.class_name.endswith("Subset")
+        split = observed or any(each.site == dataset.site for each in self.trace.of(RowsSplit))
+        others = (each for each in self.loaders.datasets.values() if each.parts == dataset.parts)
+        return split and all(each.dataset == dataset.dataset for each in others)
 
     def _read_by(self, dataset: DatasetBuilt) -> set[int]:
         """The datasets that one takes its rows from."""

@@ -37,7 +37,9 @@ DEEP = 3
 
 
 def built(name: str, call: Call) -> Plain | None:
-    """An estimator or splitter of a library; None for anything else."""
+    """An estimator or splitter of a library; None for anything else, and for an encoder that is told its classes."""
+    if name in fitting.ENCODERS and not fitting.TOLD.isdisjoint(call.keywords):
+        return None
     if name in fitting.ESTIMATORS | fitting.ENCODERS or (
         name in fitting.COMPOSED and any(map(_estimates, call.values))
     ):

@@ -56,9 +56,10 @@ def is_wrong(event: AnswersScored) -> bool:
 
 
 def exceeds(event: AnswersScored) -> bool:
-    """Whether a printed figure is exactly some multiple of the share of correct predictions, and counts or sums no such thing.
+    """Whether a printed figure is the number of correct predictions divided by that of the batches or samples.
 
-    The sum of the accuracies of batches is a multiple, too, and so is a share in thousandths.
+    The sum of the accuracies of batches is a multiple of the share, too, and so are a share in thousandths and a comparison
+    with chance or with another model.
     """
     best = event.figures[PERFECT] if event.figures else 0.0
     multiples = (best * event.shares[each] for each in MADE) if is_share(event) else ()
@@ -67,7 +68,9 @@ def exceeds(event: AnswersScored) -> bool:
     )
     tens = abs(log10(best) - round(log10(best))) < NEAR if best > 0 else True
     sums = abs(best - event.batches) < NEAR or abs(best - 100 * event.batches) < NEAR
-    return event.how == "printed" and exact and best > 1 and is_wrong(event) and not tens and not sums
+    divided = [right * event.answers / each for right in RIGHT for each in (event.batches, event.rows) if each]
+    counted = any(abs(best - each) <= NEAR * each for each in divided)
+    return event.how == "printed" and exact and best > 1 and is_wrong(event) and counted and not tens and not sums
 
 
 def speaks(trace: Trace, finding: Finding) -> bool:

@@ -81,7 +81,7 @@ def batch_of(run: Run, loader: Loader) -> Value:
     item = item_of(run, data) if isinstance(data, Value) else None
     if size is None or "collate_fn" in loader.fields or "**" in loader.fields:
         flow = _collated(run, _whole(run, data), flow)
-        known_batch = collating.collated(run, loader, item, flow)
+        known_batch = None if size == 1 else collating.collated(run, loader, item, flow)  # one row is as long as itself
         return known_batch or batch_parts.begun(run, Unknown(flow, origin=NOWHERE if _elsewhere(item) else place))
     return _batched(run, item, size, flow, place)
 

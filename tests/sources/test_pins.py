@@ -77,6 +77,12 @@ def test_pins_are_read_from_where_people_write_them(tmp_path: Path, name: str, t
     assert pinned(tmp_path, tmp_path) == expected
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_files_that_powershell_writes_are_read(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "requirements.txt").write_text("torch==1.7.1\nnumpy\n", encoding=encoding)
+    assert pinned(tmp_path, tmp_path) == V1_7
+
+
 def test_a_lock_file_says_what_is_installed(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[project]\ndependencies = ["torch"]\n', encoding="utf-8")
     (tmp_path / "uv.lock").write_text('[[package]]\nname = "torch"\nversion = "2.7.1"\n', encoding="utf-8")

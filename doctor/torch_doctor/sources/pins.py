@@ -7,6 +7,7 @@ others say what is allowed, and where several do, every version that one of them
 from __future__ import annotations
 
 import ast
+import codecs
 import configparser
 import json
 import re
@@ -248,10 +249,13 @@ def _specifier(text: str) -> list[SpecifierSet]:
 
 
 def _text(path: Path) -> str:
+    """The text of a file in UTF-8, or in UTF-16 with a byte order mark, as PowerShell writes what is redirected."""
     try:
-        return path.read_text(encoding="utf-8", errors="replace") if path.stat().st_size < LARGEST else ""
+        data = path.read_bytes() if path.stat().st_size < LARGEST else b""
     except OSError:
         return ""
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16" if wide else "utf-8-sig", errors="replace")
 
 
 def _toml(path: Path) -> dict[str, Any]:

@@ -160,7 +160,6 @@ class Library(Struct, frozen=True):
         no_drawing: the exceptions among them.
         estimators: estimators whose result for one row depends on the other rows.
         composed_estimators: what fits the estimators that it is given.
-        encoders: estimators that number the classes that they find.
         splits: functions that give two parts of every array.
         splitters: classes whose `split` gives the indices of the rows in each part.
         arrays: functions that return an array of its own.
@@ -255,7 +254,6 @@ class Library(Struct, frozen=True):
     no_drawing: Names = ()
     estimators: Names = ()
     composed_estimators: Names = ()
-    encoders: Names = ()
     splits: Names = ()
     splitters: Names = ()
     arrays: Names = ()

@@ -56,7 +56,6 @@ LIBRARY = Library(
         ),
         *members("sklearn.discriminant_analysis", "LinearDiscriminantAnalysis"),
     ),
-    encoders=members("sklearn.preprocessing", "LabelEncoder OrdinalEncoder LabelBinarizer"),
     composed_estimators=(
         *members("sklearn.compose", "ColumnTransformer make_column_transformer"),
         *members("sklearn.pipeline", "Pipeline make_pipeline FeatureUnion make_union"),

@@ -15,12 +15,6 @@ Not: those that map every row alone (`Normalizer`, `HashingVectorizer`), and tho
 (`LabelEncoder`, `OneHotEncoder`, `OrdinalEncoder`), whose result for a row of training is the same without the others.
 """
 
-ENCODERS = frozenset(libraries.every(lambda library: library.encoders))
-"""Estimators that number the classes that they find: whatever else they are fitted on may give other numbers."""
-
-TOLD = frozenset(("categories", "classes"))
-"""The arguments by which an encoder is told the classes and their order."""
-
 COMPOSED = frozenset(libraries.every(lambda library: library.composed_estimators))
 """What fits the estimators that it is given."""
 

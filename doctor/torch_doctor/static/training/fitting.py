@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.domains.rows import classes, holding
+from torch_doctor.static.domains.rows import holding
 from torch_doctor.static.flow import NONE, PART, Flow
 from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import fitting
@@ -37,12 +37,8 @@ DEEP = 3
 
 
 def built(name: str, call: Call) -> Plain | None:
-    """An estimator or splitter of a library; None for anything else, and for an encoder that is told its classes."""
-    if name in fitting.ENCODERS and not fitting.TOLD.isdisjoint(call.keywords):
-        return None
-    if name in fitting.ESTIMATORS | fitting.ENCODERS or (
-        name in fitting.COMPOSED and any(map(_estimates, call.values))
-    ):
+    """An estimator or splitter of a library; None for anything else."""
+    if name in fitting.ESTIMATORS or (name in fitting.COMPOSED and any(map(_estimates, call.values))):
         return Plain((ESTIMATOR, fresh_symbol(), name))
     return Plain((SPLITTER, fresh_symbol(), name)) if name in fitting.SPLITTERS else None
 
@@ -50,7 +46,7 @@ def built(name: str, call: Call) -> Plain | None:
 def _estimates(value: Value, depth: int = DEEP) -> bool:
     if isinstance(value, Sequence):
         return depth > 0 and any(_estimates(item, depth - 1) for item in value.content.all())
-    return isinstance(value, Plain) and value.symbol[0] == ESTIMATOR and value.symbol[2] not in fitting.ENCODERS
+    return isinstance(value, Plain) and value.symbol[0] == ESTIMATOR
 
 
 def method(run: Run, func: Plain, call: Call) -> Value | None:
@@ -76,13 +72,8 @@ def _estimated(run: Run, of: Symbol, name: str, call: Call) -> Value | None:
     rows = call.argument(0) or next(iter(call.keywords.values()), Plain())
     state = run.state.fields
     if name in ("fit", "fit_transform"):
-        numbers = of[2] in fitting.ENCODERS
-        fit = None if numbers else _fitted(run, of[2], rows, call.node)
-        by = (
-            classes.ordered(run, classes.FITTED, rows, rows, call.node)
-            if numbers
-            else preparers.fitted(run, of[2], rows, call.node, whole=fit is not None)
-        )
+        fit = _fitted(run, of[2], rows, call.node)
+        by = preparers.fitted(run, of[2], rows, call.node, whole=fit is not None)
         run.heap.set(state, ("fitted", of), fit)
         run.heap.set(state, ("prepares", of), by)
         if name == "fit":

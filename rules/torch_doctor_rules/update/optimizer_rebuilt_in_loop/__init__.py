@@ -57,7 +57,7 @@ class OptimizerRebuiltInLoop(Rule):
     - The loop is over training stages, each with its own epochs.
     - The optimizer is created under a condition that the step does not share.
     - `load_state_dict` passes on the state of the previous optimizer.
-    - The scheduler receives the current position of training each time.
+    - The scheduler receives the current position of training each time, or multiplies the learning rate that it finds.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#constructing-it

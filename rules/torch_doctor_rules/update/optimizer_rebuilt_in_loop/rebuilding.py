@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Event, Scope, Trace
 
 
+GOES_ON = frozenset(("torch.optim.lr_scheduler.ExponentialLR", "torch.optim.lr_scheduler.MultiplicativeLR"))
+"""Schedulers that multiply the rate that they find: a new one goes on where the last one was."""
+
+
 class Rebuilt(NamedTuple):
     """What is built again, its use in the same pass, and that pass."""
 
@@ -69,6 +73,8 @@ class Rebuilding:
         owner = next((each for each in self.trace.of(OptimizerBuilt) if each.optimizer == made.optimizer), None)
         used = [event for event in self.trace.of(SchedulerStepped) if event.scheduler == made.scheduler]
         if owner is None or len(used) != 1 or used[0].explicit or self.trace.view(Schedules).follows(made):
+            return None
+        if made.class_name in GOES_ON:
             return None
         scope = self._one_pass(made, used[0], inner=False)
         again = scope is not None and self._again(made, scope) is not None

@@ -46,7 +46,7 @@ _SAME: Final = table.SAME | table.FLOATING | {"nn.Linear"} | {f"nn.{name}" for n
 """What has as many dimensions as the first argument."""
 _LONGER: Final = frozenset(("nn.Embedding",))
 """What has one more."""
-_PARTS: Final = frozenset(("split", "chunk"))
+_PARTS: Final = {"split": "split_size_or_sections", "chunk": "chunks"}
 _SHRINKING: Final = {f"nn.{name}" for name in (*table.LAYERS_CHANNELS, *table.LAYERS_POOLS)} | {
     *images.EFFECTS,
     "repeat",
@@ -176,7 +176,9 @@ class Sizes(Domain[Amounts]):
             return rank - from_end, size.times(amount(ways))
         if made.name not in _PARTS:
             return None
-        whole, dim, size = self.of(made.args[0]), argument(made, 2, "dim"), self.amount_of(made.args[1])
+        length = argument(made, 1, _PARTS[made.name])
+        whole, dim = self.of(made.args[0]), argument(made, 2, "dim")
+        size = None if length is None else self.amount_of(length)
         place = 0 if dim is None else size_at(dim)
         if not isinstance(place, int) or not -rank <= place < rank or size is None:
             return None

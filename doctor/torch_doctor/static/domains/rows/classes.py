@@ -31,8 +31,6 @@ SEEN: Final = "first seen"
 """The words come in the order in which the rows have them."""
 MOST: Final = 5000
 """Names that are compared."""
-FITTED: Final = "fitted"
-"""An encoder of a library numbers the words that it is fitted on."""
 
 
 def ordered(run: Run, kind: str, words: Value, item: Value, node: p.Node) -> frozenset[int]:
@@ -123,6 +121,8 @@ def by_count(run: Run, key: Value | None, item: Value, node: p.Node) -> bool:
         return False
     result = run.resolve(run.call(key, Call((item,), {}, node)))
     first = result.content.items[0] if isinstance(result, Sequence) and result.content.items else result
+    if not item.content.items:
+        return False
     name, *counts = item.content.items
     parts = set(_parts(symbol_of(first)))
     return symbol_of(name) not in parts and any(symbol_of(each) in parts for each in counts)

@@ -13,6 +13,7 @@ from torch_doctor.static.libraries import lightning
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training.evaluation import modes
 from torch_doctor.static.training.frameworks import batches, lightning_optimizers
+from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.training.update import gradients
 from torch_doctor.static.values import (
     NOTHING,
@@ -21,7 +22,6 @@ from torch_doctor.static.values import (
     ClassValue,
     Const,
     Fact,
-    FunctionValue,
     Instance,
     Loader,
     Mapping,
@@ -69,7 +69,7 @@ class Fit(Struct, frozen=True):
 
     def has(self, name: str) -> bool:
         """Whether the module has a hook of its own."""
-        return function_of(self.module, name) is not None
+        return module_parts.method_of(self.module, name) is not None
 
 
 def is_lightning(cls: ClassValue) -> bool:
@@ -106,12 +106,6 @@ def called(run: Run, trainer: Tool, name: str, call: Call) -> bool:
         _prepare(fit, stage.name)
         _evaluate(fit, stage, _fed(fit, stage))
     return stage is not None
-
-
-def function_of(thing: Module | Instance, name: str) -> FunctionValue | None:
-    """The method of this name that a class of the project defines."""
-    found = thing.cls.find(name) if thing.cls is not None else None
-    return found[0] if found is not None and isinstance(found[0], FunctionValue) else None
 
 
 def _begins(run: Run, module: Module) -> bool:
@@ -159,7 +153,7 @@ def _fed(fit: Fit, stage: lightning.TrainerStage) -> Feeding:
         texts = (run.text_of_argument(fit.node, position, name) for name in stage.arguments)
         return Feeding(_several(run, given), next(filter(None, texts), stage.over))
     for owner in (fit.data, fit.module):
-        function = function_of(owner, stage.dataloader) if owner is not None else None
+        function = module_parts.method_of(owner, stage.dataloader) if owner is not None else None
         if owner is not None and function is not None:
             made = run.call(Bound(function, owner), Call((), {}, fit.node))
             return Feeding(_several(run, made), f"{owner.cls.name if owner.cls else ''}.{stage.dataloader}()")
@@ -253,7 +247,7 @@ def _scored(fit: Fit, name: str, batch: Value) -> Value:
 
 def _batches(fit: Fit, name: str, rows: Feeding, step: Callable[[Value], Value]) -> None:
     """Go through the batches that a step gets; what several loaders of a training are made into is not followed."""
-    function = function_of(fit.module, name)
+    function = module_parts.method_of(fit.module, name)
     assert function is not None
     several = name == "training_step" and len(rows.loaders) != 1
     for loader in (Unknown(),) if several else rows.loaders:
@@ -267,7 +261,7 @@ def _finish(fit: Fit) -> None:
 
 
 def _hook(run: Run, thing: Module | Instance, name: str, call: Call) -> Value | None:
-    function = function_of(thing, name)
+    function = module_parts.method_of(thing, name)
     if function is None:
         return None
     wanted = sum(parameter.kind == "plain" for parameter in function.node.parameters) - 1

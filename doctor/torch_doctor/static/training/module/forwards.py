@@ -154,8 +154,10 @@ def marked(run: Run, value: Value, index: int, inputs: Flow, module: Module, tra
         return mapping
     if not isinstance(value, (Tensor, Unknown, Distribution)):
         return value
-    cut = isinstance(value, Tensor) and value.flow.graph is False and value.kind in (Kind.LABELS, Kind.NOISE)
-    flow = _through(run, value.flow, index, inputs, module, False if cut else trainable)
+    if isinstance(value, Tensor) and value.flow.graph is False:
+        surely = value.kind in (Kind.LABELS, Kind.NOISE)  # else the forward may cut it
+        trainable = False if surely else None if module_parts.method_of(module, "forward") else trainable
+    flow = _through(run, value.flow, index, inputs, module, trainable)
     if isinstance(value, Tensor):
         return value.with_flow(flow).with_meta(measuring.output(value))
     if isinstance(value, Distribution):
@@ -215,9 +217,9 @@ def _inner(run: Run, module: Module, call: Call) -> Value:
 
 def _output(run: Run, module: Module, call: Call) -> Value:
     """What calling a module returns."""
-    found = module.cls.find("forward") if module.cls is not None else None
-    if found is not None and isinstance(found[0], FunctionValue):
-        return _followed(run, module, found[0], call)
+    function = module_parts.method_of(module, "forward")
+    if function is not None:
+        return _followed(run, module, function, call)
     content = module_parts.listed(module)
     if module.layer == "torch.nn.Sequential" and content is not None:
         return chained(run, module, content, call)

@@ -15,6 +15,7 @@ from torch_doctor.static.values import (
     Content,
     Either,
     Fact,
+    FunctionValue,
     Instance,
     Mapping,
     Module,
@@ -217,3 +218,9 @@ def listed(module: Module) -> Content | None:
     """The children of a module that is a list of modules; None for any other."""
     content: Content | None = module.fact(Fact.LISTED)
     return content
+
+
+def method_of(thing: Module | Instance, name: str) -> FunctionValue | None:
+    """The method of this name that a class of the project defines, or inherits from one; None for any other."""
+    found = thing.cls.find(name) if thing.cls is not None else None
+    return found[0] if found is not None and isinstance(found[0], FunctionValue) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import NO_EVENTS, Event
-from torch_doctor.trace.events.wording import quoted
+from torch_doctor.trace.events.wording import quoted, unused
 
 if TYPE_CHECKING:
     from torch_doctor.trace.events.names import Names
@@ -76,3 +76,42 @@ class PaddingScored(Event, frozen=True, kw_only=True):
     def words(self, _: Names, /) -> str:
         how = {True: "counts", False: "leaves out", None: "may count"}[self.counted]
         return f"the score {quoted(self.name or 'of these predictions')} {how} padding"
+
+
+class PaddedTargets(Event, frozen=True, kw_only=True):
+    """A loss over classes gets padded targets."""
+
+    name: str
+    """The expression for the loss."""
+    target: str
+    """The expression for the targets."""
+    counted: Tri
+    """Whether the padding contributes to the loss."""
+    within: bool = False
+    """Whether a model computes its own loss, which ignores -100."""
+    labelled_at: Site | None = None
+    """Where the labels get the padding, if a trainer of a library passes them to such a model; None otherwise."""
+    trains: bool = True
+    """Whether gradients may be computed from the loss."""
+    used: bool = True
+    """Whether gradients are computed from the loss, or its value is read if there are none."""
+    padded_at: Site | None = None
+    """Where the targets are padded."""
+    fill: str = ""
+    """The expression for the value of the padding."""
+    settings_at: Site | None = None
+    """Where the settings of the loss are given; None if unknown."""
+    inferred: bool = False
+    """Whether the targets count as padded because the tokens at the same positions are. Only the probe infers it."""
+    positions: int = 0
+    """The number of padded targets."""
+    of: int = 0
+    """The number of all targets."""
+    before: float = 0.0
+    """The loss with the padding. Only the probe knows it."""
+    after: float = 0.0
+    """The loss without the padding. Only the probe knows it."""
+
+    def words(self, _: Names, /) -> str:
+        counts = {True: "includes padding", False: "ignores padding", None: "gets padded targets"}[self.counted]
+        return f"loss {quoted(self.name)} of {quoted(self.target)} {counts}{unused(self.used)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import Event
-from torch_doctor.trace.events.wording import in_brackets, on_one_line, quoted, short
+from torch_doctor.trace.events.wording import in_brackets, on_one_line, quoted, short, unused
 from torch_doctor.trace.words import Kind
 
 if TYPE_CHECKING:
@@ -231,45 +231,6 @@ class Overwritten(Event, frozen=True, kw_only=True):
         return f"overwrite {quoted(self.name)} with its own return value{fails}"
 
 
-class PaddedTargets(Event, frozen=True, kw_only=True):
-    """A loss over classes gets padded targets."""
-
-    name: str
-    """The expression for the loss."""
-    target: str
-    """The expression for the targets."""
-    counted: Tri
-    """Whether the padding contributes to the loss."""
-    within: bool = False
-    """Whether a model computes its own loss, which ignores -100."""
-    labelled_at: Site | None = None
-    """Where the labels get the padding, if a trainer of a library passes them to such a model; None otherwise."""
-    trains: bool = True
-    """Whether gradients may be computed from the loss."""
-    used: bool = True
-    """Whether gradients are computed from the loss, or its value is read if there are none."""
-    padded_at: Site | None = None
-    """Where the targets are padded."""
-    fill: str = ""
-    """The expression for the value of the padding."""
-    settings_at: Site | None = None
-    """Where the settings of the loss are given; None if unknown."""
-    inferred: bool = False
-    """Whether the targets count as padded because the tokens at the same positions are. Only the probe infers it."""
-    positions: int = 0
-    """The number of padded targets."""
-    of: int = 0
-    """The number of all targets."""
-    before: float = 0.0
-    """The loss with the padding. Only the probe knows it."""
-    after: float = 0.0
-    """The loss without the padding. Only the probe knows it."""
-
-    def words(self, _: Names, /) -> str:
-        counts = {True: "includes padding", False: "ignores padding", None: "gets padded targets"}[self.counted]
-        return f"loss {quoted(self.name)} of {quoted(self.target)} {counts}{_unused(self.used)}"
-
-
 class TokensCompared(Event, frozen=True, kw_only=True):
     """A loss compares the scores of a model with tokens of its input."""
 
@@ -297,8 +258,4 @@ class TokensCompared(Event, frozen=True, kw_only=True):
     """The value of the loss for the next tokens; None if unknown. Only the probe knows it."""
 
     def words(self, _: Names, /) -> str:
-        return f"loss {quoted(self.name)} compares with tokens {self.ahead} positions ahead{_unused(self.used)}"
-
-
-def _unused(used: bool) -> str:  # noqa: FBT001 - a field
-    return "" if used else ", but is not used"
+        return f"loss {quoted(self.name)} compares with tokens {self.ahead} positions ahead{unused(self.used)}"

@@ -44,3 +44,8 @@ def in_brackets(traits: Iterable[str]) -> str:
     """The traits behind what has them; nothing where there are none."""
     shown = ", ".join(traits)
     return f" ({shown})" if shown else ""
+
+
+def unused(used: bool) -> str:  # noqa: FBT001 - a field
+    """The words for a result that nothing reads."""
+    return "" if used else ", but is not used"

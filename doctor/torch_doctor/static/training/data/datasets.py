@@ -72,9 +72,8 @@ def batch_of(run: Run, loader: Loader) -> Value:
     data = loader.fields.get("dataset")
     flow = Flow(source=Source.LOADER, loader=loader.id, rows=_prepared(run, _whole(run, data)))
     size = _batch_size(loader)
-    opaque = loader.fact(Fact.ELSEWHERE) or {"collate_fn", "**"} & set(
-        loader.fields
-    )  # who puts items together may move them
+    # Who puts items together may move them.
+    opaque = loader.fact(Fact.ELSEWHERE) or not {"collate_fn", "**"}.isdisjoint(loader.fields)
     whole = _whole(run, data)
     known = not opaque and not _keeps_moved(run, whole)
     place = Origin(how="batch", since=loader.born, loaders=_sorts(whole, loader)) if known else NOWHERE

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Run = Any  # arguments to outcome
 ROOT = Path(__file__).parents[1]
-FOREIGN = {"--clones", "--freeze-bn", "--data", "--epochs", "--test", "--script"}
+FOREIGN = {"--clones", "--freeze-bn", "--epochs", "--test", "--script"}
 """Options of scripts, and of our benchmarks."""
 
 

@@ -498,7 +498,10 @@ value.sum().backward()
         ("F.softmax(net(torch.rand(4, 2)), 1).log()", "F.log_softmax(net(torch.rand(4, 2)), 1)"),
         ("torch.log(torch.sigmoid(net(torch.rand(4, 2))))", "F.logsigmoid(net(torch.rand(4, 2)))"),
         ("net(torch.rand(4, 2)).sigmoid().log()", "F.logsigmoid(net(torch.rand(4, 2)))"),
-        ("torch.log(torch.sigmoid(net(torch.rand(4, 2))) * 1)", None),
+        (
+            "torch.log(torch.sigmoid(net(torch.rand(4, 2))) * 1)",
+            "torch.log((torch.sigmoid(net(torch.rand(4, 2))) * 1).clamp(min=1e-6))",
+        ),
     ],
 )
 def test_a_logarithm_and_what_it_is_applied_to_become_one_function(

@@ -208,8 +208,9 @@ model = Model()
 def test_a_framework_drives_a_module_in_each_arm() -> None:
     fits = "pl.Trainer().fit(model)"
     script = f"{LIGHTNING}if flag:\n    {fits}\nelse:\n    {fits}\n"
-    assert len(said(script, "iteration 1")) == 2
-    assert len(said(f"{LIGHTNING}{fits}\n{fits}\n", "iteration 1")) == 1
+    epochs = "loop over `the epochs`"
+    assert len(said(script, epochs)) == 2
+    assert len(said(f"{LIGHTNING}{fits}\n{fits}\n", epochs)) == 1
 
 
 PROGRAM = """

@@ -66,7 +66,6 @@ class ChannelOrder(Rule):
     stand in for OpenCV, with its names.
 
     ## References
-    - https://docs.opencv.org/4.x/d4/da8/group__imgcodecs.html
     - https://docs.pytorch.org/vision/stable/models.html
     """
 

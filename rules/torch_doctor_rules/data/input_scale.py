@@ -35,7 +35,7 @@ class InputScale(Rule):
     features = torch.stack([area, rooms], 1)
     prices = (90_000 + 120 * area + 9_000 * rooms).unsqueeze(1)
     model = nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 1))
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.001)
     for step in range(5):
         optimizer.zero_grad()
         nn.functional.mse_loss(model(features), prices).backward()
@@ -62,7 +62,7 @@ class InputScale(Rule):
     - If the model also learns from the data as they are, if only with a learning rate that was tuned for them.
     - If a normalization or an embedding is the first layer.
     - If substitutes replace the data of the script.
-    - If a copy cannot repeat the steps: several models or losses, a loss that is written by hand, gradient accumulation or
+    - If a copy cannot repeat the steps: several models or losses, a loss that is no usual one, gradient accumulation or
       scaling, a model on a GPU, or steps that take too long.
     - Images with values from 0 to 255 are reported by TDR711, a scaled copy that is never used by TDR131.
 

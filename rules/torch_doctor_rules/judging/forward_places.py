@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from torch_doctor.trace import LoopKind, ScopeKind
+from torch_doctor.trace import Backward, LoopKind, ScopeKind
 
 if TYPE_CHECKING:
-    from torch_doctor.trace import Event, Forward, Scope, Site
+    from torch_doctor.trace import Event, Forward, Scope, Site, Trace
 
 Place: TypeAlias = "tuple[Site, ...]"
 
@@ -17,6 +17,15 @@ def batch_of(forward: Forward) -> Scope | None:
     iterations = forward.scope.iterations()
     batches = [scope for scope in iterations if scope.loop_kind is LoopKind.BATCHES]
     return (batches or iterations or (None,))[-1]
+
+
+def pass_around(trace: Trace, forward: Forward) -> Scope | None:
+    """The iteration of the pass over data, or the one that goes backward behind a loop of steps which the forward is one of."""
+    batch = batch_of(forward)
+    if batch is None or batch.loop_kind is LoopKind.BATCHES:
+        return batch
+    trained = {scope.loop for event in trace.of(Backward) for scope in event.scope.iterations()}
+    return next((scope for scope in reversed([*forward.scope.iterations()]) if scope.loop in trained), batch)
 
 
 def left_early(forward: Forward, trained: Forward) -> bool:

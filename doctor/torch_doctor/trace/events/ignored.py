@@ -29,7 +29,8 @@ class LabelsIgnored(Event, frozen=True, kw_only=True):
     """The `Forward` events whose results are the input."""
 
     def words(self, _: Names, /) -> str:
-        return f"loss {quoted(self.name)} leaves out labels that are {self.value}"
+        value = self.value if self.value.lstrip("-").isdigit() else "something computed"
+        return f"loss {quoted(self.name)} leaves out labels that are {value}"
 
 
 class PredictionsPassed(Event, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from torch_doctor.static.libraries import lightning
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training.evaluation import modes
 from torch_doctor.static.training.frameworks import batches, lightning_optimizers
-from torch_doctor.static.training.module import module_parts
+from torch_doctor.static.training.module import forwards, module_parts
 from torch_doctor.static.training.update import gradients
 from torch_doctor.static.values import (
     NOTHING,
@@ -100,12 +100,25 @@ def called(run: Run, trainer: Tool, name: str, call: Call) -> bool:
         if not _begins(run, module):
             return False
         _train(fit)
+        _evaluate(fit, lightning.PREDICT, Feeding((Unknown(),), lightning.PREDICT.over))  # whoever predicts reads it
         _finish(fit)
+    elif stage is lightning.PREDICT and not fit.has("predict_step"):
+        _hand_back(fit)
+        return False
     elif stage is not None:
         run.emit(Owned, call.node, framework="lightning")
         _prepare(fit, stage.name)
         _evaluate(fit, stage, _fed(fit, stage))
     return stage is not None
+
+
+def _hand_back(fit: Fit) -> None:
+    """Return what `forward` makes of a batch, as the `predict_step` of the base does."""
+    function = module_parts.method_of(fit.module, "forward")
+    if function is not None:
+        output = forwards.call_module(fit.run, fit.module, Call((Unknown(),), {}, fit.node, fit.module.class_name))
+        for observe in fit.run.observers.handed_back:
+            observe(fit.run, output, function.node)
 
 
 def _begins(run: Run, module: Module) -> bool:

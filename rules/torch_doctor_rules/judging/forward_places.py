@@ -19,7 +19,7 @@ def batch_of(forward: Forward) -> Scope | None:
     return (batches or iterations or (None,))[-1]
 
 
-def pass_around(trace: Trace, forward: Forward) -> Scope | None:
+def pass_of(trace: Trace, forward: Forward) -> Scope | None:
     """The iteration of the pass over data, or the one that goes backward behind a loop of steps which the forward is one of."""
     batch = batch_of(forward)
     if batch is None or batch.loop_kind is LoopKind.BATCHES:

@@ -23,15 +23,7 @@ from torch_doctor.trace import (
 from torch_doctor_rules.judging.averages import Averages
 from torch_doctor_rules.judging.evidence import at
 from torch_doctor_rules.judging.family import Family
-from torch_doctor_rules.judging.forward_places import (
-    batch_of,
-    block_of,
-    call_of,
-    entered,
-    left_early,
-    line_of,
-    pass_around,
-)
+from torch_doctor_rules.judging.forward_places import batch_of, block_of, call_of, entered, left_early, line_of, pass_of
 from torch_doctor_rules.judging.gradients import fills
 from torch_doctor_rules.judging.testing import in_a_test
 
@@ -292,7 +284,7 @@ class Passes:
     def _cut_off(self, forward: Forward) -> bool:
         """Whether the run broke off in the forward's iteration, before what would have followed."""
         kinds: tuple[type[Event], ...] = (Forward, LossCalled, Backward, Stepped, BatchTaken, LoopIterated)
-        run, batch = self.trace.run, pass_around(self.trace, forward)
+        run, batch = self.trace.run, pass_of(self.trace, forward)
         if run is None or run.end.how in ("end", "exit"):
             return False
         return not any(

@@ -30,6 +30,9 @@ GPU = frozenset(("TDR810",))
 TWO = frozenset(("TDR809", "TDR814"))
 """Rules of whose examples one process cannot tell, and two can."""
 
+DRAWN = frozenset(("TDR716",))
+"""Rules whose examples end at a picture that stands in for a file: without OpenCV, it has no channels."""
+
 pytestmark = pytest.mark.usefixtures("farm", "records")
 
 
@@ -55,4 +58,4 @@ def test_the_run_of_the_second_example_ends_without_a_finding(rule: Rule, write:
     path = write("train.py", examples.instead(rule.page()))
     report = probed(rule, path)
     assert report.findings == []
-    assert [warning for warning in report.warnings if "fails" in warning] == []
+    assert rule.code in DRAWN or [warning for warning in report.warnings if "fails" in warning] == []

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import weakref
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from ... import hooks
 from ..averages import followed
 from ..instrument_hooks import InstrumentHooks
+from .gradient_states import GradientState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,26 +19,6 @@ if TYPE_CHECKING:
 
 LARGEST = 4_000_000  # elements of a tensor whose values are kept for comparison
 PROOFS = 4  # backward passes for which the old gradients are measured
-
-
-class GradientState:
-    """The gradient of one tensor: whether there is one that is not zero, which tensor it is, and in which version.
-
-    `values` are those of the tensor after the last backward pass, where it may be updated by hand: `waited` says that an
-    earlier pass went by, and no optimizer stepped.
-    """
-
-    __slots__ = ("empty", "gradient", "present", "ref", "values", "version", "waited", "zero_version")
-
-    def __init__(self, ref: weakref.ref[Any]) -> None:
-        self.ref = ref
-        self.present = False
-        self.empty = False  # the backward pass gave zeros
-        self.gradient = 0
-        self.version = -1
-        self.zero_version = -1
-        self.values: Any = None
-        self.waited = False
 
 
 class Watcher:
@@ -83,13 +64,13 @@ class Watcher:
             return known
         states, present, unowned = self._states, self._present, self._unowned
 
-        def forget(gone: weakref.ref[Any]) -> None:
+        def forget(gone: ref[Any]) -> None:
             if key in states and states[key].ref is gone:
                 del states[key]
                 present.discard(key)
                 unowned.discard(key)
 
-        known = states[key] = GradientState(weakref.ref(tensor, forget))
+        known = states[key] = GradientState(ref(tensor, forget))
         self._present.discard(key)
         return known
 
@@ -166,7 +147,7 @@ class Watcher:
             self._threads.add(get_ident())
         gone, moved, changed = self._changes(thoroughly=True)
         assigned = self._assigned(self._watch.optimizers.tensors()) if named else []
-        if gone or moved or assigned or (changed and named):
+        if (gone or moved or assigned or (changed and named)) and self._is_attributable():
             here, index = self._recorder.here(), self._recorder.index
             self._write_changed(changed if named else [], here, index.site(key), index.nodes[key].text)
             self._write(gone, moved, here, index.site(key), index.nodes[key].text)
@@ -176,9 +157,16 @@ class Watcher:
         """Before something happens: writes what was changed by hand and not noticed at a statement."""
         if self._present or self._unowned:
             gone, moved, _ = self._changes(thoroughly=False)
-            if gone or moved:
+            if (gone or moved) and self._is_attributable():
                 at = self._backward or here
                 self._write(gone, moved, at, at.site, "")
+
+    def _is_attributable(self) -> bool:
+        """Whether the statement that shows a change made it: another thread may be in the middle of one that did."""
+        if self._threads - {get_ident()}:
+            self._recorder.doubt("several threads change gradients, so steps cannot be attributed to them")
+            return False
+        return True
 
     def _changes(self, *, thoroughly: bool) -> tuple[list[Any], list[Any], list[Any]]:
         """The tensors whose gradients are gone, whose values moved since the last backward pass, and whose gradients changed."""
@@ -241,8 +229,6 @@ class Watcher:
 
     def _write(self, gone: list[Any], moved: list[Any], here: Here, site: int, text: str) -> None:
         """Modules of which everything is gone are cleared; modules of which anything moved were stepped; each once."""
-        if self._threads - {get_ident()}:
-            self._recorder.doubt("several threads change gradients, so steps cannot be attributed to them")
         owners, recorder, once = self._watch.modules.owners, self._recorder, self._once
         if moved:
             modules = owners(moved, here) - once["moved"]
@@ -272,7 +258,9 @@ class Watcher:
 
     def assigned(self, tensors: Iterable[Any], here: Here) -> None:
         """Before a step: writes gradients that no backward pass put there and no statement showed."""
-        self._write_assigned(self._assigned(tensors), here, here.site, "")
+        found = self._assigned(tensors)
+        if found and self._is_attributable():
+            self._write_assigned(found, here, here.site, "")
 
     def _write_assigned(self, tensors: list[Any], here: Here, site: int, text: str) -> None:
         """Gradients that were assigned are new ones in the place of old ones."""

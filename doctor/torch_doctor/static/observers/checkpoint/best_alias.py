@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _DEEP = 2  # containers within containers
 _SHALLOW = "copy.copy"
 _CHOOSING = frozenset(("builtins.max", "builtins.min"))
+_TAKING = frozenset(("parameters", "named_parameters"))
 
 
 class KeptModule(NamedTuple):
@@ -94,7 +95,7 @@ class BestAliases(Observer, called=(Named(Lib, lambda name: name == _SHALLOW or 
             if original is not None or isinstance(node, (p.Name, p.Attribute)):
                 yield KeptModule(frozenset((module.id,)), node, path)
         elif (owners := _owners(value)) and any(
-            isinstance(each, p.Attribute) and "parameters" in each.name for each in walk(node)
+            isinstance(each, p.Attribute) and each.name in _TAKING for each in walk(node)
         ):
             yield KeptModule(owners, node, path, parameters=True)
         elif isinstance(value, Either):
@@ -133,7 +134,7 @@ def _owners(value: Value) -> frozenset[int]:
 def _owner(node: p.Expr) -> p.Expr:
     """The model whose parameters an expression takes, or the expression itself; of a shallow copy, what is copied."""
     for each in walk(node):
-        if isinstance(each, p.Attribute) and "parameters" in each.name:
+        if isinstance(each, p.Attribute) and each.name in _TAKING:
             return each.value
     return node.args[0] if isinstance(node, p.Call) and node.args else node
 

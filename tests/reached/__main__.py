@@ -1,0 +1,123 @@
+"""Measures how many public training scripts the probe brings to an update.
+
+    python -m tests.reached FOLDER [--python PYTHON] [--timeout SECONDS] [--only OWNER/NAME ...]
+
+FOLDER has clones (bare ones will do) named owner+name. `repositories.tsv` was written down before the first run, by a rule:
+the third, sixth, ninth and twelfth of the repositories that a search by name finds, largest first, for mnist-pytorch,
+pytorch-cifar, unet-pytorch, gan-pytorch, pytorch-lstm, vae-pytorch, pytorch-bert, transformer-pytorch, dqn-pytorch,
+gcn-pytorch, pytorch-seq2seq, pytorch-image, pytorch-text and captioning-pytorch; one that was used before gives way to the
+next, and those without a snapshot or a script are left out. The script is the first, from the shallowest folder on and by
+name, that calls `.backward()` and runs when it is started, else the first named train, main or run. Nobody may read these
+repositories to mend the probe: they only judge.
+
+Each script runs unmodified, in its own folder, with the packages of PYTHON. A line for each says how many updates it
+reached, after how many seconds, and what stopped it; the last lines say how many reached one update and two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from tests.repositories import clean_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TABLE = Path(__file__).with_name("repositories.tsv")
+REACHED = re.compile(r"reached (\d+) optimizer step")
+GRACE = 60.0  # seconds for the scan beside the probe
+WIDTH = 150  # of what is said of a script's end
+
+
+class Reached(NamedTuple):
+    """How far a script came: its updates, the seconds that it took, and the last of what was said of it."""
+
+    repository: str
+    updates: int
+    seconds: float
+    said: str
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the command line says."""
+    given = _parser().parse_args(arguments)
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        rows = [
+            row for row in csv.DictReader(file, delimiter="\t") if not given.only or row["repository"] in given.only
+        ]
+    found = []
+    for row in rows:
+        clone = given.folder / row["repository"].replace("/", "+")
+        if not clone.exists():
+            print(f"{row['repository']}: no clone", file=sys.stderr)
+            continue
+        found.append(reached(row["repository"], clone, row["commit"], row["script"], given.python, given.timeout))
+        print(
+            f"{found[-1].updates:3}  {found[-1].seconds:5.1f} s  {found[-1].repository}  {found[-1].said}", flush=True
+        )
+    for least in (1, 2):
+        print(f"at least {least}: {sum(each.updates >= least for each in found)} of {len(found)}")
+    return 0 if len(found) == len(rows) else 2
+
+
+def reached(repository: str, clone: Path, commit: str, script: str, python: str, timeout: float) -> Reached:
+    """Run one script under the probe, in a fresh checkout, for at most `timeout` seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        git = ["git", f"--git-dir={_git(clone)}", f"--work-tree={folder}"]
+        checkout = [*git, "checkout", "--quiet", "--force", commit, "--", "."]  # its largest files may be absent
+        subprocess.run(checkout, check=False, capture_output=True, env=clean_environment())
+        path = Path(folder, script)
+        command = [
+            sys.executable,
+            "-m",
+            "torch_doctor",
+            "scan",
+            "--isolated",
+            "--no-cache",
+            "--probe",
+            "--python",
+            python,
+        ]
+        begun = time.monotonic()
+        try:
+            done = subprocess.run(
+                [*command, "--probe-timeout", f"{timeout:g}", path.name],
+                cwd=path.parent,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=timeout + GRACE,
+            )
+        except subprocess.TimeoutExpired:
+            return Reached(repository, 0, time.monotonic() - begun, "torch-doctor did not come to an end")
+    said = [line.partition(": ")[2] for line in done.stderr.splitlines() if line.startswith(("probe:", "warning:"))]
+    updates = [int(number) for line in said for number in REACHED.findall(line)]
+    last = next((line for line in reversed(said) if not REACHED.search(line)), "")
+    return Reached(repository, max(updates, default=0), time.monotonic() - begun, last[:WIDTH])
+
+
+def _git(clone: Path) -> Path:
+    return next((each for each in (clone / ".git", clone / "repo" / ".git", clone / "repo") if each.exists()), clone)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.reached", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--python", default=sys.executable, help="interpreter of the scripts (the one that runs this)")
+    parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="for each script (60)")
+    parser.add_argument("--only", nargs="*", default=(), metavar="OWNER/NAME")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

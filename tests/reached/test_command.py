@@ -1,0 +1,48 @@
+"""The command that measures how many public scripts are brought to an update, on repositories made for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.reached import __main__ as command
+from tests.repositories import commit, init
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+SCRIPT = """\
+import torch
+model = torch.nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    model(torch.randn(4, 2)).mean().backward()
+    optimizer.step()
+"""
+
+
+def test_updates_are_counted_in_a_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = ["repository\tcommit\tscript"]
+    for name, text in {"some/trains": SCRIPT, "some/fails": "raise ValueError('no data')\n"}.items():
+        clone = tmp_path / name.replace("/", "+")
+        init(clone)
+        rows.append(f"{name}\t{commit(clone, {'code/train.py': text})}\tcode/train.py")
+    table = tmp_path / "table.tsv"
+    table.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    monkeypatch.setattr(command, "TABLE", table)
+    assert command.main([str(tmp_path)]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].split()[0] == "3"
+    assert printed[0].split()[3] == "some/trains"
+    assert printed[1].split()[0] == "0"
+    assert "no data" in printed[1]
+    assert printed[2:] == ["at least 1: 1 of 2", "at least 2: 1 of 2"]
+
+
+def test_a_missing_clone_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command.main([str(tmp_path), "--only", "rikcald/mnist-pytorch"]) == 2
+    assert capsys.readouterr().err == "rikcald/mnist-pytorch: no clone\n"

@@ -53,7 +53,7 @@ class RawPixels(Rule):
 
     ## When it is not reported
     - If anything is computed with the values before the first layer, including in `forward`.
-    - If the first layer is a normalization or an embedding.
+    - If the first layer is a normalization or an embedding, or is followed by a normalization.
     - If it is unknown what is read, or what a transform does with it.
     - For models that are not trained in the script and may have been trained on such values. Models of libraries that
       document another range are reported.

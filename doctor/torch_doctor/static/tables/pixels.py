@@ -52,6 +52,11 @@ LAYERS: frozenset[str] = frozenset(
     for name in words("Linear Conv1d Conv2d Conv3d LazyLinear LazyConv1d LazyConv2d LazyConv3d RNN LSTM GRU")
 )
 """Layers whose weights are made for inputs of about one."""
+NORMALIZING: frozenset[str] = frozenset(
+    f"torch.nn.{name}"
+    for name in words("BatchNorm1d BatchNorm2d BatchNorm3d SyncBatchNorm InstanceNorm2d GroupNorm LayerNorm")
+)
+"""Layers whose output is the same however large their input is."""
 SHAPING: frozenset[str] = frozenset(
     f"torch.nn.{name}" for name in words("Flatten Unflatten Identity ZeroPad2d ReflectionPad2d ReplicationPad2d")
 )

@@ -50,6 +50,7 @@ class Pictures(Knowledge):
     """Pictures that a layer got as they are."""
 
     read_at: Site | None = per_path()  # where the last one was read, while a module is called
+    reader: int | None = per_path()
 
 
 class Scaled(Lasting):
@@ -76,8 +77,7 @@ def place_of(value: Value) -> Site | None:
 def _draws_bytes(call: Call) -> bool:
     """Whether numbers from 0 to 255 are drawn, as bytes."""
     kind = call.keywords.get("dtype")
-    high = call.argument(1, "high")
-    named = isinstance(kind, Lib) and kind.name in ("torch.uint8", "numpy.uint8")
+    high, named = call.argument(1, "high"), isinstance(kind, Lib) and kind.name in ("torch.uint8", "numpy.uint8")
     return named and isinstance(high, Const) and high.value in (table.BYTES - 1, table.BYTES)
 
 
@@ -247,14 +247,16 @@ def _leaves_range(step: Value) -> bool:
 
 
 def met(run: Run, module: Module, given: Value | None) -> None:
-    """A layer, or a model of a library or a part of it, gets its input: noted where that is a picture as it was stored."""
-    layer = module.layer or module.fact(Fact.PART_OF)
-    if (
-        run.of(Pictures).read_at is None
-        and isinstance(given, Tensor)
-        and (layer in table.LAYERS or layer.startswith(table.MODELS))
-    ):
-        run.of(Pictures).read_at = place_of(given)
+    """A layer, or a model of a library or a part of it, gets its input: noted where that is a picture as it was stored.
+
+    What normalises the output of that layer undoes the range: the weights in front of it have the same gradients for all.
+    """
+    layer, pictures = module.layer or module.fact(Fact.PART_OF), run.of(Pictures)
+    if layer in table.NORMALIZING and isinstance(given, Tensor) and given.flow.modules == {pictures.reader}:
+        pictures.read_at = None
+    library = layer.startswith(table.MODELS)
+    if pictures.read_at is None and isinstance(given, Tensor) and (library or layer in table.LAYERS):
+        pictures.read_at, pictures.reader = place_of(given), None if library else module.id
 
 
 def like(item: Tensor, made: Tensor) -> Tensor:

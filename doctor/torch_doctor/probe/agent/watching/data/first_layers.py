@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import claims
+from ...libraries import known
 
 if TYPE_CHECKING:
     from ...scopes import Here
@@ -27,6 +28,8 @@ class Watcher:
         self._looks: dict[int, int] = {}
         nn = watch.torch.nn
         self._layers = (nn.Linear, nn.modules.conv._ConvNd, nn.RNNBase)
+        self._libraries = tuple(library.models for library in known())
+        self._normalizing = (nn.modules.batchnorm._NormBase, nn.GroupNorm, nn.LayerNorm)
 
     def install(self) -> None:
         """Nothing to wrap: the calls of models tell."""
@@ -57,6 +60,8 @@ class Watcher:
             numbers = given.detach().float()
             largest, smallest = float(numbers.max()), float(numbers.min())
             whole = LARGE < largest <= BYTE and smallest >= 0 and bool((numbers == numbers.round()).all())
+        if whole and self._is_normalised_behind(module, layer):
+            return  # and the weights have the same gradients for any range
         if whole:
             name = self._recorder.caller(here.site)
             number = self._recorder.references.number(module)
@@ -65,3 +70,13 @@ class Watcher:
             self._recorder.event("PixelsGiven", here, module=number, name=name, largest=largest, shown=shown)
         else:
             self._recorder.measured(claims.INPUTS_NO_BYTES, 1, "calls", site=here.site)
+
+    def _is_normalised_behind(self, module: Any, layer: Any) -> bool:
+        """Whether the next layer with weights that the model has is one whose output is the same however large its input is.
+
+        The statistics of a library's model were trained with it: they are those of another range.
+        """
+        if any(type(part).__module__.startswith(self._libraries) for part in module.modules()):
+            return False
+        behind = iter(part for part in module.modules() if next(part.parameters(recurse=False), None) is not None)
+        return any(part is layer for part in behind) and isinstance(next(behind, None), self._normalizing)

@@ -115,20 +115,25 @@ def _nodes(root: ast.AST) -> list[ast.AST]:
 def _assigned(scope: list[ast.AST]) -> dict[str, list[ast.expr]]:
     names: dict[str, list[ast.expr]] = {}
     for node in scope:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                names.setdefault(ast.unparse(target), []).append(node.value)
+        for target, value in _bound(node):
+            names.setdefault(ast.unparse(target), []).append(value)
     return names
+
+
+def _bound(node: ast.AST) -> list[tuple[ast.expr, ast.expr]]:
+    """The targets of an assignment, each with what it gets."""
+    if isinstance(node, ast.Assign):
+        return [(target, node.value) for target in node.targets]
+    return [(node.target, node.value)] if isinstance(node, ast.AnnAssign) and node.value is not None else []
 
 
 def _named(scope: list[ast.AST]) -> dict[str, list[ast.expr]]:
     """What the variables of a scope are assigned."""
     names: dict[str, list[ast.expr]] = {}
     for node in scope:
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Name):
-                    names.setdefault(target.id, []).append(node.value)
+        for target, value in _bound(node):
+            if isinstance(target, ast.Name):
+                names.setdefault(target.id, []).append(value)
     return names
 
 
@@ -197,11 +202,12 @@ def _reads(scope: list[ast.AST]) -> Iterator[tuple[str, list[str], bool]]:
         return
     names, taken = _assigned(scope), cache(lambda name: _taken(scope, name))
     for node in scope:
-        if isinstance(node, ast.Assign) and _is_load(node.value) and len(node.targets) == 1:
-            target, call = node.targets[0], node.value
-            keys = taken(target.id) if isinstance(target, ast.Name) else set()
+        bound = _bound(node)
+        if len(bound) == 1 and _is_load(bound[0][1]):
+            target, call = bound[0]
+            keys, bare = taken(target.id) if isinstance(target, ast.Name) else (set(), False)
         elif isinstance(node, ast.Subscript) and _is_load(node.value) and isinstance(node.slice, ast.Constant):
-            call, keys = node.value, {str(node.slice.value)}
+            call, keys, bare = node.value, {str(node.slice.value)}, False
         else:
             continue
         given = _given(call) if isinstance(call, ast.Call) else None
@@ -209,7 +215,7 @@ def _reads(scope: list[ast.AST]) -> Iterator[tuple[str, list[str], bool]]:
             parts = [given, *names.get(ast.unparse(given), [])]
             spelled = " ".join(map(ast.unparse, parts))
             if not _FETCHED.search(spelled):
-                yield f"{call.lineno}", sorted(keys), bool(_PUBLISHED.search(spelled))
+                yield f"{call.lineno}", sorted(keys), bare or bool(_PUBLISHED.search(spelled))
 
 
 def _is_load(value: ast.expr) -> bool:
@@ -223,28 +229,33 @@ def _is_name(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def _taken(scope: list[ast.AST], name: str) -> set[str]:
-    """The keys that are taken of what was read; none where it may be used as it is."""
-    keys, seen = set[str](), set[int]()
+def _taken(scope: list[ast.AST], name: str) -> tuple[set[str], bool]:
+    """The keys that are taken of what was read, and whether it is used as it is without them; none where it is so with them."""
+    keys, seen, bare = set[str](), set[int](), False
     for node in scope:
         key: ast.expr | None = None
         of: list[ast.expr] = []
+        whole: list[ast.expr] = []
         if isinstance(node, ast.Subscript):
             key, of = node.slice, [node.value]
         elif isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
             key, of = node.left, node.comparators
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ASKS:
-            key, of = _given(node), [node.func.value]
+            key, of, whole = _given(node), [node.func.value], node.args[1:]
         elif isinstance(node, ast.Call) and last(node.func) in _SHOWS:
             of = node.args
+        elif isinstance(node, ast.IfExp) and isinstance(node.test, ast.Compare):
+            whole = [node.orelse, node.body] if isinstance(node.test.ops[0], ast.In | ast.NotIn) else []
         elif isinstance(node, ast.Return) and node.value is not None:
-            of = [node.value]
-        own = {id(each) for each in of if isinstance(each, ast.Name) and each.id == name}
-        seen |= own
+            of = [*node.value.elts] if isinstance(node.value, ast.Tuple) else [node.value]
+        own = {id(each) for each in of if _is_name(each, name)}
+        without = {id(each) for each in whole if _is_name(each, name)}
+        seen |= own | without
+        bare = bare or bool(without)
         if own and isinstance(key, ast.Constant):
             keys.add(str(key.value))
-    whole = any(
+    escapes = any(
         isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load) and id(node) not in seen
         for node in scope
     )
-    return set() if whole else keys
+    return (set() if escapes else keys), bare

@@ -59,6 +59,7 @@ from torch_doctor.static.values import (
     either,
     held,
     plain_from,
+    texts,
     unpacked,
 )
 from torch_doctor.static.values.symbols import DEVICE, WHEREABOUTS, fresh_symbol
@@ -114,6 +115,8 @@ def of_unknown(run: Run, value: Value, name: str, node: p.Node) -> Value:
 def _of_plain(run: Run, value: Plain, name: str, node: p.Node) -> Value:
     if run.of(loading.Reports).reports and (meant := loading.meant(run, value, name, node)) is not value:
         return run.attribute(meant, name, node)
+    if name == "parent" and texts.is_own(value.symbol):
+        return texts.of((texts.FOLDER,))
     symbol = (".", value.symbol, name)
     return defaults.setting(run, symbol) or plain_from((value,), symbol, size=arrays.attribute(value, name))
 

@@ -144,6 +144,8 @@ def _plain(run: Run, func: Const | Plain, call: Call) -> Value:
 def _of_text(run: Run, func: Plain, call: Call) -> Value | None:
     """A method of a text that was joined of others; None for those of anything else."""
     joined = func.symbol[0] == "." and func.symbol[1][0] == texts.TEXT
+    if joined and func.symbol[2] in texts.SAME:
+        return Plain(func.symbol[1])
     return methods.of_text(run, Plain(func.symbol[1]), func.symbol[2], call) if joined else None
 
 

@@ -59,6 +59,8 @@ def _name(run: Run, node: p.Name) -> Value:
         return value
     if name == "__name__":
         return Const(files.module_name(run))
+    if name == "__file__":
+        return texts.of((texts.FOLDER,))
     if name in _BUILTINS:
         return Lib(f"builtins.{name}")
     taken = files.from_stars(run, run.frame.globals, name)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 TEXT = "text"
 """Begins the symbol of a text; then come its parts: strings that are known, and symbols of what is not."""
+FOLDER: Symbol = ("folder of the script",)
+"""The part of a path that is the script's own file, its folder, one above it, or that in which it is started."""
+SAME = frozenset(("resolve", "absolute", "expanduser", "as_posix"))
+"""Methods of paths that give the same place in other words."""
 _METHODS = frozenset(
     (
         *("lower", "upper", "strip", "lstrip", "rstrip", "title", "capitalize", "casefold", "replace"),
@@ -126,6 +130,18 @@ def _shaped(value: Value, spec: str) -> Value:
 def of(found: Iterable[str | Symbol]) -> Plain:
     """The text of these parts."""
     return Plain(compound(TEXT, *found))
+
+
+def is_own(symbol: Symbol) -> bool:
+    """Whether it is a path that begins at the script's own place, and of which the script says the rest."""
+    sort, *rest = symbol
+    if sort == TEXT:
+        return all(isinstance(part, str) or is_own(part) for part in rest)
+    if sort in (".", "[]"):
+        return is_own(rest[0]) and (sort == "[]" or rest[1] in ("parent", "parents"))
+    if sort == "/":
+        return all(map(is_own, rest))
+    return symbol == FOLDER or (sort == "const" and isinstance(rest[0], str))
 
 
 def path(found: Iterable[str | Symbol]) -> str:

@@ -69,9 +69,14 @@ def _fixed(run: Run, call: Call, position: int, name: str) -> set[str] | None:
     value = run.resolve(call.argument(position, name) or Unknown())
     options = [option for _, option in value.options] if isinstance(value, Either) else [value]
     found = [texts.parts(option) for option in options]
-    if any(parts is None or not all(isinstance(part, str) or part[0] == COUNTER for part in parts) for parts in found):
+    if any(parts is None or not all(map(_is_said, parts)) for parts in found):
         return None
     return {texts.path(parts) for parts in found if parts}
+
+
+def _is_said(part: str | Symbol) -> bool:
+    """Whether the script itself says a part of a path."""
+    return isinstance(part, str) or part[0] == COUNTER or texts.is_own(part)
 
 
 def _told(part: str | Symbol) -> str:

@@ -105,6 +105,19 @@ def same(_: Run, __: str, call: Call) -> Plain:
     return texts.made(call.args[:1]) or Plain()
 
 
+@library("os.path.dirname", "os.path.normpath")
+def around(_: Run, __: str, call: Call) -> Plain | None:
+    """The folder of the script's own file, or one above it; None where it is that of something else."""
+    own = isinstance(given := call.argument(0), Plain) and texts.is_own(given.symbol)
+    return texts.of((texts.FOLDER,)) if own else None
+
+
+@library("os.getcwd", "pathlib.Path.cwd")
+def here(_: Run, __: str, ___: Call) -> Plain:
+    """The folder in which the script is started."""
+    return texts.of((texts.FOLDER,))
+
+
 def _counts(value: object) -> bool:
     """Whether it is what a loop over numbers counts, or a setting."""
     return isinstance(value, Plain) and (_is_size(value) or value.symbol[0] in ("counter", "flag", "."))

@@ -103,7 +103,7 @@ def mismatches(trace: Trace) -> Iterator[tuple[InputPrepared, str, str, Site]]:
             [each for each in trace.at(event.forward) if isinstance(each, Forward)] if event.sort == CHANNELS else []
         )
         for forward in forwards:
-            weights = "RGB" if forward.module in trained and event.scaled_at is None else ""
+            weights = "RGB" if (event.part or forward.module) in trained and event.scaled_at is None else ""
             meant = event.meant or weights
             if meant and meant != event.how:
                 yield event, meant, forward.name, event.scaled_at or event.site

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from torch_doctor.static import program as p
 from torch_doctor.static.domains import padding
 from torch_doctor.static.domains.domain import Domain
 from torch_doctor.static.tables import channels as table
+from torch_doctor.static.tables import words
 from torch_doctor.static.values import (
+    ARRAY,
     Call,
     Const,
     Lib,
@@ -39,7 +42,7 @@ PICTURE: Final = "picture"
 TRANSFORMED: Final = "transformed"
 """Names how the tensor is made that a library's transform makes of a picture."""
 PICTURE_AXES: Final = 3
-DEEPEST: Final = 40
+PAIR: Final = 2
 BYTES: Final = 255
 NEAR: Final = 0.004
 """By so much the same statistics differ from source to source."""
@@ -139,22 +142,42 @@ def _scaled(picture: Picture, means: tuple[float, ...], site: Site | None) -> Pi
 
 def numbers(value: Value | None) -> tuple[float, ...]:
     """The numbers in a list, or in a tensor or array that was made of one; () where they are not known."""
+    if isinstance(value, Plain) and value.size is not None and value.size.name == ARRAY:
+        value = value.size.args[0]
     made = value.meta if isinstance(value, Tensor) else None
-    while isinstance(made, Making) and made.args:
-        value = made.args[0]
-        made = value.meta if isinstance(value, Tensor) else None
+    if isinstance(made, Making) and made.args:
+        return _numbers_of(made)
     items = value.content.items if isinstance(value, Sequence) and value.content.rest is None else ()
     known = [item.value for item in items if isinstance(item, Const) and isinstance(item.value, (int, float))]
     return tuple(map(float, known)) if len(known) == len(items) else ()
 
 
-def _of_symbol(symbol: Symbol, depth: int = DEEPEST) -> Picture | None:
-    if symbol[0] in (PIXELS, PICTURE):
-        channels = Channels(*symbol[3:])
-        return Picture(symbol[1], channels) if channels.order else None
-    if symbol[0] in ("+", "-", "*", "/") and depth:
-        return _only(_of_symbol(part, depth - 1) for part in symbol[1:] if isinstance(part, tuple) and part)
-    return None
+def _numbers_of(made: Making) -> tuple[float, ...]:
+    """The numbers in a tensor or an array that was arranged in another way, or scaled by one number."""
+    given, *others = made.args
+    if made.name == "[]":
+        parts = [*others[0].content.all()] if isinstance(others[0], Sequence) else others
+        if isinstance(made.of, p.Display) and made.of.kind != "tuple":
+            parts = others
+        turned = [part for part in parts if not _is_whole(part)]
+        known = numbers(given)
+        return known if not turned else known[::-1] if len(turned) == 1 and _bounds(turned[0]) in _TURNED else ()
+    if made.name in _SCALING and len(others) == 1:
+        by = others[0].value if isinstance(others[0], Const) else None
+        if not isinstance(by, (int, float)) or not by:
+            return ()
+        return tuple(each * by if made.name in _TIMES else each / by for each in numbers(given))
+    return numbers(given) if made.name in table.TENSORS or padding.arranges(made) or made.name in _CASTS else ()
+
+
+def _is_whole(key: Value) -> bool:
+    """Whether a part of a key takes all of a dimension, or adds one."""
+    return _bounds(key) == (SLICE, None, None, None) or (isinstance(key, Const) and key.value in (None, ...))
+
+
+def _of_symbol(symbol: Symbol) -> Picture | None:
+    channels = Channels(*symbol[3:]) if symbol[0] in (PIXELS, PICTURE) else UNTOLD
+    return Picture(symbol[1], channels) if channels.order else None
 
 
 def _only(found: Iterable[Picture | None]) -> Picture | None:
@@ -184,6 +207,17 @@ def after(picture: Picture | None, name: str, call: Call) -> Channels:
     if name in table.FLIPPING:
         return channels if channels.third and table.FLIPPING[name] else UNTOLD
     return channels if name in table.KEEPING_THE_LAST else channels._replace(third=False)
+
+
+def operated(op: str, operands: tuple[Value, ...], site: Site) -> Symbol | None:
+    """The symbol of an array that is computed of one picture and of numbers, as its means are subtracted; None for others."""
+    if op not in table.ARITHMETIC or len(operands) != PAIR:
+        return None
+    picture = _only(_of_symbol(each.symbol) for each in operands if isinstance(each, Plain))
+    if picture is None:
+        return None
+    means = numbers(operands[1]) if op in _SUBTRACTS else ()
+    return symbol(picture.site, (_scaled(picture, means, site) if means else picture).channels, PICTURE)
 
 
 def item(value: Plain, key: Value) -> Symbol | None:
@@ -224,6 +258,9 @@ def _bounds(key: Value) -> tuple[object, ...]:
 
 
 _SUBTRACTS: Final = frozenset(("-", "sub", "sub_", "subtract"))
+_TIMES: Final = frozenset(words("* mul multiply"))
+_SCALING: Final = _TIMES | frozenset(words("/ div divide true_divide"))
+_CASTS: Final = frozenset(words("to float double half type_as reshape"))
 _ALL: Final = ((SLICE, None, None, None), (SLICE, None, 3, None), (SLICE, 0, 3, None), (0, 1, 2))
 _TURNED: Final = ((SLICE, None, None, -1), (2, 1, 0))
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from torch_doctor.static import dispatch, periodic
 from torch_doctor.static import program as p
+from torch_doctor.static.domains import channels
 from torch_doctor.static.flow import NONE, Flow, blend
 from torch_doctor.static.iteration import UNROLLED
 from torch_doctor.static.language import alternatives
@@ -79,6 +80,8 @@ _JOINS = {"+": "", "/": "/"}
 _CONSTANTS = frozenset((Const, Zero, Default))
 _NUMBERS = _CONSTANTS | {Plain, Number}
 """The classes of values that hold no tensor."""
+_ARRAYS = _NUMBERS | {Sequence}
+"""The classes of values that an array may be computed of."""
 _SIZES = _NUMBERS | {Unknown}
 """The classes of values that may be sizes."""
 _LARGE = 1_000_000
@@ -102,6 +105,9 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
         computed = _computed(op, [value.value for value in operands if isinstance(value, Const)])
         chosen = any(isinstance(value, Default) for value in operands)
         return by_default(computed, compound(op, *map(symbol_of, operands))) if chosen else computed
+    picture = channels.operated(op, operands, run.site(node)) if classes <= _ARRAYS else None
+    if picture is not None:
+        return fitting.combined(run, op, operands, plain_from(operands, picture))
     if Sequence in classes:
         sequence = _on_sequence(run, op, operands, node)
         if sequence is not None:

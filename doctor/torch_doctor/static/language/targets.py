@@ -115,6 +115,7 @@ def _bind_item(run: Run, target: p.Index, value: Value, node: p.Node) -> None:
     for observe in run.observers.item_set:
         observe(run, holder, key, value, node)
     item_targets.set_item(run, holder, key, value, node, target)
+    pixels.rearranged(run, holder, value)
     if pixels.scaled(holder, value) and isinstance(target.value, (p.Name, p.Attribute)):
         bind(run, target.value, Unknown(), node)
     given_gradients.changed(run, holder, node, filling.part_filled(run, holder, key, node), value)

@@ -102,9 +102,13 @@ def _kept(run: Run, of: Value, name: str, call: Call, values: Args) -> Value | N
     if place is None and picture is None:
         return None
     site = place or picture.site  # type: ignore[union-attr]  # one of both is there
-    return plain_from(
+    result = plain_from(
         values, channels.symbol(site, channels.after(picture, name, call), PICTURE if place is None else PIXELS)
     )
+    into = call.argument(2, "dst") if name in channel_table.CONVERTING else None
+    if isinstance(into, Plain):
+        run.heap.change(into, result)
+    return result
 
 
 def method(run: Run, func: Plain, call: Call) -> Value | None:
@@ -288,9 +292,16 @@ def changed(run: Run, value: Value) -> None:
         run.of(Scaled).sites.add(place)
 
 
+def rearranged(run: Run, holder: Value, new: Value) -> None:
+    """`picture[key] = new`: its channels may be others than they were, where that is not one number for all."""
+    if isinstance(holder, Plain) and not isinstance(new, Const) and run.ask(PictureOf, holder) is not None:
+        run.heap.change(holder, Plain())
+
+
 def disturbed(run: Run, value: Value) -> None:
-    """Somebody out of sight got pictures, and may have scaled them where they are."""
-    if place_of(value) is not None and not isinstance(value, Sequence):
+    """Somebody out of sight got pictures, and may have scaled them where they are, or exchanged their channels."""
+    given = isinstance(value, Plain) and run.ask(PictureOf, value) is not None
+    if given or (place_of(value) is not None and not isinstance(value, Sequence)):
         now = value.altered(kind=Kind.UNKNOWN) if isinstance(value, Tensor) else Plain()
         run.heap.change(value, now)
 

@@ -65,7 +65,7 @@ def in_words(found: Unlike) -> Words:
 
 def unlike(trace: Trace, loaders: Loaders) -> Iterator[Unlike]:
     """The inputs of evaluations that were prepared otherwise than all that the same model is trained on."""
-    known = {(event.forward, event.sort): event for event in trace.of(InputPrepared)}
+    known = {(event.forward, event.sort): event for event in trace.of(InputPrepared) if not event.part}
     if not known:
         return
     sorts = sorted({sort for _, sort in known})

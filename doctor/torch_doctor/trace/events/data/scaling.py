@@ -66,6 +66,8 @@ class InputPrepared(Event, frozen=True, kw_only=True):
     """The loader of the input; 0 if there is none."""
     name: str = ""
     """The expression for what preprocesses it; "" if there is none."""
+    part: int = 0
+    """The part of the model, with weights of its own, that gets the input; 0 if the model itself gets it."""
 
     def words(self, _: Names, /) -> str:
         return f"a model gets preprocessed input: {self.sort} {self.name or self.how}"

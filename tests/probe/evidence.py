@@ -276,6 +276,8 @@ CLAIMS: dict[str, list[Claim]] = {
     ],
     "TDR217": [
         Claim("{} of {} targets are padding", some, some),
+        Claim("{} of {} positions are padding", some, some),
+        Claim("predictions differ from them by {} on average", lambda apart: apart > 0, lambda apart: apart == 0),
         Claim("the loss is {} with them, {} without them", lambda before, after: before != after, never),
         Claim("the loss is {} with and without them", never, always),
     ],

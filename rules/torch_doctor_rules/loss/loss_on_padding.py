@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Figure, Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
-from torch_doctor.trace import PaddedTargets
+from torch_doctor.trace import Backward, PaddedTargets
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import at, fact, two
 from torch_doctor_rules.judging.sites import first_per_site
@@ -22,10 +22,15 @@ _LEARNS = "`{loss}` includes the padding in `{target}`: the model learns to pred
 _OWNED = "the labels contain padding, and the loss of the model includes it: it learns to predict padding"
 _SCORED = "`{loss}` includes the padding in `{target}`, which distorts the score"
 _REPLACE = "set the labels to -100 at padding positions: the model's own loss ignores that value"
+_UNSEEN = "the probe run does not show which targets of this loss are padding"
+_IGNORE = "pass the padding value to the loss: `ignore_index={fill}`"
+_MASK = "multiply the error of each element by a mask of the valid positions, and divide the sum by their number"
 
 
 class LossOnPadding(Rule):
     """A loss includes the padding of its targets, so the model learns to predict padding.
+
+    That is a loss over classes, or one that compares numbers, such as frames of audio or durations.
 
     ## Why is this bad?
     Sequences of different lengths are padded to fit into one tensor. The padding is not a target, but the loss cannot
@@ -69,7 +74,8 @@ class LossOnPadding(Rule):
     It finds the positions in the targets that `pad_sequence` filled, that the model's attention mask excludes, or whose
     tokens are the padding index of the embedding, and
     computes the loss of that batch again without them. If the loss does not change, the padding is already excluded by
-    an index, by weights, or in another way. If a model of a library computes the loss from its labels, the probe runs a
+    an index, by weights, or in another way. A regression is refuted if all predictions at these positions equal the
+    padding. If a model of a library computes the loss from its labels, the probe runs a
     copy of that model.
 
     ## When it is not reported
@@ -79,6 +85,7 @@ class LossOnPadding(Rule):
       are passed to unresolved code.
     - The loss ignores the padding value.
     - A model computes a loss from its labels, but `backward()` is called on another loss of its logits.
+    - The predictions of a regression are multiplied by anything, masked or selected after the last layer.
     - The loss has `reduction="none"`, so that it may be masked afterwards, or has class weights.
     - The source neither gives the padding value nor shows that it is an index.
 
@@ -105,7 +112,7 @@ class LossOnPadding(Rule):
             if event.counted is not True or not event.used:
                 continue
             padded, settings, owned = event.padded_at, event.settings_at, event.labelled_at
-            remedy = _REPLACE if event.within else "pass the padding value to the loss: `ignore_index={fill}`"
+            remedy = _REPLACE if event.within else _MASK if event.compares else _IGNORE
             yield self.finding(
                 owned or event.site,
                 message(
@@ -126,9 +133,10 @@ class LossOnPadding(Rule):
                 edits=[Keyword(settings, "ignore_index", event.fill)] if settings is not None and event.fill else [],
             )
 
-    def reached(self, trace: Trace, finding: Finding) -> bool:
-        """Whether the loss got targets with padding in them there, and left it out."""
-        return bool(_events(trace, finding))
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Return whether the loss got targets with padding in them there, and left it out."""
+        unseen = finding.help == _MASK and any(trace.of(Backward))
+        return bool(_events(trace, finding)) or (_UNSEEN if unseen else False)
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """Nobody knows whether the loss of a model is looked at that nothing learns from."""
@@ -142,8 +150,12 @@ class LossOnPadding(Rule):
         """How much of the targets is padding, and what the loss is with it and without it."""
         events = _events(trace, finding)
         for event in [each for each in events if each.counted][:1] or events[:1]:
-            text = f"{event.positions:,} of {event.of:,} targets are padding"
+            noun = "positions" if event.compares else "targets"
+            text = f"{event.positions:,} of {event.of:,} {noun} are padding"
             yield fact(text, event.positions, "targets", event)
+            if event.compares:
+                yield fact(f"predictions differ from them by {event.before:.3g} on average", event.before, "", event)
+                continue
             before, after = two(event.before, event.after).split(" and ")
             text = f"{before} with them, {after} without them" if event.counted else f"{after} with and without them"
             yield fact(f"the loss is {text}", event.after, "", event)

@@ -80,7 +80,7 @@ class PaddingScored(Event, frozen=True, kw_only=True):
 
 
 class PaddedTargets(Event, frozen=True, kw_only=True):
-    """A loss over classes gets padded targets."""
+    """A loss gets padded targets."""
 
     name: str
     """The expression for the loss."""
@@ -90,6 +90,8 @@ class PaddedTargets(Event, frozen=True, kw_only=True):
     """Whether the padding contributes to the loss."""
     within: bool = False
     """Whether a model computes its own loss, which ignores -100."""
+    compares: bool = False
+    """Whether the loss compares numbers, as in a regression; else it is one over classes."""
     labelled_at: Site | None = None
     """Where the labels get the padding, if a trainer of a library passes them to such a model; None otherwise."""
     trains: bool = True

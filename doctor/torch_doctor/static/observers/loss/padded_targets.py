@@ -1,9 +1,10 @@
-"""Losses over classes that get padded targets: does the padding count among them?"""
+"""Losses that get padded targets: does the padding count among them?"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from torch_doctor.static.domains import regressed
 from torch_doctor.static.domains.padding import Padded
 from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_run
@@ -31,14 +32,21 @@ _LOSSES: Final = frozenset(
         "torch.nn.functional.nll_loss",
     )
 )
+_DISTANCES: Final = frozenset(
+    each
+    for name in ("MSELoss", "L1Loss", "SmoothL1Loss", "HuberLoss")
+    for each in (f"torch.nn.{name}", losses.functional_of[f"torch.nn.{name}"])
+)
+"""Losses that compare numbers, one by one."""
 _EMBEDDING: Final = "torch.nn.Embedding"
 _PADDING_INDEX: Final = 2
 
 
 class PaddedTargeting(
     Observer,
-    invoked=(Named(Module, {*_LOSSES, _EMBEDDING}), Named(Lib, among(_LOSSES))),
+    invoked=(Named(Module, {*_LOSSES, *_DISTANCES, _EMBEDDING}), Named(Lib, among(_LOSSES | _DISTANCES))),
     called=(Named(Method, ("train",)),),
+    made=frozenset(("mean", "torch.mean")),
 ):
     """What the targets of a loss were filled up with, and whether it leaves that out.
 
@@ -68,7 +76,11 @@ class PaddedTargeting(
         if name == _EMBEDDING and module is not None and (given := call.argument(0, "input")) is not None:
             found = run.ask(Padded, given)
             self._is_index(None if found is None else found.fill)
-        if name not in _LOSSES or (name in losses.CLASSES) is not (module is not None):
+        if (name in losses.CLASSES) is not (module is not None):
+            return
+        if name in _DISTANCES and reduction_of(name, call, module) in ("mean", "sum"):
+            self._compared(run, call, call.argument(0, "input"), call.argument(1, "target"))
+        if name not in _LOSSES:
             return
         scores, target = call.argument(0, "input"), call.argument(1, "target")
         found = run.ask(Padded, target)
@@ -88,6 +100,31 @@ class PaddedTargeting(
             fill=str(found.fill.value) if isinstance(found.fill, Const) else "",
             trains=run.grad is not False,
             settings_at=run.site(call.node) if module is None else module.born,
+        )
+
+    @override
+    def made(self, run: Run, name: str, call: Call, result: Value) -> None:
+        """`(predictions - targets).abs().mean()`."""
+        pair = regressed.compared(call.args[0]) if len(call.args) == 1 and not call.keywords else None
+        for scores, target in (pair, pair[::-1]) if pair is not None else ():
+            self._compared(run, call, scores, target, by_hand=True)
+
+    def _compared(
+        self, run: Run, call: Call, scores: Value | None, target: Value | None, *, by_hand: bool = False
+    ) -> None:
+        """Write that a loss compares numbers at all places, if there is padding among them."""
+        found = regressed.padded(run, target) if scores is not None and scores.flow.forwards else None
+        if found is None or not regressed.is_everywhere(run, scores):
+            return
+        run.emit(
+            PaddedTargets,
+            call.node,
+            name=run.text(call.node) if by_hand else call.name,
+            target="" if by_hand else run.text_of_argument(call.node, 1, "target"),
+            counted=True,
+            compares=True,
+            padded_at=found.site,
+            trains=run.grad is not False,
         )
 
     @override

@@ -103,6 +103,14 @@ class Padded:
         behind = ending(tokens.detach().cpu(), fill).reshape(targets.shape).to(targets.device)
         return behind if targets[behind].unique().numel() == 1 else None
 
+    def between(self, targets: Any) -> Any:
+        """Where the tokens that a model got last end with padding, if targets of the same shape have one number there."""
+        tokens, fill = self._words[-1] if self._words else (None, 0)
+        if tokens is None or targets.shape[:MATRIX] != tokens.shape or targets.numel() > LARGEST:
+            return None
+        behind = ending(tokens.detach().cpu(), fill)
+        return behind if targets.detach().cpu()[behind].unique().numel() == 1 else None
+
     def of(self, tensor: Any) -> Any:
         """Where these sequences, side by side in whichever order, have ended, a row for each; None for any other tensor."""
         if tensor.dim() < MATRIX or tensor.numel() > LARGEST or tensor.is_sparse:

@@ -20,6 +20,10 @@ LOSSES = {
     "torch.nn.NLLLoss": "nll_loss",
     "torch.nn.functional.nll_loss": "nll_loss",
 }
+DISTANCES = {
+    *(f"torch.nn.{name}" for name in "MSELoss L1Loss SmoothL1Loss HuberLoss".split()),
+    *(f"torch.nn.functional.{name}" for name in "mse_loss l1_loss smooth_l1_loss huber_loss".split()),
+}
 IGNORE_INDEX = 4  # its place among the arguments of these functions
 IGNORED = -100
 """The label that models leave out which compute their loss themselves: the default of `ignore_index`.
@@ -89,11 +93,13 @@ class Instrument(Base):
     ) -> None:
         """A loss was computed: where padding is among its targets, it is computed once more without it."""
         function = LOSSES.get(loss)
-        if function is None or self._done.get(here.site, 0) >= MOST or not self._padded or value.numel() != 1:
+        if self._done.get(here.site, 0) >= MOST or not self._padded or value.numel() != 1:
             return
         scores = arguments[0] if arguments else keywords.get("input")
         target = arguments[1] if len(arguments) > 1 else keywords.get("target")
-        if target is None or target.is_floating_point() or target.numel() == value.numel():
+        if loss in DISTANCES:
+            self._compared(scores, target, value, here)
+        if function is None or target is None or target.is_floating_point() or target.numel() == value.numel():
             return
         with self.watch.unwatched(), self.watch.torch.no_grad():
             known = self._padded.among(target)
@@ -118,6 +124,32 @@ class Instrument(Base):
             of=target.numel(),
             before=before,
             after=without,
+        )
+
+    def _compared(self, scores: Any, target: Any, value: Any, here: Here) -> None:
+        """A loss has compared numbers one by one: where padding is among the targets, do the predictions differ from it?"""
+        if scores is None or target is None or scores.shape != target.shape or target.requires_grad:
+            return
+        with self.watch.unwatched(), self.watch.torch.no_grad():
+            known = self._padded.of(target)
+            behind = self._padded.between(target) if known is None else known
+            if behind is None or not bool(behind.any()) or bool(behind.all()):
+                return
+            apart = (scores.detach() - target).cpu().abs()[behind]
+        self._done[here.site] = self._done.get(here.site, 0) + 1
+        recorder = self.watch.recorder
+        recorder.event(
+            "PaddedTargets",
+            here,
+            name=recorder.caller(here.site),
+            target=recorder.argument(here.site, 1, "target"),
+            counted=bool((apart > 0).any()),
+            compares=True,
+            trains=value.requires_grad,
+            inferred=known is None,
+            positions=int(behind.sum()),
+            of=behind.numel(),
+            before=float(apart.mean()),
         )
 
 

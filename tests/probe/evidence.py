@@ -377,6 +377,7 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("{} positions attend to no later ones", never, some),
         Claim("attention gets only token {…}, and none of {} others?", some, never),
         Claim("attention gets {} tokens?, and leaves out only token {…}", never, some),
+        Claim("the mask hides none of {} padded positions?", some, never),
     ],
     "TDR320": [Claim("{} of {} outputs? went on unchanged: {} → {} → {}", all_of, not_all_of)],
     "TDR319": [Claim("earlier outputs changed with a later element in {} of {} samples?", some, none)],

@@ -25,8 +25,14 @@ _HELP = {
     ),
     ENCODER: "pass the attention mask of the tokens",
     MEAN: "divide the sum over the valid steps by their number",
+    "attention": "fill the scores of the padding with -inf before the softmax",
+    "max": "fill the padding with -inf before the maximum",
 }
-_AVERAGED = "the mean that is used here counts the padding"
+_NOTES = {
+    MEAN: "the mean that is used here counts the padding",
+    "attention": "the weights of this sum include the padding",
+    "max": "this maximum may be taken in the padding",
+}
 _ENCODES = "`{name}` gets no attention mask: every token attends to the padding of shorter sequences"
 
 
@@ -36,7 +42,7 @@ class PaddingUnmasked(Rule):
     ## Why is this bad?
     A recurrent layer continues through the padding: its last state is the one after the padding, and the reverse direction of
     a bidirectional layer starts there. Attention without a mask also attends to the padding, and so does a pretrained encoder
-    without `attention_mask`. The same sequence gets a
+    without `attention_mask`. Means and maxima over the steps take the padding in. The same sequence gets a
     different output alone than in a batch with longer ones, both in training and in production.
 
     ## Example
@@ -72,11 +78,14 @@ class PaddingUnmasked(Rule):
     the sequences themselves change, and refuted if they do not.
 
     ## When it is not reported
-    - For packed sequences, and for attention that gets any mask, unless the source shows that it leaves nothing out.
+    - For packed sequences, and for attention that gets any mask.
     - For unidirectional recurrent layers, if each output is used at its own time step, or the last valid one is selected by
       the lengths.
     - If the analyzed code does not show that the sequences are padded.
-    - For hand-written attention, and for pretrained models that are no encoders, or whose kind the source does not show.
+    - For pretrained models that are no encoders, or whose kind the source does not show.
+    - For attention that is written by hand, sums of weighted steps and maxima over steps, if anything may mask the scores or
+      the steps, and for maxima over embeddings or convolutions.
+    - For attention whose mask leaves nothing out (TDR321).
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.rnn.pack_padded_sequence.html
@@ -96,7 +105,7 @@ class PaddingUnmasked(Rule):
         """Yield a finding for the first call at each place of a model that reads padding."""
         for event in first_per_site([event for event in trace.of(PaddingRead) if event.reads]):
             padded, read = event.padded_at, event.read_at
-            note = _AVERAGED if event.by == MEAN else f"{event.by} reads the padding here"
+            note = _NOTES.get(event.by, f"{event.by} reads the padding here")
             name = owner(event.name, "forward", "the model")
             yield self.finding(
                 event.site,

@@ -1,4 +1,4 @@
-"""TDR321: a mask means the opposite of what the layer takes."""
+"""TDR321: a mask means the opposite of what the layer takes, or leaves nothing out."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ if TYPE_CHECKING:
 
 _PADDING = "the mask is inverted: `{name}` leaves out the tokens and uses the padding"
 _CAUSAL = "the mask is inverted: `{name}` leaves out earlier positions and uses later ones"
+_NOTHING = "the mask leaves nothing out: `{name}` uses the padding like all other tokens"
 _UNSEEN = "what the mask hides shows neither padding nor the order of the elements"
 
 
 class MaskInverted(Rule):
-    """A padding or attention mask means the opposite of what the layer takes.
+    """A padding or attention mask means the opposite of what the layer takes, or it leaves nothing out.
 
     ## Why is this bad?
     torch has two conventions. `nn.MultiheadAttention` and the layers of `nn.Transformer` leave out what is True in a mask,
     as `masked_fill` does. `F.scaled_dot_product_attention` uses what is True, as transformers does with `attention_mask`.
     With the wrong one, the model attends to the padding only, or each position only to later ones. It still trains on
-    what gets past the attention, and its scores stay mediocre.
+    what gets past the attention, and its scores stay mediocre. A mask that is the same everywhere leaves nothing out: each
+    token attends to the padding, too.
 
     ## Example
     ```python
@@ -59,7 +61,7 @@ class MaskInverted(Rule):
     ## How the probe confirms it
     It compares the mask with the tokens that went into an embedding. If attention only gets one token, which is none of
     those that it leaves out, the finding is confirmed; if it leaves out only this one token, it is refuted. Causal masks
-    are compared with the order of the positions.
+    are compared with the order of the positions. A mask that leaves nothing out is confirmed if the same tokens were padded.
 
     ## When it is not reported
     - The source does not show what is True in the mask: it comes from a file, or from code that is not analyzed.
@@ -82,17 +84,19 @@ class MaskInverted(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Yield a finding for the first inverted mask at each place."""
-        for event in first_per_site([event for event in trace.of(MaskGiven) if event.inverted]):
+        for event in first_per_site([event for event in trace.of(MaskGiven) if event.inverted or event.nothing]):
             causal = event.marks in ("past", "future") or (not event.marks and event.token is None)
-            text = _CAUSAL if causal else _PADDING
+            text = _NOTHING if event.nothing else _CAUSAL if causal else _PADDING
             yield self.finding(
                 event.site,
                 message(text, name=event.name),
-                help="pass the opposite mask",
+                help="mark the padding in the mask" if event.nothing else "pass the opposite mask",
                 trail=[Step(event.made_at, "the mask is computed here")]
                 if event.made_at not in (None, event.site)
                 else [],
-                edits=[Keyword(event.site, event.keyword, _negated(event.mask), event.position)] if event.mask else [],
+                edits=[Keyword(event.site, event.keyword, _negated(event.mask), event.position)]
+                if event.keyword and event.mask
+                else [],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -105,14 +109,17 @@ class MaskInverted(Rule):
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """Whether every mask of the place was inverted: one batch may have had rows of a single token."""
         found = at(trace, finding.site, MaskGiven)
-        return all(event.inverted for event in found)
+        return all(event.inverted or event.nothing for event in found)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """Yield what attention used and left out."""
         events = at(trace, finding.site, MaskGiven)
         known = [event for event in events if event.inverted is not None]
-        for event in [each for each in known if each.inverted][:1] or known[:1]:
-            if event.token is None:
+        for event in [each for each in known if each.inverted or each.nothing][:1] or known[:1]:
+            if event.nothing:
+                text = f"the mask hides none of {count(event.hidden, 'padded position')}"
+                yield fact(text, event.hidden, "positions", event)
+            elif event.token is None:
                 seen = "only later" if event.inverted else "no later"
                 yield fact(f"{count(event.rows, 'position')} attend to {seen} ones", event.rows, "positions", event)
             elif event.inverted:

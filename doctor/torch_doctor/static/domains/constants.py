@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static.domains.domain import Domain
@@ -22,11 +23,15 @@ VIEWS: Final = frozenset(
     words(
         """
         T mT data t transpose permute unsqueeze squeeze view reshape expand expand_as repeat flatten contiguous clone detach
-        requires_grad_ to type type_as float double half bfloat16 cuda cpu parameter
+        requires_grad_ to type type_as float double half bfloat16 bool long int cuda cpu parameter
         """
     )
 )
 """What gives the numbers of its tensor again, in another order, dtype or place."""
+
+
+_COMPUTED: Final = {"*": operator.mul, "==": operator.eq, "!=": operator.ne}
+"""What gives one number for all where both operands are one."""
 
 
 def as_float(value: object) -> float | None:
@@ -61,9 +66,9 @@ class Filled(Domain[float | None]):
             return None if filling is None else self.of(filling)
         if made.name in VIEWS:
             return self.of(made.args[0]) if made.args else None
-        if made.name == "*":
-            factors = [self.of(factor) for factor in made.args]
-            return None if None in factors else factors[0] * factors[1]  # type: ignore[operator]  # just checked
+        if made.name in _COMPUTED and len(made.args) == 2:
+            one, other = map(self.of, made.args)
+            return None if one is None or other is None else float(_COMPUTED[made.name](one, other))
         return None
 
 

@@ -82,22 +82,38 @@ def attended(run: Run, name: str, call: Call) -> Padding | None:
         return None
     for place, keyword, masks in READERS[name].sequences:
         sequence = call.argument(place, keyword)
-        if sequence is not None and not any(_tells(run, call.argument(*mask), name) for mask in masks):
+        if sequence is not None and not any(is_given(call.argument(*mask)) for mask in masks):
             found = carried(run, sequence)
             if found is not None:
                 return found
     return None
 
 
-def unmasked_tokens(run: Run, model: Value, call: Call) -> Padding | None:
-    """The padding among the tokens that a pretrained encoder gets without a mask, so that it attends to all of them."""
+def told_nothing(run: Run, name: str, call: Call) -> Iterator[tuple[Padding, tuple[int, str]]]:
+    """Yield the padding that attention reads although it gets masks, which leave nothing out, and the first of these."""
+    for place, keyword, masks in READERS[name].sequences:
+        sequence, given = call.argument(place, keyword), [each for each in masks if is_given(call.argument(*each))]
+        if sequence is not None and given and not any(_tells(run, call.argument(*mask), name) for mask in given):
+            found = carried(run, sequence)
+            if found is not None:
+                yield found, given[0]
+
+
+def unmasked_tokens(run: Run, model: Value, call: Call, *, told: bool = False) -> Padding | None:
+    """The padding among the tokens that a pretrained encoder gets without a mask, so that it attends to all of them.
+
+    `told`: with a mask that leaves nothing out.
+    """
     if not isinstance(model, Module) or model.cls is not None or "**" in call.keywords:
         return None
     given = model.given[0] if model.given else None
     text = given.value if isinstance(given, Const) and isinstance(given.value, str) else ""
     tokens = call.argument(0, "input_ids")
-    if not transformers.attends_to_all(model.layer, text) or _tells(
-        run, call.argument(1, "attention_mask"), model.layer
+    mask = call.argument(1, "attention_mask")
+    if (
+        not transformers.attends_to_all(model.layer, text)
+        or is_given(mask) is not told
+        or _tells(run, mask, model.layer)
     ):
         return None
     return None if tokens is None else run.ask(Padded, tokens)

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.domains import unmasked
+from torch_doctor.static.domains import unmasked, weighing
+from torch_doctor.static.domains.axes.comparing import made_of
 from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import shapes
 from torch_doctor.static.tables.canonical import among, canonical
 from torch_doctor.static.training import cross_device
-from torch_doctor.static.values import Lib, Module, Value
+from torch_doctor.static.values import Call, Lib, Module, Sequence, Tensor, Value
 from torch_doctor.trace import ENCODER, PaddingRead
 
 if TYPE_CHECKING:
+    from torch_doctor.static import program as p
     from torch_doctor.static.domains.padding import Padding
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Call
     from torch_doctor.trace import Site
 
 _RECURRENT: Final = frozenset(f"torch.nn.{name}" for name in shapes.LAYERS_RECURRENT)
 _TAKING: Final = _RECURRENT | {"torch.nn.Linear"}
 """Layers that compute something of the state after the last step."""
+_MAXIMA: Final = ("max", "amax")
 
 
 def _reads(name: str) -> bool:
@@ -32,8 +34,13 @@ def _reads(name: str) -> bool:
 class UnmaskedPadding(
     Observer,
     invoked=(Named(Module, _reads), Named(Lib, among({*unmasked.READERS, *_TAKING}))),
+    made=lambda name: name.rpartition(".")[2] in (*weighing.WEIGHING, *_MAXIMA),
+    operated="@",
 ):
-    """Attention and encoders without a mask, recurrent layers that go backward without lengths, and last steps that are used."""
+    """Attention and encoders without a mask, recurrent layers that go backward without lengths, and last steps that are used.
+
+    Also attention that is written by hand, and maxima over the steps.
+    """
 
     writes = (PaddingRead,)
 
@@ -54,6 +61,28 @@ class UnmaskedPadding(
                 found = unmasked.ended(run, value)
                 if found is not None:
                     self._write(run, call, *found)
+
+    @override
+    def operated(self, run: Run, op: str, operands: tuple[Value, ...], result: Value, node: p.Node) -> None:
+        """`weights @ values`."""
+        self._made(run, Call(operands, {}, node), result)
+
+    @override
+    def made(self, run: Run, name: str, call: Call, result: Value) -> None:
+        """Products, sums and maxima as functions or methods."""
+        if isinstance(result, Sequence) and result.content.items:
+            result = result.content.items[0]  # the maxima, before their places
+        self._made(run, call, result)
+
+    def _made(self, run: Run, call: Call, result: Value) -> None:
+        """Write which padding takes part in what was made by hand."""
+        made = made_of(result)
+        if made is None or not isinstance(result, Tensor) or result.flow.graph is False:
+            return
+        if made.name in _MAXIMA:
+            self._write(run, call, weighing.greatest(run, made), weighing.MAXIMUM)
+        elif made.name in weighing.WEIGHING:
+            self._write(run, call, weighing.weighed(run, made), weighing.ATTENTION)
 
     def _write(self, run: Run, call: Call, found: Padding | None, by: str) -> None:
         if found is None:

@@ -6,8 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static import program as p
-from torch_doctor.static.domains import masks
+from torch_doctor.static.domains import masks, unmasked, weighing
 from torch_doctor.static.domains.axes.comparing import made_of
+from torch_doctor.static.domains.axes.origins import At
+from torch_doctor.static.domains.constants import Filled
 from torch_doctor.static.domains.masks import Masks
 from torch_doctor.static.domains.unmasked import READERS
 from torch_doctor.static.measuring import measured
@@ -53,6 +55,8 @@ class GivenMasks(
         """A layer of torch with attention was called: it leaves out what is True."""
         if module.cls is None and module.layer in READERS and "**" not in call.keywords:
             self._to_attention(run, module.layer, call, leaves_out=True)
+        elif unmasked.unmasked_tokens(run, module, call, told=True) is not None:
+            self._nothing(run, call, module.layer, (1, "attention_mask"), leaves_out=False)
         elif module.layer == "torch.nn.Softmax":
             self._weighed(call.argument(0, "input"))
 
@@ -83,11 +87,18 @@ class GivenMasks(
                 mask = call.argument(*each)
                 if isinstance(mask, Tensor) and measured(mask).dtype == "bool":
                     self._write(run, name, call, (sequence, mask), each, leaves_out=leaves_out)
+        for _, each in unmasked.told_nothing(run, name, call):
+            self._nothing(run, call, name, each, leaves_out=leaves_out)
 
     def _filled(self, run: Run, name: str, call: Call, given: _Given, argument: tuple[int, str], result: Value) -> None:
         scores, mask, filling = given
         below = isinstance(filling, Const) and isinstance(filling.value, (int, float)) and filling.value <= _FAR_BELOW
         found = run.ask(Masks, mask) if below and mask is not None else None
+        nothing = 1.0 if name == "torch.where" else 0.0
+        if below and mask is not None and scores is not None and run.ask(Filled, mask) == nothing:
+            rank = len(measured(scores).shape or ()) or None
+            if weighing.padding_at(run, At(scores, -1, rank), scores=True) is not None:
+                self._nothing(run, call, name, argument, leaves_out=name != "torch.where")
         if found is None:
             return
         write = partial(self._write, run, name, call, (scores, mask), argument, leaves_out=name != "torch.where")
@@ -96,6 +107,21 @@ class GivenMasks(
             write()
         elif made is not None:
             self._ordered[made] = write
+
+    def _nothing(self, run: Run, call: Call, name: str, argument: tuple[int, str], *, leaves_out: bool) -> None:
+        """Write that a mask leaves nothing out, although some places are padding."""
+        here = run.site(call.node)
+        if here not in self._told:
+            self._told.add(here)
+            text = run.text_of_argument(call.node, self._place(call, argument[0]), argument[1])
+            short = name.rpartition(".")[2]
+            run.emit(MaskGiven, call.node, name=short, mask=text, leaves_out=leaves_out, inverted=False, nothing=True)
+
+    @staticmethod
+    def _place(call: Call, place: int) -> int:
+        """The place of an argument as written: the object of a method is not among them."""
+        written = call.node.args if isinstance(call.node, p.Call) else ()
+        return place - (len(call.args) - len(written))
 
     def _write(
         self, run: Run, name: str, call: Call, given: _Given, argument: tuple[int, str], *, leaves_out: bool
@@ -108,8 +134,7 @@ class GivenMasks(
         if found is None or here in self._told or not masks.is_of(run, found, sequence, told=told):
             return
         self._told.add(here)
-        written = call.node.args if isinstance(call.node, p.Call) else ()
-        place -= len(call.args) - len(written)  # the object of a method is not among the arguments as written
+        place = self._place(call, place)
         run.emit(
             MaskGiven,
             call.node,

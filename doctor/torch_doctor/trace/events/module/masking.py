@@ -30,6 +30,8 @@ class MaskGiven(Event, frozen=True, kw_only=True):
     """Whether the layer leaves out what is True; otherwise, it leaves out what is False."""
     inverted: Tri = None
     """Whether the layer leaves out what it should use, and uses what it should leave out."""
+    nothing: bool = False
+    """Whether the layer leaves nothing out although there is padding."""
     made_at: Site | None = None
     """Where the mask is computed."""
     rows: int = 0
@@ -42,5 +44,5 @@ class MaskGiven(Event, frozen=True, kw_only=True):
     def words(self, _: Names, /) -> str:
         given = quoted(self.mask) if self.mask else "a mask"
         true = f", which is True for {self.marks}" if self.marks else ""
-        how = {True: " (inverted)", False: "", None: " (unknown)"}[self.inverted]
+        how = " (of nothing)" if self.nothing else {True: " (inverted)", False: "", None: " (unknown)"}[self.inverted]
         return f"give {self.name} {given}{true}{how}"

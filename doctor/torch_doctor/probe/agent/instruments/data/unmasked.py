@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 MOST = 2  # forwards of one place that are repeated
 LARGEST = 50_000_000  # parameters of a model that is copied
+LAYERS, EMBEDDINGS, INPUTS = PLACES = "layers", "embeddings", "inputs"
+"""Where the padding is changed: what layers get that read whole sequences, else what embeddings give, else what the model gets."""
 
 
 class Instrument(Base):
@@ -35,13 +37,13 @@ class Instrument(Base):
         self._done[here.site] = self._done.get(here.site, 0) + 1
         torch = self.watch.torch
         with self.watch.unwatched(), torch.no_grad(), torch.random.fork_rng(devices=[]):
-            first, met = self._answer(module, (arguments, keywords), behind, other=False)
-            second, _ = self._answer(module, (arguments, keywords), behind, other=True)
-            if not met:
-                first, embedded = self._answer(module, (arguments, keywords), behind, other=False, embedded=True)
-                second, _ = self._answer(module, (arguments, keywords), behind, other=True, embedded=True)
-                if not embedded:
-                    return
+            for place in PLACES:
+                first, met = self._answer(module, (arguments, keywords), behind, place, other=False)
+                if met:
+                    break
+            else:
+                return
+            second, _ = self._answer(module, (arguments, keywords), behind, place, other=True)
             if len(first) != len(second) or not first:
                 return
             apart = [self._apart(one, another, behind) for one, another in zip(first, second)]  # noqa: B905 - of one length
@@ -56,7 +58,7 @@ class Instrument(Base):
             positions=int(behind.sum()),
             first=one,
             second=another,
-            alone=bool(met)
+            alone=place == LAYERS
             and len(first) == 1
             and first[0].shape[0] == rows
             and not (first[0].dim() > 1 and first[0].shape[1] == steps),
@@ -95,13 +97,8 @@ class Instrument(Base):
                     return ending(tensor.detach().cpu(), fill)
         return None
 
-    def _answer(
-        self, module: Any, given: Any, behind: Any, *, other: bool, embedded: bool = False
-    ) -> tuple[list[Any], int]:
-        """What a copy in evaluation mode answers, and how many of its layers were met that read whole sequences.
-
-        `embedded`: how many of its embeddings were met, whose results are changed.
-        """
+    def _answer(self, module: Any, given: Any, behind: Any, place: str, *, other: bool) -> tuple[list[Any], int]:
+        """What a copy in evaluation mode answers, and how many tensors were met whose padding is changed at such a place."""
         torch = self.watch.torch
         reading = (
             torch.nn.RNNBase,
@@ -122,13 +119,15 @@ class Instrument(Base):
         def after(_: Any, __: tuple[Any, ...], embedded: Any) -> Any:
             return self._changed(embedded, behind, met, batch_first=True, other=other)
 
-        for part in twin.modules():
+        for part in twin.modules() if place == LAYERS else ():
             if isinstance(part, reading):
                 part.register_forward_pre_hook(before)
-        for table in self._tables(twin, every=embedded):
+        for table in self._tables(twin, every=place == EMBEDDINGS) if place != INPUTS else ():
             table.register_forward_hook(after)
         torch.manual_seed(1)
         arguments, keywords = copied(self.watch, given)
+        if place == INPUTS:
+            arguments = tuple(self._changed(each, behind, met, batch_first=True, other=other) for each in arguments)
         answer = twin(*arguments, **keywords)
         found = [each.detach() for each in self.watch.marks.tensors(answer) if each.is_floating_point() and each.dim()]
         return found, len(met)

@@ -7,6 +7,7 @@ import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from ..data.padded import padded_in
 from ..instrument import Instrument as Base
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Instrument(Base):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._tokens: deque[Any] = deque(maxlen=KEPT)
+        self._padded = padded_in(watch)
         self._seen: dict[tuple[CodeType, int], int] = {}
         self._inside = 0
         self._ordered: list[
@@ -170,12 +172,25 @@ class Instrument(Base):
         self._seen[place] = self._seen.get(place, 0) + 1
         out = None if mask.numel() > LARGEST else _left_out(mask.detach(), leaves_out=name not in USING)
         found = None if out is None else _causal(torch, out) or self._padding(out)
+        behind = None if out is None or bool(out.any()) else self._behind(out)
+        if behind is not None:
+            hidden = {"inverted": False, "nothing": True, "hidden": int(behind.sum())}
+            recorder.event("MaskGiven", recorder.here(), site=sites.of_frame(frame), name=name, **hidden)
+            return
         told: dict[str, Any] = dict(zip(("inverted", "rows", "token", "hidden"), found or (None, 0, None, 0)))  # noqa: B905 - of one length
         told = {**told, "site": sites.of_frame(frame), "name": name, "leaves_out": name not in USING}
         if filled is not None and found is not None and told["token"] is None:
             self._ordered = [*self._ordered[1 - KEPT :], (weakref.ref(filled), told)]
         else:
             recorder.event("MaskGiven", recorder.here(), **told)
+
+    def _behind(self, out: Any) -> Any:
+        """Where the tokens were padded that a mask of this shape is for; None where they were not, or where that is not known."""
+        for tokens in reversed(self._tokens):
+            if tokens.shape == out.shape:
+                behind = self._padded.of(tokens)
+                return behind if behind is not None and bool(behind.any()) else None
+        return None
 
     def _padding(self, out: Any) -> tuple[bool, int, int, int] | None:
         """Whether only one token is used (True) or left out (False); how many rows, which one, how many others."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import WindowsShared
+from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.split_parts import SplitParts
@@ -18,16 +19,21 @@ if TYPE_CHECKING:
     from torch_doctor_rules.judging.split_parts import Parts
 
 _APART = "split the series by time first, with a gap of one window, then cut each part into windows"
+_UNSEEN = "a run does not show which samples were made of others"
+_FIRST = "split the original samples first, and add altered copies to the training part only"
+_ALTERED = "`{name}` evaluates altered copies of training samples: the score is too optimistic"
 _OVERLAP = "`{name}` evaluates windows that overlap training windows: the score is too optimistic"
 
 
 class SplitSharesData(Rule):
-    """A random split puts overlapping windows of one series into training and into evaluation.
+    """A split puts what belongs together into training and into evaluation: overlapping windows of one series, or altered copies.
 
     ## Why is this bad?
     Neighboring windows of a series have most of their values in common. If windows are split at random, nearly every
     window of the evaluation overlaps with windows of training, often together with the values to predict. The score then
-    measures how well the model remembers the series, and not how well it predicts new values.
+    measures how well the model remembers the series, and not how well it predicts new values. The same holds for altered
+    copies of a sample: with noise, flipped or scaled, interpolated to balance the classes, or read twice with different
+    transforms.
 
     ## Example
     ```python
@@ -58,13 +64,15 @@ class SplitSharesData(Rule):
     ## How the probe confirms it
     It compares the exact numbers in the first batches of both loaders: samples of the evaluation contain the same
     consecutive numbers as samples of training. If it finds none, the finding stays undecided: few batches were read, or
-    each window is scaled by itself.
+    each window is scaled by itself. For altered copies, it always stays undecided: a run does not show which samples were made
+    of others.
 
     ## When it is not reported
     - If the split is by time: slices, ranges of indices, `shuffle=False`, `TimeSeriesSplit`, or groups.
     - If the windows do not overlap, because each starts where the one before it ends, or if the step or the length of the
       windows is unknown.
-    - If the windows are cut after the split.
+    - If the windows are cut, or the copies made, after the split.
+    - If the labels are not copied together with the altered samples, or it is unknown how the samples were altered.
     - If something is fitted before the split (TDR707), or samples are copied before it (TDR708).
 
     ## References
@@ -88,12 +96,17 @@ class SplitSharesData(Rule):
 
     def _report(self, parts: Parts, trace: Trace) -> Finding:
         name = trace.view(SplitParts).loaders.name_where_built(parts.evaluated)
+        if parts.split is not None and parts.split.altered:
+            text, cause = message(_ALTERED, name=name), place(parts.evaluated.site)
+            return self.finding(parts.site, text, help=_FIRST, trail=parts.trail(), cause=cause)
         cut = _windows(trace, parts)
         trail = [*parts.trail(), *([Step(cut, "overlapping windows are cut here")] if cut is not None else [])]
         return self.finding(parts.site, message(_OVERLAP, name=name), help=_APART, trail=trail)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether samples of both loaders were compared."""
+        if finding.help == _FIRST:
+            return _UNSEEN
         compared = any(_compared(trace, each) is not None for each in self._seen(trace, finding))
         return "the first batches of both loaders have no consecutive numbers in common" if compared else False
 
@@ -121,7 +134,8 @@ def _shares(trace: Trace, parts: Parts) -> bool:
     """Whether both parts have overlapping windows of one series, and nothing more specific is wrong with the split."""
     split = parts.split
     if split is not None:
-        return _windows(trace, parts) is not None and not split.fits and not split.copied
+        found = split.altered or _windows(trace, parts) is not None
+        return found and not split.fits and not split.copied
     shared = _compared(trace, parts)
     return shared is not None and shared.shared > 0
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static import program as p
+from torch_doctor.static.domains import altering
+from torch_doctor.static.domains.altering import made_of
 from torch_doctor.static.domains.domain import Domain
 from torch_doctor.static.domains.padding import filled_with
 from torch_doctor.static.measuring import measured
@@ -14,7 +16,17 @@ from torch_doctor.static.tables.datasets import TENSORS
 from torch_doctor.static.tables.fitting import STATISTICS
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.training import row_reading
-from torch_doctor.static.values import ARRAY, Const, Instance, Making, Plain, Sequence, Tensor, Tool, Unknown
+from torch_doctor.static.values import (
+    ARRAY,
+    Const,
+    Instance,
+    Making,
+    Plain,
+    Sequence,
+    Tensor,
+    Tool,
+    Unknown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +35,9 @@ if TYPE_CHECKING:
     from torch_doctor.static.values import Value
 
 COPIES: Final = "copies"
+ALTERED: Final = "altered"
 CONSTANT: Final = "constant"
+_RESAMPLED: Final = "resampled"
 _CONCATENATION: Final = "torch.utils.data.ConcatDataset"
 _JOINS: Final = frozenset(words("cat concat concatenate vstack row_stack"))
 _REPEATS: Final = frozenset(words("repeat tile"))
@@ -35,16 +49,35 @@ _SAME: Final = frozenset(
 """What leaves the rows of its first argument as they are, apart from their dtype and place."""
 
 
-def are_copied(run: Run, values: Iterable[Value]) -> bool:
-    """Return whether values that belong together have the same rows more than once."""
-    answers = {run.ask(Copied, value) for value in values}
-    return COPIES in answers and answers <= {COPIES, CONSTANT}
+def resampled(answer: str) -> Plain:
+    """Return an array that was made by a library, of which this is the answer."""
+    return Plain(size=Making(ARRAY, (Tensor(meta=Making(_RESAMPLED, (), of=answer)),)))
+
+
+def copied(run: Run, values: Iterable[Value]) -> str:
+    """Return whether values that belong together have rows more than once: `COPIES`, `ALTERED` or ""."""
+    found = {value: run.ask(Copied, value) for value in values}
+    if len(found) == 1 and all(isinstance(value, (Tool, Instance)) for value in found):
+        return _of_selection(found.values())  # the values in a data set were put together already
+    return together(found.values())
+
+
+def together(answers: Iterable[str]) -> str:
+    """The answer for values whose rows belong together: each has copies, or is the same for all rows.
+
+    Rows that were changed belong to the same thing where another value, such as the labels, has copies as they are.
+    """
+    found = set(answers)
+    if COPIES not in found or not found <= {COPIES, ALTERED, CONSTANT}:
+        return ""
+    return ALTERED if ALTERED in found else COPIES
 
 
 class Copied(Domain[str]):
     """`COPIES` for values of which surely some rows occur more than once, `CONSTANT` where all numbers are one; else "".
 
-    Whatever computes something else for each row, such as noise that is added, ends what is known.
+    `ALTERED` where rows are joined with others that were made of them by noise, a factor or by turning them round. Whatever
+    else is computed for each row ends what is known.
     """
 
     numbers = True
@@ -55,32 +88,28 @@ class Copied(Domain[str]):
 
     def record(self, value: Value) -> Making | None:
         """How a tensor or an array was made."""
-        return _made(value)
+        return made_of(value)
 
     def given(self, value: Value) -> str:
         """The answer for a dataset: for all the tensors that it consists of."""
         if isinstance(value, Instance):
             if row_reading.draws(value) or any(isinstance(each, (Unknown, Sequence)) for each in value.fields.values()):
                 return ""
-            return self.together(each for each in value.fields.values() if _is_array(each))
+            return together(self.of(each) for each in value.fields.values() if _is_array(each))
         if not isinstance(value, Tool):
             return ""
         name = canonical(value.name)
         inner = value.args[0] if value.args else value.keywords.get("dataset") or value.keywords.get("datasets")
         if name in data.SUBSETS and inner is not None:
-            indices = value.args[1:2]
-            return COPIES if COPIES in (self.of(inner), *map(self.of, indices)) else ""
+            return _of_selection(map(self.of, (inner, *value.args[1:2])))
         if name == _CONCATENATION and isinstance(inner, Sequence):
-            return self._joined_rows(inner)
-        return self.together(value.args) if name == TENSORS else ""
-
-    def together(self, values: Iterable[Value]) -> str:
-        """The answer for values whose rows belong together: each has copies, or is the same for all rows."""
-        found = set(map(self.of, values))
-        return COPIES if found in ({COPIES}, {COPIES, CONSTANT}) else ""
+            return self._joined_rows(inner) or _read_twice(inner)
+        return together(map(self.of, value.args)) if name == TENSORS else ""
 
     def read(self, made: Making) -> str:
         """What joins, repeats and selects rows, and what changes all of them alike."""
+        if made.name == _RESAMPLED:
+            return str(made.of)
         first = made.args[0] if made.args else None
         if filled_with(made) is not None or (made.name in (*_REPEATS, _EACH) and isinstance(first, Const)):
             return CONSTANT
@@ -91,7 +120,7 @@ class Copied(Domain[str]):
         if _repeats(made):
             return "" if _lists_all(first) else COPIES
         if _selects_rows(made):
-            return COPIES if COPIES in map(self.of, made.args) else ""
+            return _of_selection(map(self.of, made.args))
         if made.name in _SAME:
             return self.of(first)
         if made.name in ("+", "-", "*", "/") and all(map(_is_one_for_all, made.args[1:])):
@@ -103,18 +132,19 @@ class Copied(Domain[str]):
         found = [self.of(item) for item in rows.content.all()]
         if COPIES in found or _meet(items, rows.content.rest):
             return COPIES
+        if ALTERED in found or _are_altered(rows):
+            return ALTERED
         return CONSTANT if found and set(found) == {CONSTANT} else ""
 
 
-def _made(value: Value) -> Making | None:
-    if isinstance(value, Plain) and value.size is not None and value.size.name == ARRAY:
-        value = value.size.args[0]
-    made = value.meta if isinstance(value, Tensor) else None
-    return made if isinstance(made, Making) else None
+def _of_selection(answers: Iterable[str]) -> str:
+    """The answer for rows that are selected, by that for the rows and that for their numbers."""
+    found = set(answers)
+    return COPIES if COPIES in found else ALTERED if ALTERED in found else ""
 
 
 def _is_array(value: object) -> bool:
-    return isinstance(value, Tensor) or (isinstance(value, Plain) and _made(value) is not None)
+    return isinstance(value, Tensor) or (isinstance(value, Plain) and made_of(value) is not None)
 
 
 def _meet(items: tuple[Value, ...], rest: Value | None) -> bool:
@@ -130,6 +160,39 @@ def _meet(items: tuple[Value, ...], rest: Value | None) -> bool:
     )
 
 
+def _read_twice(datasets: Sequence) -> str:
+    """`ALTERED` where two data sets read the same rows and prepare them in ways of their own."""
+    keys = [altering.key(each) for each in datasets.content.all()]
+    return ALTERED if len(set(keys)) < len(keys) and all(keys) else ""
+
+
+def _are_altered(rows: Sequence) -> bool:
+    """Whether some of the values that are put one behind the other were made of another one of them."""
+    items = [*rows.content.all()]
+    sets = [each for each in items if isinstance(each, (Tool, Instance))]
+    if any(altering.wrapped(each) in sets for each in sets):
+        return True
+    originals = {made for each in items if (made := _arranged(made_of(each))) is not None}
+    for item in items:
+        made, changed = made_of(item), False
+        while made is not None and made.args:
+            alters = altering.alters(made)
+            if not (alters or made.name in _SAME or _repeats(made) or _selects_rows(made)):
+                break
+            changed = changed or alters
+            made = made_of(made.args[0])
+            if changed and _arranged(made) in originals:
+                return True
+    return False
+
+
+def _arranged(made: Making | None) -> Making | None:
+    """How rows were made before they were moved or converted."""
+    while made is not None and made.name in _SAME and made.args and (inner := made_of(made.args[0])) is not None:
+        made = inner
+    return made
+
+
 def _source(value: Value) -> tuple[object, object, bool]:
     """What identifies some rows, and what they were selected from; beside it whether they are all of that."""
     if isinstance(value, (Tool, Instance)):
@@ -138,11 +201,11 @@ def _source(value: Value) -> tuple[object, object, bool]:
             root = root.args[0]
         drawn = isinstance(root, Instance) and row_reading.draws(root)
         return value, None if drawn or not isinstance(root, (Tool, Instance)) else root, root is value
-    made = first = _made(value)
+    made = first = made_of(value)
     whole = True
-    while made is not None and made.args and (made.name in _SAME or _repeats(made) or _selects_rows(made)):
-        inner = _made(made.args[0])
-        if inner is None:
+    while made is not None and made.args:
+        inner = made_of(made.args[0])
+        if inner is None or not (made.name in _SAME or _repeats(made) or _selects_rows(made)):
             break
         whole = whole and made.name in _SAME
         made = inner
@@ -178,9 +241,9 @@ def _is_1(value: Value) -> bool:
 
 def _lists_all(value: Value) -> bool:
     """Whether rows are the few that there are, listed one by one: inputs of a truth table, places of a grid."""
-    made = _made(value)
+    made = made_of(value)
     while made is not None and made.args and made.name in _SAME and not isinstance(made.args[0], Sequence):
-        made = _made(made.args[0])
+        made = made_of(made.args[0])
     return made is not None and made.name in _LISTING
 
 
@@ -195,5 +258,5 @@ def _selects_rows(made: Making) -> bool:
 
 def _is_one_for_all(value: Value) -> bool:
     """Whether what a tensor is combined with is a number, or a statistic of all rows."""
-    made = _made(value)
+    made = made_of(value)
     return isinstance(value, Const) or (made is not None and made.name in STATISTICS)

@@ -67,10 +67,7 @@ def _terms(run: Run, made: Making) -> list[tuple[At, At]]:
         found = comparing.factors(made)
         if found is None or found.summed[0] is None or found.summed[1] is None:
             return []
-        one, other = (
-            At(value, place, rank)
-            for value, place, rank in zip((found.left, found.right), found.summed, found.ranks, strict=True)
-        )
+        one, other = At(found.left, found.summed[0], found.ranks[0]), At(found.right, found.summed[1], found.ranks[1])
         return [(one, other)]
     product = made_of(made.args[0])
     if product is None or product.name not in ("*", "mul") or len(product.args) != _PAIR:
@@ -108,8 +105,9 @@ def greatest(run: Run, made: Making) -> Padding | None:
     if dim is None or not made.args:
         return None
     shape = run.ask(Sizes, made.args[0])
-    place = from_end(dim, None if shape is None else len(shape))
-    return None if place is None else padding_at(run, At(made.args[0], place, shape and len(shape)), computed=True)
+    rank = None if shape is None else len(shape)
+    place = from_end(dim, rank)
+    return None if place is None else padding_at(run, At(made.args[0], place, rank), computed=True)
 
 
 def padding_at(run: Run, at: At, *, scores: bool = False, computed: bool = False) -> Padding | None:

@@ -22,7 +22,16 @@ from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.memory import CHANGING
 from torch_doctor.static.tables.training import AUTOCASTS
-from torch_doctor.static.training import augmenting, drawing, fitting, list_sums, methods, pixels, splitting
+from torch_doctor.static.training import (
+    augmenting,
+    channel_order,
+    drawing,
+    fitting,
+    list_sums,
+    methods,
+    pixels,
+    splitting,
+)
 from torch_doctor.static.training.checkpoint import loading
 from torch_doctor.static.training.data import arrays, loaders, tokenizing
 from torch_doctor.static.training.device import autocasting
@@ -108,7 +117,7 @@ def _meant(run: Run, func: Value, call: Call) -> Value:
     """Tell those that watch calls of this one; what is called, where it is not what it seems."""
     if call.name.endswith(".set_epoch"):
         loaders.epoch_set(run, func, call.node)
-    return loading.meant(run, func, "", call.node) if isinstance(func, Plain) else pixels.stood_for(func)
+    return loading.meant(run, func, "", call.node) if isinstance(func, Plain) else channel_order.stood_for(func)
 
 
 def _plain(run: Run, func: Const | Plain, call: Call) -> Value:

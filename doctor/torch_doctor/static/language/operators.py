@@ -80,10 +80,8 @@ _JOINS = {"+": "", "/": "/"}
 _CONSTANTS = frozenset((Const, Zero, Default))
 _NUMBERS = _CONSTANTS | {Plain, Number}
 """The classes of values that hold no tensor."""
-_ARRAYS = _NUMBERS | {Sequence}
-"""The classes of values that an array may be computed of."""
-_SIZES = _NUMBERS | {Unknown}
-"""The classes of values that may be sizes."""
+_ARRAYS = _NUMBERS | {Sequence}  # values that an array may be computed of
+_SIZES = _NUMBERS | {Unknown}  # values that may be sizes
 _LARGE = 1_000_000
 _LONG = 10_000
 _HIGH = 64
@@ -105,20 +103,16 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
         computed = _computed(op, [value.value for value in operands if isinstance(value, Const)])
         chosen = any(isinstance(value, Default) for value in operands)
         return by_default(computed, compound(op, *map(symbol_of, operands))) if chosen else computed
-    picture = channels.operated(op, operands, run.site(node)) if classes <= _ARRAYS else None
-    if picture is not None:
+    if classes <= _ARRAYS and (picture := channels.operated(op, operands, run.site(node))) is not None:
         return fitting.combined(run, op, operands, plain_from(operands, picture))
-    if Sequence in classes:
-        sequence = _on_sequence(run, op, operands, node)
-        if sequence is not None:
-            return sequence
+    if Sequence in classes and (sequence := _on_sequence(run, op, operands, node)) is not None:
+        return sequence
     if op in ("%", "//") and (whole := _divided(run, op, operands)) is not None:
         return whole
     if classes <= _NUMBERS:
         if op in _JOINS and (text := texts.joined(operands, _JOINS[op])) is not None:
             return text
-        size = arrays.operated(op, operands)
-        if size is None:
+        if (size := arrays.operated(op, operands)) is None:
             size = number(map(number_dtype, operands)) if op in ("+", "-", "*", "//", "%") else None
             size = _scaled(op, operands, size)
         plain = plain_from(operands, compound(op, *(symbol_of(value) for value in operands)), size=size)

@@ -8,7 +8,7 @@ from torch_doctor.static import file_globals
 from torch_doctor.static import program as p
 from torch_doctor.static.language import invocation, item_targets, settings, unpacking
 from torch_doctor.static.measuring import measured
-from torch_doctor.static.training import cuts, filling, pixels, places, plain_tensors, splitting, sums
+from torch_doctor.static.training import channel_order, cuts, filling, pixels, places, plain_tensors, splitting, sums
 from torch_doctor.static.training.data import loader_roles
 from torch_doctor.static.training.device import exchanging
 from torch_doctor.static.training.evaluation import modes
@@ -115,7 +115,7 @@ def _bind_item(run: Run, target: p.Index, value: Value, node: p.Node) -> None:
     for observe in run.observers.item_set:
         observe(run, holder, key, value, node)
     item_targets.set_item(run, holder, key, value, node, target)
-    pixels.rearranged(run, holder, value)
+    channel_order.rearranged(run, holder, value)
     if pixels.scaled(holder, value) and isinstance(target.value, (p.Name, p.Attribute)):
         bind(run, target.value, Unknown(), node)
     given_gradients.changed(run, holder, node, filling.part_filled(run, holder, key, node), value)

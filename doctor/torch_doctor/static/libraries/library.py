@@ -160,6 +160,7 @@ class Library(Struct, frozen=True):
         no_drawing: the exceptions among them.
         estimators: estimators whose result for one row depends on the other rows.
         composed_estimators: what fits the estimators that it is given.
+        resamplers: what adds rows for classes that have few, and whether these are "copies" or "altered".
         splits: functions that give two parts of every array.
         splitters: classes whose `split` gives the indices of the rows in each part.
         arrays: functions that return an array of its own.
@@ -254,6 +255,7 @@ class Library(Struct, frozen=True):
     no_drawing: Names = ()
     estimators: Names = ()
     composed_estimators: Names = ()
+    resamplers: Mapping[str, str] = EMPTY
     splits: Names = ()
     splitters: Names = ()
     arrays: Names = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch_doctor.static.libraries.library import Array, Arrays, Library
+from torch_doctor.static.libraries.library import Array, Arrays, Library, members
 from torch_doctor.static.tables import words
 
 LIBRARY = Library(
@@ -15,6 +15,17 @@ LIBRARY = Library(
     ),
     harmful=("scipy.optimize.minimize", "scipy.optimize.root"),
     plain=words("pandas matplotlib scipy"),
+    # https://imbalanced-learn.org/stable/references/over_sampling.html
+    resamplers={
+        **dict.fromkeys(
+            (
+                *members("imblearn.over_sampling", "SMOTE SMOTENC SMOTEN ADASYN BorderlineSMOTE KMeansSMOTE SVMSMOTE"),
+                *members("imblearn.combine", "SMOTEENN SMOTETomek"),
+            ),
+            "altered",
+        ),
+        "imblearn.over_sampling.RandomOverSampler": "copies",
+    },
     returned_arrays={
         f"pandas.{name}": Arrays(
             (Array(rank=2),), unless=("chunksize", "iterator", "squeeze", "sheet_name", "typ", "**")

@@ -18,6 +18,9 @@ Not: those that map every row alone (`Normalizer`, `HashingVectorizer`), and tho
 COMPOSED = frozenset(libraries.every(lambda library: library.composed_estimators))
 """What fits the estimators that it is given."""
 
+RESAMPLERS = libraries.table(lambda library: library.resamplers)
+"""Classes whose `fit_resample` adds rows for classes that have few, and whether these are copies or altered."""
+
 STATISTICS: frozenset[str] = frozenset(
     words("mean std var min max median amin amax nanmean nanstd nanvar nanmin nanmax nanmedian")
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.domains import copying
 from torch_doctor.static.domains.rows import holding
 from torch_doctor.static.flow import NONE, PART, Flow
 from torch_doctor.static.library import library_family
@@ -14,6 +15,7 @@ from torch_doctor.static.training.data import preparers
 from torch_doctor.static.values import (
     Call,
     Const,
+    Content,
     Instance,
     Lib,
     Plain,
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.trace import Site
 
-ESTIMATOR, SPLITTER, STATISTIC = "estimator", "splitter", "statistic"
-"""Begin the symbols of what is built to be fitted, of what splits, and of a number that was computed of many rows."""
+ESTIMATOR, SPLITTER, STATISTIC, RESAMPLER = "estimator", "splitter", "statistic", "resampler"
+"""Begin the symbols of what is built to be fitted, of what splits, of a number computed of many rows, and of what adds rows."""
 DEEP = 3
 """How far into pipelines their estimators are looked for, and into a number what it was computed of."""
 
@@ -40,6 +42,8 @@ def built(name: str, call: Call) -> Plain | None:
     """An estimator or splitter of a library; None for anything else."""
     if name in fitting.ESTIMATORS or (name in fitting.COMPOSED and any(map(_estimates, call.values))):
         return Plain((ESTIMATOR, fresh_symbol(), name))
+    if name in fitting.RESAMPLERS:
+        return Plain((RESAMPLER, fresh_symbol(), name))
     return Plain((SPLITTER, fresh_symbol(), name)) if name in fitting.SPLITTERS else None
 
 
@@ -61,6 +65,9 @@ def method(run: Run, func: Plain, call: Call) -> Value | None:
         given = call.argument(0, "X") or Plain()
         event = splitting.made(run, of[2], (given,), call.node)
         return holding.with_rows(plain_from(()), frozenset((event.index,)))
+    if of[0] == RESAMPLER and name == "fit_resample":
+        labels = copying.resampled(copying.COPIES)
+        return Sequence("tuple", Content((copying.resampled(fitting.RESAMPLERS[of[2]]), labels)))
     if name in fitting.CHOOSING:
         share = call.keywords.get("frac")
         whole = name == "sample" and isinstance(share, Const) and share.value == 1
@@ -200,9 +207,9 @@ def _in_symbol(symbol: Symbol, depth: int) -> tuple[Site, Symbol, str] | None:
     return None
 
 
-@library_family(lambda name: name.startswith("sklearn."))
+@library_family(lambda name: name.startswith(("sklearn.", "imblearn.")))
 def of_sklearn(run: Run, name: str, call: Call) -> Value | None:
-    """What a class or function of sklearn gives, where it is about rows; None where it is not."""
+    """What a class or function of sklearn, or of imbalanced-learn, gives, where it is about rows; None where it is not."""
     made = built(name, call)
     if made is not None:
         return made

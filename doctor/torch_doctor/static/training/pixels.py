@@ -13,16 +13,15 @@ from torch_doctor.static.flow import Flow
 from torch_doctor.static.knowledge import Knowledge, Lasting
 from torch_doctor.static.library import library_family
 from torch_doctor.static.state import per_path, per_run
-from torch_doctor.static.tables import channels as channel_table
 from torch_doctor.static.tables import pixels as table
 from torch_doctor.static.tables import torch_functions
 from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training import channel_order
 from torch_doctor.static.values import (
     NOWHERE,
     Call,
     Const,
     Fact,
-    FunctionValue,
     Lib,
     Making,
     Mapping,
@@ -105,9 +104,7 @@ def _kept(run: Run, of: Value, name: str, call: Call, values: Args) -> Value | N
     result = plain_from(
         values, channels.symbol(site, channels.after(picture, name, call), PICTURE if place is None else PIXELS)
     )
-    into = call.argument(2, "dst") if name in channel_table.CONVERTING else None
-    if isinstance(into, Plain):
-        run.heap.change(into, result)
+    channel_order.put_into(run, name, call, result)
     return result
 
 
@@ -228,18 +225,6 @@ def _scale(run: Run, transform: Value) -> tuple[tuple[float, ...], Site | None] 
     return None
 
 
-def stood_for(func: Value) -> Value:
-    """The function of a library that one of the project stands in for, in a module with the library's names; else itself."""
-    if not isinstance(func, FunctionValue):
-        return func
-    for sign in channel_table.SIGNS:
-        package, _, name = sign.rpartition(".")
-        known = f"{package}.{func.node.name}"
-        if known in channel_table.ORDERS or known in channel_table.CONVERTING:
-            return Lib(known) if name in func.closure.globals.fields else func
-    return func
-
-
 def _leaves_range(step: Value) -> bool:
     if not isinstance(step, Tool):
         return False
@@ -290,12 +275,6 @@ def changed(run: Run, value: Value) -> None:
     place = place_of(value)
     if place is not None:
         run.of(Scaled).sites.add(place)
-
-
-def rearranged(run: Run, holder: Value, new: Value) -> None:
-    """`picture[key] = new`: its channels may be others than they were, where that is not one number for all."""
-    if isinstance(holder, Plain) and not isinstance(new, Const) and run.ask(PictureOf, holder) is not None:
-        run.heap.change(holder, Plain())
 
 
 def disturbed(run: Run, value: Value) -> None:

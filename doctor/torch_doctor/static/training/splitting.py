@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.domains.copying import are_copied
+from torch_doctor.static.domains import copying
 from torch_doctor.static.domains.rows import holding, windows
 from torch_doctor.static.flow import NONE, PART
 from torch_doctor.static.library import Stage, library_family
@@ -63,16 +63,21 @@ def read(run: Run, name: str, call: Call, result: Value) -> Value:
 def made(run: Run, by: str, values: Args, node: p.Node, orders: frozenset[int] = NONE) -> RowsSplit:
     """Say that rows are split, perhaps at random, and what was fitted on them."""
     found = frozenset[int]().union(*(holding.rows_in(value) for value in values))
+    again = copying.copied(run, values)
     event: RowsSplit = run.emit(
         RowsSplit,
         node,
         by=by,
         fits=_fits(run, found),
-        copied=are_copied(run, values),
+        copied=again == copying.COPIES,
+        altered=again == copying.ALTERED,
         orders=orders,
         windows=_windows(run, values) if orders else None,
     )
-    run.of(holding.Rows).splits[event.index] = frozenset(holding.root_of(run, value) for value in values)
+    known = run.of(holding.Rows)
+    known.splits[event.index] = frozenset(holding.root_of(run, value) for value in values)
+    if again:
+        known.copies[event.index] = again
     return event
 
 
@@ -134,12 +139,20 @@ def indexed(run: Run, of: Value, indices: Value) -> None:
         for event in run.trace.at(*numbers - {PART}):
             if isinstance(event, RowsSplit):
                 cut = _windows(run, (of,)) if event.orders else None
-                run.trace.replace(
-                    event,
-                    fits=event.fits | fits,
-                    copied=event.copied or are_copied(run, (of,)),
-                    windows=event.windows or cut,
-                )
+                run.trace.replace(event, fits=event.fits | fits, windows=event.windows or cut)
+                _again(run, event, of)
+
+
+def _again(run: Run, split: RowsSplit, of: Value) -> None:
+    """Rows are taken by numbers that were split: whether all that is taken by these has copies."""
+    known = run.of(holding.Rows)
+    roots = known.splits[split.index]
+    answers = known.answers.setdefault(roots, set())
+    answers.add(run.ask(copying.Copied, of))
+    for event in run.trace.at(*(index for index, others in known.splits.items() if others == roots)):
+        if isinstance(event, RowsSplit):
+            again = known.copies.get(event.index) or copying.together(answers)
+            run.trace.replace(event, copied=again == copying.COPIES, altered=again == copying.ALTERED)
 
 
 def _chosen_from(run: Run, of: Iterable[Value], numbers: frozenset[int]) -> None:

@@ -50,6 +50,8 @@ class Rows(Lasting):
     held: dict[int, Value] = per_run(dict)
     samples: int = per_run(int)
     orders: dict[int, int] = per_run(dict)  # of words, by the event of their counts
+    copies: dict[int, str] = per_run(dict)  # whether what was split has copies, by the event of the split
+    answers: dict[frozenset[Symbol], set[str]] = per_run(dict)  # the same of what is taken by numbers, by their roots
 
     def meets(self, key: object, starts: Iterable[object], stops: Iterable[object]) -> bool:
         """Note where a slice of some rows starts and stops; whether another one of them stops or starts there."""

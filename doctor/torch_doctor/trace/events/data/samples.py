@@ -117,6 +117,8 @@ class RowsSplit(Event, frozen=True, kw_only=True):
     """The `Fitted` events that used the samples of all parts, and whose result is in at least one part."""
     copied: bool = False
     """Whether some of the samples were copied before, so that equal samples may be in several parts."""
+    altered: bool = False
+    """Whether the copies were changed by noise, by a factor or by turning them round."""
     orders: frozenset[int] = NO_EVENTS
     """The `Reordered` events that draw the parts at random; none for parts in stored order."""
     windows: Site | None = None
@@ -129,6 +131,7 @@ class RowsSplit(Event, frozen=True, kw_only=True):
         found = {
             "after a fit on all of them": self.fits,
             "with copies among them": self.copied,
+            "with altered copies among them": self.altered,
             "of overlapping windows": self.windows,
         }
         return [text for text, holds in found.items() if holds]

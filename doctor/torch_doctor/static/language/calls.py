@@ -33,7 +33,7 @@ from torch_doctor.static.training import (
     splitting,
 )
 from torch_doctor.static.training.checkpoint import loading
-from torch_doctor.static.training.data import arrays, loaders, tokenizing
+from torch_doctor.static.training.data import arrays, class_orders, loaders, tokenizing
 from torch_doctor.static.training.device import autocasting
 from torch_doctor.static.training.module import forwards
 from torch_doctor.static.training.unresolved import unknown_methods
@@ -139,6 +139,7 @@ def _plain(run: Run, func: Const | Plain, call: Call) -> Value:
             or command_lines.method(run, func, call)
             or commands.method(run, func, call)
             or fitting.method(run, func, call)
+            or class_orders.method(run, func, call)
             or pixels.method(run, func, call)
             or defaults.got(run, func, call)
             or _of_text(run, func, call)

@@ -12,6 +12,7 @@ from torch_doctor.static.language import invocation, kept, operators, settings
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.tables.shapes import ALLOCATORS
 from torch_doctor.static.training import hub_rows, places, plain_tensors, written_out
+from torch_doctor.static.training.data import class_orders
 from torch_doctor.static.training.graph import emptying, keeping
 from torch_doctor.static.training.module import module_parts, registering
 from torch_doctor.static.training.update import given_gradients
@@ -65,6 +66,8 @@ def _of_mapping(run: Run, holder: Mapping, key: Value, new: Value, target: p.Ind
         emptying.replaced(run, holder.fields, ("key", key.value), new)
         run.heap.set(holder.fields, ("key", key.value), new)
         return
+    given = node.value if isinstance(node, p.Assign) else None
+    new = class_orders.counted_up(run, key, new, run.text(target.value), given, node)
     old = holder.fields.get("rest")
     carries = old.flow.retained if isinstance(old, Value) else frozenset[int]()
     bounded = emptying.is_emptied(run, holder.fields, "rest", carries) or keeping.comes_again(run, key, carries)

@@ -10,6 +10,7 @@ from torch_doctor.static.domains.rows import classes
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import containers, item_targets
 from torch_doctor.static.training import filling, written_out
+from torch_doctor.static.training.data import class_orders
 from torch_doctor.static.training.graph import emptying, keeping
 from torch_doctor.static.values import (
     NOTHING,
@@ -181,9 +182,12 @@ def _index(run: Run, of: Sequence, _: Call) -> Value:
 def _get(run: Run, of: Mapping, name: str, call: Call) -> Value:
     key = call.argument(0) or NOTHING
     if not isinstance(key, Const):
+        default = call.argument(1)
+        if name == "setdefault" and default is not None:
+            default = class_orders.counted_up(run, key, default, call.receiver, _second(call), call.node)
         if name == "setdefault" and "rest" not in of.fields:  # else it stands for the lists of all keys
-            run.heap.set(of.fields, "rest", call.argument(1) or NOTHING)
-        everything = (*of.values(), *((default,) if (default := call.argument(1)) is not None else ()))
+            run.heap.set(of.fields, "rest", default or NOTHING)
+        everything = (*of.values(), *((default,) if default is not None else ()))
         return containers.chosen(run, of, key) or (summary(everything) if everything else Unknown())
     found = of.fields.get(("key", key.value))
     if isinstance(found, Value):
@@ -196,6 +200,12 @@ def _get(run: Run, of: Mapping, name: str, call: Call) -> Value:
     if name == "setdefault":  # what lies there already, or this from here on
         run.heap.set(of.fields, ("key", key.value), found)
     return found
+
+
+def _second(call: Call) -> p.Expr | None:
+    """The second argument as written."""
+    written = call.node.args if isinstance(call.node, p.Call) else ()
+    return written[1] if len(written) > 1 else None
 
 
 @handles(_MAPPINGS, "__setitem__")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.domains import copying
-from torch_doctor.static.domains.rows import holding, windows
+from torch_doctor.static.domains.rows import classes, holding, windows
 from torch_doctor.static.flow import NONE, PART
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import data, fitting
@@ -173,7 +173,8 @@ def taken(run: Run, value: Value, key: Value, node: p.Index, item: Value) -> Val
         whole = isinstance(key.value, str) or key.value in (None, ...)
         if not whole:
             return holding.with_rows(item, value.flow.rows | {PART})
-        return holding.with_rows(item, item.flow.rows | readings.under(run, value, key.value, node))
+        column = run.of(holding.Rows).columns.get((holding.root_of(run, value), symbol_of(key)), NONE)
+        return holding.with_rows(item, item.flow.rows | column | readings.under(run, value, key.value, node))
     if isinstance(key, Sequence) and place is node.key and not any(map(_is_number, key.content.items)):
         return item  # names of columns
     indexed(run, value, key)
@@ -245,7 +246,11 @@ def _is_share(symbol: Symbol, depth: int) -> bool:
 
 def stored(run: Run, holder: Plain, new: Value, target: p.Index) -> tuple[p.Expr, Value] | None:
     """A column of a table, or some of its numbers, were set: what is known of them is known of the table."""
-    rows = (new.flow.rows - {PART}) | readings.changed(run, holder, target)
+    known = run.of(holding.Rows)
+    order = classes.among(run, new.flow.rows)
+    key = run.evaluate(target.key)
+    known.columns[holding.root_of(run, holder), symbol_of(key)] = order
+    rows = (new.flow.rows - {PART} - order) | readings.changed(run, holder, target)
     where = target.value
     if isinstance(where, p.Attribute) and where.name in fitting.PLACES:
         where = where.value

@@ -11,7 +11,7 @@ from torch_doctor_rules.judging.split_parts import pairs, whole
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import LoaderBuilt, Site, Trace
+    from torch_doctor.trace import DatasetBuilt, LoaderBuilt, Site, Trace
 
 
 class Numbering(NamedTuple):
@@ -27,12 +27,15 @@ def numberings(trace: Trace) -> Iterator[Numbering]:
     """The pairs of loaders whose classes were numbered each by itself."""
     for evaluated, trained in pairs(trace):
         both = [whole(trace, each) for each in (evaluated, trained)]
-        theirs, ours = (
-            [event for event in trace.at(*sorted(each.classes)) if isinstance(event, PreparerBuilt)] if each else []
-            for each in both
-        )
-        if len(theirs) == len(ours) == 1 and theirs[0].how != ours[0].how:
-            yield Numbering(evaluated, trained, theirs[0], ours[0])
+        theirs, ours = (_ways(trace, each) for each in both)
+        if len(theirs) == len(ours) == 1 and theirs.keys() != ours.keys():
+            yield Numbering(evaluated, trained, *theirs.values(), *ours.values())
+
+
+def _ways(trace: Trace, dataset: DatasetBuilt | None) -> dict[str, PreparerBuilt]:
+    """What numbers the classes of a dataset, by its result: the passes of a loop over its rows are one."""
+    events = [*trace.at(*sorted(dataset.classes))] if dataset is not None else []
+    return {event.how: event for event in reversed(events) if isinstance(event, PreparerBuilt)}
 
 
 def compared_names(trace: Trace) -> Iterator[tuple[LabelsCompared, LoaderBuilt, PreparerBuilt]]:

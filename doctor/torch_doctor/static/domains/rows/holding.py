@@ -49,6 +49,7 @@ class Rows(Lasting):
     slices: dict[object, tuple[set[object], set[object]]] = per_run(dict)
     held: dict[int, Value] = per_run(dict)
     samples: int = per_run(int)
+    columns: dict[tuple[Symbol, Symbol], frozenset[int]] = per_run(dict)  # by which order the words in one are numbered
     orders: dict[int, int] = per_run(dict)  # of words, by the event of their counts
     copies: dict[int, str] = per_run(dict)  # whether what was split has copies, by the event of the split
     answers: dict[frozenset[Symbol], set[str]] = per_run(dict)  # the same of what is taken by numbers, by their roots

@@ -49,13 +49,13 @@ def of_library(run: Run, name: str, call: Call) -> Value | None:
     return _factorized(run, column, call, call.keywords) if len(call.args) == 1 else None
 
 
-def _ordered(run: Run, column: Plain, kind: str, call: Call) -> Value | None:
+def _ordered(run: Run, column: Value, kind: str, call: Call) -> Value | None:
     """The words of a column in this order."""
     order = classes.ordered(run, kind, column, column, call.node)
     return holding.with_rows(plain_from(()), column.flow.rows | order) if order else None
 
 
-def _by_count(run: Run, column: Plain, call: Call) -> Value | None:
+def _by_count(run: Run, column: Value, call: Call) -> Value | None:
     """The words of a column, the most frequent first."""
     counted = classes.ordered(run, classes.COUNTED, column, column, call.node)
     counts = holding.with_rows(Plain(), counted)
@@ -63,7 +63,7 @@ def _by_count(run: Run, column: Plain, call: Call) -> Value | None:
     return holding.with_rows(plain_from(()), column.flow.rows | order) if order else None
 
 
-def _factorized(run: Run, column: Plain, call: Call, settings: object) -> Value | None:
+def _factorized(run: Run, column: Value, call: Call, settings: object) -> Value | None:
     """The numbers of the words, and the words, in the order in which the rows have them; None where they are sorted."""
     if settings:
         return None

@@ -113,6 +113,45 @@ def test_what_a_closure_does_is_seen_and_an_update_that_is_to_change_nothing_cha
     assert min(spent[part] for part in ("forward", "backward", "optimizer")) > 0
 
 
+@pytest.mark.usefixtures("trainer")
+def test_a_class_of_the_script_may_derive_from_the_trainer(examine: Examine, write: Callable[..., Path]) -> None:
+    own = "class Own(Epoch):\n    pass\n\n\nmodule = Classifier()\nepoch = Own("
+    script = SCRIPT.replace("module = Classifier()\nepoch = Epoch(", own)
+    path = write("bare.py", script)
+    bare = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True, cwd=path.parent).stdout
+    examined = examine(script, *RUNGS)
+    statuses = {rung.name: rung.status for rung in examined.checkup.rungs}
+    assert statuses["overfit-one-batch"] == statuses["small-subset"] == statuses["repeatability"] == "passed"
+    assert [line for line in examined.climb.output.splitlines() if line.startswith("RESULT")] == bare.splitlines()
+
+
+RETAINING = """
+class Own(Epoch):
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.outputs = []
+
+    def run(self):
+        training_step = self.module.training_step
+        self.module.training_step = lambda *given: self.retained(training_step(*given))
+        super().run()
+
+    def retained(self, loss):
+        self.outputs.append(loss)
+        return loss
+
+
+module = Classifier()
+epoch = Own("""
+
+
+@pytest.mark.usefixtures("trainer")
+def test_what_the_class_of_the_script_retains_is_not_taken_for_the_trainer_s(climb: Climb) -> None:
+    rung = climb(SCRIPT.replace("module = Classifier()\nepoch = Epoch(", RETAINING), "small-subset")
+    assert rung.status == "failed", rung.reason
+    assert "still alive" in rung.reason
+
+
 LIGHTNING = """
 import lightning
 import torch
@@ -169,19 +208,119 @@ trainer = Trainer(model=BertForSequenceClassification(config), args=arguments, t
 trainer.train()
 print("RESULT", trainer.state.global_step, sum(p.sum().item() for p in trainer.model.parameters()))
 """
+COMPUTED = """
+class Own(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, **others):
+        labels = inputs.pop("labels")
+        outputs = model(**inputs)
+        loss = torch.nn.functional.cross_entropy(outputs.logits, labels)
+        return (loss, outputs) if return_outputs else loss
+
+"""
+STEPPED = """
+class Own(Trainer):
+    def __init__(self, **given):
+        super().__init__(**given)
+        self.steps = 0
+
+    def create_optimizer(self, *_):
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.5, momentum=0.9)
+        return self.optimizer
+
+    def training_step(self, *given, **named):
+        self.steps += 1
+        return super().training_step(*given, **named)
+
+"""
+SEQUENCES = """
+import torch
+from torch.utils.data import Dataset
+from transformers import Seq2SeqTrainer, Seq2SeqTrainingArguments, T5Config, T5ForConditionalGeneration
+
+
+class Reversed(Dataset):
+    def __init__(self):
+        self.tokens = torch.randint(5, 20, (64, 6), generator=torch.Generator().manual_seed(0))
+
+    def __len__(self):
+        return len(self.tokens)
+
+    def __getitem__(self, row):
+        return {"input_ids": self.tokens[row], "labels": self.tokens[row].flip(0)}
+
+
+torch.manual_seed(0)
+config = T5Config(
+    vocab_size=20, d_model=32, d_kv=16, d_ff=64, num_layers=1, num_heads=2, dropout_rate=0.0, decoder_start_token_id=0
+)
+arguments = Seq2SeqTrainingArguments(
+    output_dir="out", num_train_epochs=1, per_device_train_batch_size=16, learning_rate=1e-2, use_cpu=True,
+    report_to=[], save_strategy="no", gradient_accumulation_steps=2, predict_with_generate=True,
+)
+trainer = Seq2SeqTrainer(model=T5ForConditionalGeneration(config), args=arguments, train_dataset=Reversed())
+trainer.train()
+print("RESULT", trainer.state.global_step, sum(p.sum().item() for p in trainer.model.parameters()))
+"""
+ACCELERATE = """
+import torch
+from accelerate import Accelerator
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+accelerator = Accelerator(cpu=True, gradient_accumulation_steps=2)
+x = torch.randn(48, 16)
+y = (x[:, 0] > 0).long() + (x[:, 1] > 0).long()
+model = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 3))
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.1, 12)
+loader = DataLoader(TensorDataset(x, y), batch_size=24, shuffle=True)
+model, optimizer, loader, scheduler = accelerator.prepare(model, optimizer, loader, scheduler)
+for epoch in range(2):
+    for inputs, labels in loader:
+        with accelerator.accumulate(model):
+            loss = nn.functional.cross_entropy(model(inputs), labels)
+            accelerator.backward(loss)
+            if accelerator.sync_gradients:
+                accelerator.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            scheduler.step()
+            optimizer.zero_grad()
+print("RESULT", sum(p.sum().item() for p in model.parameters()))
+"""
+
+
+def _derived(own: str) -> str:
+    """The script of transformers, with the trainer that a class of the script derives."""
+    script = TRANSFORMERS.replace("torch.manual_seed(0)\n", f"{own}\ntorch.manual_seed(0)\n")
+    return script.replace("trainer = Trainer(", "trainer = Own(")
+
+
+TRAINERS = {
+    "transformers": TRANSFORMERS,
+    "derived": _derived("class Own(Trainer):\n    pass\n"),
+    "compute-loss": _derived(COMPUTED),
+    "training-step": _derived(STEPPED),
+    "sequences": SEQUENCES,
+}
 
 
 @pytest.mark.parametrize(
     "script",
     [
         pytest.param(LIGHTNING, id="lightning", marks=pytest.mark.frameworks("lightning", "accelerate")),
-        pytest.param(TRANSFORMERS, id="transformers", marks=pytest.mark.frameworks("transformers", "accelerate")),
+        *(
+            pytest.param(script, id=name, marks=pytest.mark.frameworks("transformers", "accelerate"))
+            for name, script in TRAINERS.items()
+        ),
+        pytest.param(ACCELERATE, id="accelerate", marks=pytest.mark.frameworks("accelerate")),
     ],
 )
 def test_the_real_trainers_repeat_their_step(examine: Examine, write: Callable[..., Path], script: str) -> None:
     path = write("bare.py", script)
     bare = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True, cwd=path.parent).stdout
-    examined = examine(script, *RUNGS, seconds=240)
+    climbed = [each for each in RUNGS if each != "metric"]  # which the probe run answers, not the climb
+    examined = examine(script, *climbed, seconds=240)
     skipped = {rung.name: rung.reason for rung in examined.checkup.rungs if rung.status == "skipped"}
     assert not skipped
     assert not [rung.reason for rung in examined.checkup.rungs if rung.status == "failed"]

@@ -38,12 +38,21 @@ def leaves(batch: Any, path: str = "", deep: int = DEEP) -> list[tuple[str, Any]
 
 def carries(item: Any, batch: Any) -> bool:
     """Whether the item of a loop is a batch, or has it in it as `enumerate` and `zip` give it."""
-    return item is batch or (isinstance(item, tuple) and any(carries(each, batch) for each in item))
+    return is_same(item, batch) or (isinstance(item, tuple) and any(carries(each, batch) for each in item))
+
+
+def is_same(item: Any, batch: Any) -> bool:
+    """Whether an item is a batch, or a container like it of the same tensors: who moves them to a device makes another."""
+    if item is batch or type(item) is not type(batch):
+        return item is batch
+    own, others = leaves(item), leaves(batch)
+    paths = [path for path, _ in own] == [path for path, _ in others]
+    return bool(own) and paths and all(one is other for (_, one), (_, other) in zip(own, others))
 
 
 def replaced(item: Any, held: Any, batch: Any, number: int) -> Any:
     """The item of a loop with another batch in it, and another number where `enumerate` counts."""
-    if item is held:
+    if is_same(item, held):
         return batch
     if isinstance(item, tuple) and type(item) is tuple:
         counts = len(item) > 1 and type(item[0]) is int

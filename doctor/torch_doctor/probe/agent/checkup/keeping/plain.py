@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 from collections import deque
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ...watching.naming import is_project
 
@@ -103,8 +104,11 @@ class Plain:
                 self._look(each, deep - 1)
         elif hasattr(value, "__dict__") and self._is_own(value):
             self._known.add(id(value))
-            held = vars(value)
-            values = {name: each for name, each in held.items() if name not in KEPT}
+            held, kind = vars(value), cast("Any", type(value))
+            known = None if self._own else _of_trainers(kind)
+            values = {
+                name: each for name, each in held.items() if name not in KEPT and (known is None or name in known)
+            }
             self._objects.append((held, values))
             for each in list(values.values()):
                 self._look(each, deep - 1)
@@ -117,13 +121,23 @@ class Plain:
 
     def _is_own(self, value: Any) -> bool:
         if not self._own:
-            return _of_trainer(type(value))
+            return any(map(_of_trainer, type(value).__mro__))
         module = isinstance(value, self._watch.torch.nn.Module)
         return module or is_project(type(value), self._watch.recorder)
 
 
 def _of_trainer(kind: type) -> bool:
     return kind.__module__.partition(".")[0] in TRAINERS
+
+
+@functools.cache
+def _of_trainers(kind: type) -> frozenset[str] | None:
+    """The attributes that a library's methods name, of a class that the script derives from it; None: all are the library's."""
+    if _of_trainer(kind):
+        return None
+    methods = [each for base in kind.__mro__ if _of_trainer(base) for each in vars(base).values()]
+    codes = [each.__code__ for each in methods if isinstance(each, FunctionType)]
+    return frozenset(name for code in codes for name in code.co_names)
 
 
 def _named(space: dict[str, Any]) -> dict[str, Any]:

@@ -150,8 +150,9 @@ def lines(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr("linecache.getline", lambda *_: text)
 
 
-def test_what_a_replaced_function_of_torchs_raises_is_the_scripts(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines(monkeypatch, "    result = original(*arguments, **keywords)\n")
+@pytest.mark.parametrize("call", ["result = original(*arguments, **keywords)", "build(this, *arguments, **keywords)"])
+def test_what_a_replaced_function_raises_is_the_scripts(monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    lines(monkeypatch, f"    {call}\n")
     assert not is_ours(raised("raise ValueError('torch')", "train.py", WATCHER, TORCH), Sites())  # type: ignore[arg-type]
 
 

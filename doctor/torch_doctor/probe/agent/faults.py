@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 LOOKING = ("watching", "instruments", "checkup", "recorder.py", "scopes.py", "sites.py", "nodes.py", "identities.py")
 """What only looks on: stand-ins, the guard and caps raise what scripts are meant to see."""
-HANDS_ON = re.compile(r"\b(original|call|function|func)\(|\bsuper\(\)\.")
-"""A line that calls what a wrapper is in the place of: what that raises would be raised without us."""
+HANDS_ON = re.compile(r"\b(original|call|function|func)\(|\bsuper\(\)\.|\w\((?:[\w.]+, )*\*\w+")
+"""A line that calls what a wrapper is in the place of, or passes on what it was given: that raises without us, too."""
 
 
 def is_ours(error: BaseException, sites: Sites) -> bool:

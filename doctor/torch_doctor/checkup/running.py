@@ -131,7 +131,7 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
         seconds=round(time.monotonic() - start, 3),
         error=climb.error,
         own=climb.own,
-        cause=cause(climb.trace),
+        cause=climb.interface or cause(climb.trace),
         advice=advice(rungs, climb.trace, report.findings),
     )
     return Examined(checked, report, climb)

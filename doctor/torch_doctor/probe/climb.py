@@ -25,8 +25,9 @@ class Climb:
     begins, `told` what the agent says of each when it is done: `records` has all of that. `shown` is what the path of a file
     is called in a report. `device` is what the script ran on, `ending` says how the run ended where that was not the script's
     end, `error` is the exception that ended it before its first update, in words, and `own` whether it fails like that without
-    the checkup, too; empty where none did. `output` is what the script printed, and `trace` is what the probe saw before, with
-    which `python`. `logs` are what the script says while it trains: how, where, what.
+    the checkup, too; empty where none did. `interface` is what the interface expects that this error is about. `output` is what
+    the script printed, and `trace` is what the probe saw before, with which `python`. `logs` are what the script says while it
+    trains: how, where, what.
     """
 
     rungs: Sequence[str]
@@ -44,6 +45,7 @@ class Climb:
     stopped: bool = False
     error: str = ""
     own: bool = False
+    interface: str = ""
     trace: Trace | None = None
     python: str = ""
     logs: list[tuple[str, str, str]] = field(default_factory=list)

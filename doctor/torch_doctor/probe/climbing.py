@@ -50,3 +50,4 @@ def climbed(climb: Climb, python: Path, first: dict[str, Any], limits: Limits, a
     climb.ending = ending(name, reader.run, done, limits).replace("--probe-timeout", "--time")
     if climb.stopped and reader.run.end.how == "exception":
         climb.error, climb.own = error(reader.run), is_own(reader.run)
+        climb.interface = reader.run.end.interface

@@ -196,6 +196,7 @@ class Reader:
             status=int(record.get("status") or 0),
             exception=str(record.get("exception") or ""),
             frames=frames,
+            interface=str(record.get("interface") or ""),
             time=float(record.get("time") or 0.0),
         )
 

@@ -109,15 +109,21 @@ def _failure(name: str, run: Run) -> str:
     lines = [f"{name} {how}: {' '.join(rows)[:LONGEST_WORDS]}"]
     lines += [f"{frame.site.path}:{frame.site.row} in {frame.function}: {frame.line}" for frame in run.end.frames]
     lines += [told.text for told in run.missing]
+    lines += [run.end.interface] * bool(run.end.interface)
     lines += _suspect(run, " ".join([*rows, *(frame.line for frame in run.end.frames)]))
-    if run.capped and _may_miss_passes(" ".join(rows)):
+    if run.capped and not run.end.interface and _may_miss_passes(" ".join(rows)):
         loops = ", ".join(f"{site.path}:{site.row}" for site in run.capped)
         lines.append(f"possible cause: the probe left loops early ({loops})")
     return "\n    ".join(lines)
 
 
 def is_own(run: Run) -> bool:
-    """Whether an error that ended a run is the script's own: nothing was made up, refused, or missing."""
+    """Whether an error that ended a run is the script's own: nothing was made up, refused, or missing.
+
+    A call that does not fit an interface is the script's own in any case.
+    """
+    if run.end.interface:
+        return True
     return run.voids(*DATA, ARGUMENTS) is None and not run.refused and not run.missing and not run.doubt
 
 
@@ -136,6 +142,8 @@ def _rows(run: Run) -> list[str]:
 
 def _suspect(run: Run, words: str) -> list[str]:
     """What was made up that a script may have failed on, which says these words: an argument only where they name it."""
+    if run.end.interface:
+        return []
     made_up = [each for each in run.stand_ins if not each.voids.isdisjoint(DATA)]
     named = _names(words)
     for each in run.stand_ins:

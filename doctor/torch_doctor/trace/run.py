@@ -82,6 +82,8 @@ class End(Struct, frozen=True, kw_only=True):
     """The exception, as a traceback ends."""
     frames: tuple[Frame, ...] = ()
     """The frames of its traceback in files of the project."""
+    interface: str = ""
+    """What the called function expects, if the exception is a call whose arguments do not fit it whatever their values are."""
     time: float = 0.0
     """When it ended, by the clock of the process, in seconds; 0 if unknown."""
 

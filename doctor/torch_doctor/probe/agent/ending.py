@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import linecache
 import sys
 import traceback
 from time import time
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .caps import StopProbe
 from .faults import is_ours
+from .interfaces import mismatch
 from .rehearsal import rehearsals
 
 if TYPE_CHECKING:
@@ -76,10 +78,23 @@ class Ending:
                 for frame in traceback.extract_tb(shown)
                 if recorder.sites.is_users(frame.filename)
             ]
+            if how == "exception":
+                self._explain(error, line)
         recorder.channel.write(**line)
         recorder.over = True
         recorder.channel.flush()
         return status
+
+    def _explain(self, error: BaseException, line: dict[str, Any]) -> None:
+        """Adds what the interface expects that the error is about, and the function of the script that has it."""
+        recorder = self._recorder
+        found = mismatch(error, lambda path: recorder.index.trees().get(path), recorder.sites.is_users)
+        if found is None:
+            return
+        line["interface"] = found.text
+        if found.called is not None:
+            path, row = found.called.co_filename, found.called.co_firstlineno
+            line["traceback"].append([path, row, found.called.co_name, linecache.getline(path, row).strip()])
 
 
 def _status(code: Any) -> int:

@@ -6,6 +6,7 @@ import ast
 import functools
 from typing import TYPE_CHECKING, Any
 
+from ...interfaces import mismatch
 from .. import told
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class FailedDatasets:
 
     def is_no_data(self, error: BaseException) -> bool:
         """Whether an error comes of data that is not there, or that was made up."""
+        if mismatch(error, self._sources.tree, self._sources.is_users):
+            return False
         return isinstance(error, UNREADABLE) or told.FILES in self._teller.voided
 
     def failure(self, dataset: Any) -> BaseException | None:

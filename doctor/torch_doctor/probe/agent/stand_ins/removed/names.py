@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import ModuleType
 
-GONE = "removed from this version"
+GONE = "removed from this version: an error without the probe"
 
 
 class Removed(StandIn):

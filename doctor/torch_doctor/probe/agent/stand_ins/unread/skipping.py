@@ -13,6 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ... import hooks
+from ...interfaces import mismatch
 from ...rehearsal import rehearsals
 from .. import told
 from ..demands import caught
@@ -121,6 +122,7 @@ class SkippedStatements(StandIn):
             return False
         if (
             not self._is_of_data(frame, error)
+            or mismatch(error, self.sources.tree, self.sources.is_users)
             or self._computes(error.__traceback__, frame)
             or self._is_handled(frame, error)
         ):

@@ -328,6 +328,15 @@ def test_the_real_trainers_repeat_their_step(examine: Examine, write: Callable[.
     assert told == [line for line in bare.splitlines() if line.startswith("RESULT")]
 
 
+@pytest.mark.frameworks("transformers", "accelerate")
+def test_what_a_trainer_evaluates_on_and_how_long_it_trains_is_asked_of_it(examine: Examine) -> None:
+    script = TRANSFORMERS.replace("train_dataset=Texts()", "train_dataset=Texts(), eval_dataset={'seen': Texts()}")
+    rungs = examine(script, "inspect", "learning-rate", seconds=240).checkup.rungs
+    told = {rung.name: rung.reason for rung in rungs}
+    assert "64 samples of eval_dataset" in told["inspect"]
+    assert told["learning-rate"].endswith("in 2 steps")
+
+
 @pytest.mark.usefixtures("trainer")
 def test_a_trainer_whose_updates_do_nothing_fails(climb: Climb) -> None:
     rung = climb(SCRIPT.replace("Adam(self.parameters()", "Adam([nn.Parameter(torch.zeros(2))]"), "overfit-one-batch")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .batches import is_dense, leaves, rows, spread, taken
 from .files import opened
+from .owners import DATA
 from .telling import fact
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def is_chosen(stage: Stage, sample: Sample) -> bool:
 
 def _names(stage: Stage) -> dict[int, str]:
     """What the script calls its loaders."""
-    found: dict[int, str] = {}
+    found: dict[int, str] = {id(stage.owner.evaluated): DATA}
     spaces = [vars(sys.modules["__main__"])]
     spaces += [space for frame in reversed(stage.frames) for space in (frame.f_globals, frame.f_locals)]
     for space in spaces:

@@ -155,6 +155,8 @@ def _total(stage: Stage) -> int | None:
 
     A loop of unknown length, or one that may be left early, counts for one pass.
     """
+    if stage.owner.steps and "values" not in stage.voided:
+        return stage.owner.steps
     loop = stage.catcher.loop
     if loop is None or _may_be_left(stage, loop):
         return None

@@ -10,6 +10,7 @@ from ..watching.update.optimizers import parameters_of
 from .batches import carries, copied_batch, is_made_of, leaves
 from .caught import frames_of
 from .keeping import Chance, Keeping, put_back
+from .owners import LoopOwner
 from .plays import Play, Seen
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Stage:
     `advanced` are the schedulers that the last step moved on, and by how many steps.
     `first` is what was seen of the first update as the script made it itself. `batch` is what its loader gave for it, None
     where there is no loader. `examples` are the samples of it that the rung overfit-one-batch trains on; 0: all. `passes` are
-    those of one update, `items` what the loop gave in them.
+    those of one update, `items` what the loop gave in them. `owner` is what owns the loop, if a trainer does.
     """
 
     def __init__(self, catcher: Caught, first: Seen) -> None:
@@ -53,6 +54,9 @@ class Stage:
         self.advanced: dict[Any, int] = {}
         self._find_items()
         self.frames = frames_of(self.recorder)
+        self.owner = LoopOwner(self.watch, self.frames)
+        if self.owner.evaluated is not None:
+            self.loaders.append(self.owner.evaluated)
         self.start = Keeping(self.watch, self.machinery, self.frames)
         self.observer.rates = self._rates()
 

@@ -23,6 +23,13 @@ ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs/pages"
 NAMES = ("get-started.md", "probe.md", "checkup.md", "shapes.md", "gradients.md", "data.md")
 """The pages whose sessions are run."""
+FRAMEWORKS = {
+    "accelerate.md": ("accelerate",),
+    "lightning.md": ("lightning",),
+    "peft.md": ("peft", "transformers"),
+    "transformers.md": ("transformers", "accelerate"),
+}
+"""Those whose sessions are run where these libraries are installed."""
 OMISSION = "..."
 """The line of a session for lines that a page leaves out."""
 WIDTH = 88

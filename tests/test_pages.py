@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from tests.sessions import NAMES, PAGES, replayed
+from tests.sessions import FRAMEWORKS, NAMES, PAGES, replayed
 from torch_doctor.cli import COMMANDS
 from torch_doctor.config import Config, load
 from torch_doctor.probe.plan import BATCHES, EPOCHS
@@ -45,9 +45,16 @@ def test_the_output_on_a_page_is_what_its_commands_print(name: str) -> None:
 
 
 def test_every_page_whose_sessions_show_output_is_checked() -> None:
-    assert [path.name for path in sorted(PAGES.glob("*.md")) if "\n$ torch-doctor" in text_of(path.name)] == sorted(
-        NAMES
-    )
+    shown = [path.name for path in sorted(PAGES.glob("*.md")) if "\n$ torch-doctor" in text_of(path.name)]
+    assert shown == sorted((*NAMES, *FRAMEWORKS))
+
+
+@pytest.mark.usefixtures("farm", "folder")
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.frameworks(*needed)) for name, needed in FRAMEWORKS.items()]
+)
+def test_the_output_on_the_page_of_a_framework_is_what_its_commands_print(name: str) -> None:
+    assert replayed(text_of(name)) == text_of(name)
 
 
 def test_a_session_that_prints_something_else_is_noticed(folder: Path) -> None:

@@ -191,7 +191,8 @@ def _package(path: str, called: Any = None) -> str:
     top = parts[installed[-1] + 1].removesuffix(".py")
     module = str(getattr(called, "__module__", None) or top).partition(".")[0]
     version = getattr(sys.modules.get(module), "__version__", "")
-    return f"{module} {version}" if isinstance(version, str) and version else module
+    release = version.partition("+")[0] if isinstance(version, str) else ""  # without the build
+    return f"{module} {release}".rstrip()
 
 
 def _expected(found: Refused) -> str:

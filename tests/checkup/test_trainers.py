@@ -337,6 +337,29 @@ def test_what_a_trainer_evaluates_on_and_how_long_it_trains_is_asked_of_it(exami
     assert told["learning-rate"].endswith("in 2 steps")
 
 
+@pytest.mark.frameworks("lightning")
+@pytest.mark.parametrize(
+    ("printed", "status", "reason"),
+    [
+        pytest.param(", trainer.callback_metrics", "passed", "perfect predictions score 1", id="printed"),
+        pytest.param("", "skipped", "what the trainer computes of them is not read", id="logged"),
+    ],
+)
+def test_predictions_of_an_evaluation_in_a_trainer_are_scored_where_the_script_shows_the_score(
+    examine: Examine, printed: str, status: str, reason: str
+) -> None:
+    evaluating = """    def validation_step(self, batch, number):
+        self.log("accuracy", (self.net(batch[0]).argmax(1) == batch[1]).float().mean())
+
+    def configure_optimizers"""
+    script = LIGHTNING.replace("    def configure_optimizers", evaluating)
+    script = script.replace("shuffle=True))", "shuffle=True), DataLoader(TensorDataset(x, y), batch_size=32))")
+    script = script.replace(", trainer.callback_metrics", printed)
+    (rung,) = examine(script, "metric", seconds=240, verdicts=True, codes=("TDR412",)).checkup.rungs
+    assert rung.status == status
+    assert reason in rung.reason
+
+
 @pytest.mark.usefixtures("trainer")
 def test_a_trainer_whose_updates_do_nothing_fails(climb: Climb) -> None:
     rung = climb(SCRIPT.replace("Adam(self.parameters()", "Adam([nn.Parameter(torch.zeros(2))]"), "overfit-one-batch")

@@ -18,7 +18,8 @@ class Loop:
     tell what happened in it: anything, a backward pass or an update, another loop that trains or goes through a loader;
     `alone` that it lies in no other. `steps` counts the updates, `trained_since` the passes before the first in which
     anything of training happened, `evaluated` the pass in which a module ran last that nothing of training followed;
-    `extended`: it made one more pass for that. `length` is how many passes it makes if nothing ends it; None: unknown.
+    `extended`: it made one more pass for that. `owned`: a library runs it, in a call of the script's. `length` is how many
+    passes it makes if nothing ends it; None: unknown.
     """
 
     __slots__ = (
@@ -36,6 +37,7 @@ class Loop:
         "next",
         "node",
         "number",
+        "owned",
         "run",
         "steps",
         "trained",
@@ -51,7 +53,7 @@ class Loop:
         self.number = 0
         self.run = 0
         self.next = False
-        self.batches = False
+        self.batches = self.owned = False
         self.trained = False
         self.trained_since = 0
         self.nested = False

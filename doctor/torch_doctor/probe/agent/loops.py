@@ -153,7 +153,7 @@ class Loops:
         end = (site.end_row, site.end_column)
         key = self._index.add("for", site, first=(site.row, site.column), last=end, over=site, text=text)
         loop = Loop(self._index.nodes[key], frame.f_code)
-        loop.batches = batches
+        loop.batches, loop.owned = batches, True
         self._owned.setdefault(id(frame), []).append(loop)
         return loop
 

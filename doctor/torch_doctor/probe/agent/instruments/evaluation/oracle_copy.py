@@ -73,7 +73,8 @@ class Copy:
         original, module = torch.nn.Module.__call__, self._module
 
         def call(called: Any, *arguments: Any, **keywords: Any) -> Any:
-            if self._figures.over and called.training and torch.is_grad_enabled():
+            over = self._figures.over or (loop.owned and not loop.next)
+            if over and called.training and torch.is_grad_enabled():
                 self._end()  # it trains
             return original(called, *arguments, **keywords)
 
@@ -138,7 +139,11 @@ class Copy:
     def _learnt(self) -> dict[str, Any]:
         whole = self._loop.number - len(self._sizes) in (0, 1)  # the pass that finds no batch counts
         failed = f"the script fails with other predictions: {self._figures.failed}" if self._figures.fails else ""
-        unknown = self._unknown or failed or ("" if whole and not self._loop.capped else "the pass was cut short")
+        unread = self._loop.owned and not self._figures.found
+        unseen = "what the trainer computes of them is not read" if unread else ""
+        unknown = (
+            self._unknown or failed or unseen or ("" if whole and not self._loop.capped else "the pass was cut short")
+        )
         share = self._right / self._answers if self._answers else None
         return {
             "figures": [*self._comparisons.shares(sum(self._sizes)), *self._figures.found],

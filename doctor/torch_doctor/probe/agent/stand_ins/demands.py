@@ -16,18 +16,24 @@ if TYPE_CHECKING:
 LEAVING = frozenset({"exit", "quit", "_exit"})
 
 
-def demanded(sources: Sources, frame: FrameType, name: str) -> bool:
-    """Whether the statement that `frame` runs gives up unless `name()` answers yes, at once or by a variable that holds it."""
+def demanded(sources: Sources, frame: FrameType, name: str, *, returning: bool = True) -> bool:
+    """Whether the statement that `frame` runs gives up unless `name()` answers yes, at once or by a variable that holds it.
+
+    Who leaves the function without a value gives up only where `returning` counts.
+    """
     statements = sources.statements(frame)
     if not statements:
         return False
     statement = statements[0]
-    if _gives_up_without(statement, name):
+    if _gives_up_without(statement, name, returning=returning):
         return True
     held = targets(statement)
     tree = sources.tree(frame.f_code.co_filename)
     return (
-        bool(held) and tree is not None and any(_gives_up_without(node, word) for node in _tests(tree) for word in held)
+        bool(held)
+        and any(spelled(node) == name for node in ast.walk(statement) if isinstance(node, ast.Call))
+        and tree is not None
+        and any(_gives_up_without(node, word, returning=returning) for node in _tests(tree) for word in held)
     )
 
 
@@ -81,12 +87,12 @@ def caught(sources: Sources, frame: FrameType) -> Iterator[set[str]]:
                     yield {"Exception" if kind is None else spelled(kind) for kind in kinds}
 
 
-def gives_up(body: list[ast.stmt]) -> bool:
-    """Whether a block raises, leaves the program, or returns without a value."""
+def gives_up(body: list[ast.stmt], *, returning: bool = True) -> bool:
+    """Whether a block raises, leaves the program, or returns without a value where `returning` counts."""
     for statement in body:
         if isinstance(statement, ast.Raise):
             return True
-        if isinstance(statement, ast.Return) and statement.value is None:
+        if returning and isinstance(statement, ast.Return) and statement.value is None:
             return True
         if (
             isinstance(statement, ast.Expr)
@@ -101,11 +107,12 @@ def _tests(tree: ast.Module) -> Iterator[ast.If | ast.Assert]:
     return (node for node in ast.walk(tree) if isinstance(node, (ast.If, ast.Assert)))
 
 
-def _gives_up_without(statement: ast.AST, name: str) -> bool:
+def _gives_up_without(statement: ast.AST, name: str, *, returning: bool = True) -> bool:
     if isinstance(statement, ast.Assert):
         return _asks(statement.test, name) and not _is_negated(statement.test, name)
     if isinstance(statement, ast.If) and _asks(statement.test, name):
-        return gives_up(statement.body) if _is_negated(statement.test, name) else gives_up(statement.orelse)
+        body = statement.body if _is_negated(statement.test, name) else statement.orelse
+        return gives_up(body, returning=returning)
     return False
 
 

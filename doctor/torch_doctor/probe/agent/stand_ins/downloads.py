@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from .. import imports
-from . import folders, told
+from . import folders, picture_code, told
 from .answers import TEXT, Requests, Response, tarred, zipped
 from .fallbacks import has_fallback, importing_frame, is_only_asking
 from .files import Files
@@ -98,7 +98,7 @@ class FetchedFiles(StandIn):
             return zipped() if ending == ".zip" else tarred(lowered)
         if ending == ".gz":
             return gzip.compress(self._bytes(stem))
-        if ending in folders.READABLE:
+        if ending in picture_code.READABLE:
             return folders.picture(len(name))
         made = os.path.join("torch-doctor", "fetched", lowered)
         if self._files.make(made):

@@ -11,15 +11,14 @@ import random
 from typing import TYPE_CHECKING, Any
 
 from ..imports import after
-from . import folders, told
-from .demands import demanded
+from . import folders, picture_code, told
 from .project_files import meant
 from .source import spelled
 from .stand_in import Setting, StandIn
 from .tables import Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from types import ModuleType
 
 
@@ -70,15 +69,17 @@ class Files(StandIn):
         self.tables = Tables(self.sources, self.teller)
 
     def prepare(self) -> None:
-        """Patches what reads files, and what asks whether they are there when the script gives up without them."""
+        """Patches what reads files."""
         opened = builtins.open
 
         @functools.wraps(opened)
         def opening(file: Any, mode: str = "r", *arguments: Any, **keywords: Any) -> Any:
             try:
                 return opened(file, mode, *arguments, **keywords)
-            except FileNotFoundError:
+            except (FileNotFoundError, IsADirectoryError) as error:
                 if "r" not in mode or "+" in mode or not self.sources.called_by_user():
+                    raise
+                if isinstance(error, IsADirectoryError) and not folders.gave_way(file):
                     raise
                 own = self._own(file)
                 if own is None and not self.make(file):
@@ -86,26 +87,10 @@ class Files(StandIn):
                 return opened(own or file, mode, *arguments, **keywords)
 
         builtins.open = io.open = opening
-        for name in ("exists", "isfile"):
-            setattr(os.path, name, self._asking(getattr(os.path, name), name))
         after("numpy", self._patch_numpy)
         after("pandas", self.tables.patch)
         after("PIL.Image", self._patch_pictures)
         after("cv2", self._patch_cv2)
-
-    def _asking(self, ask: Callable[[Any], bool], name: str) -> Callable[[Any], bool]:
-        sources = self.sources
-
-        @functools.wraps(ask)
-        def asked(path: Any) -> bool:
-            if ask(path):
-                return True
-            frame = sources.innermost()
-            if frame is None or not sources.called_by_user() or not demanded(sources, frame, name):
-                return False
-            return self.make(path)
-
-        return asked
 
     # --- of the project ---
 
@@ -253,10 +238,10 @@ class Files(StandIn):
 
         @functools.wraps(opened)
         def opening(file: Any, *arguments: Any, **keywords: Any) -> Any:
-            if _is_missing(file) and os.path.splitext(os.fspath(file))[1].lower() in folders.READABLE:
+            if _is_missing(file) and os.path.splitext(os.fspath(file))[1].lower() in picture_code.READABLE:
                 self.teller.stand_in("images", WHY, "random images 256×256", [told.FILES, told.VALUES])
                 return opened(
-                    io.BytesIO(folders.picture(len(os.fspath(file)) % 8, mask=folders.is_mask(os.fspath(file)))),
+                    io.BytesIO(folders.picture(len(os.fspath(file)) % 8, mask=picture_code.is_mask(os.fspath(file)))),
                     *arguments,
                     **keywords,
                 )

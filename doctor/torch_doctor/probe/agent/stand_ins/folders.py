@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import glob
 import io
 import os
 import pathlib
-import re
 from typing import TYPE_CHECKING, Any
 
-from . import told
-from .source import spelled
+from ..guard import real
+from . import picture_code, told
 from .stand_in import StandIn
 
 if TYPE_CHECKING:
@@ -23,16 +21,15 @@ if TYPE_CHECKING:
 CLASSES, PICTURES = 2, 256  # two classes are in range for every model
 FLAT = 64  # in a folder without classes
 SIDE = 256
-READABLE = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".ppm", ".tif", ".tiff")
+FEWEST = 8  # of one class, where there are many
+DEEPEST = 3  # folders below one that is looked through
 WHY = "data not found"
-DATA = frozenset({"train", "training", "val", "valid", "test"})
-OF_PICTURES = ("image", "img", "pic", "photo")
-MASKS = frozenset({"gt", "groundtruth", "seg"})
-READERS = frozenset({"imread", "read_image", "default_loader", "pil_loader"})
-LIBRARIES = frozenset({"torchvision", "PIL", "cv2", "skimage", "imageio", "albumentations", "kornia"})
-"""Packages of pictures."""
-LISTING = frozenset({"listdir", "glob", "iglob", "rglob", "iterdir", "scandir", "walk", "isdir", "is_dir"})
-"""Functions that look what is in a folder."""
+FORMATS = {".tif": "TIFF", ".tiff": "TIFF", ".bmp": "BMP", ".gif": "GIF"}
+"""Suffixes by which readers go; the others go by the first bytes."""
+MADE: set[str] = set()
+"""The folders that were filled."""
+LACKING: set[str] = set()
+"""Folders that were not there either and were created empty, because the script gives up without them."""
 
 
 class PictureFolders(StandIn):
@@ -84,7 +81,7 @@ class PictureFolders(StandIn):
         @functools.wraps(walk)
         def walked(top: Any, *arguments: Any, **keywords: Any) -> Any:
             path = os.fspath(top) if isinstance(top, (str, os.PathLike)) else None
-            if isinstance(path, str) and self._asks(path) and (not os.path.isdir(path) or is_data(path)):
+            if isinstance(path, str) and self._asks(path) and self.may_fill(path):
                 make(path, None, self.teller, "folder")  # which fills none that has anything in it
             return walk(top, *arguments, **keywords)
 
@@ -92,7 +89,13 @@ class PictureFolders(StandIn):
 
     def _asks(self, path: str) -> bool:
         """Whether code of the user's asks that reads pictures, or for a folder that is called after them."""
-        return self.sources.called_by_user(3) and _reads_pictures(self, path)
+        return self.sources.called_by_user(3) and picture_code.reads_pictures(self.sources, path)
+
+    def may_fill(self, root: str) -> bool:
+        """Whether a folder is one for data, if there is nothing in it: an output folder may be empty as well."""
+        if not os.path.isdir(root) or os.path.realpath(root) in LACKING or picture_code.is_data(root):
+            return True
+        return real.lexists(os.path.abspath(root)) and picture_code.reads_here(self.sources)
 
     def _filled(self, pattern: str) -> bool:
         """Whether pictures were put where a pattern looks for them."""
@@ -100,75 +103,53 @@ class PictureFolders(StandIn):
         stem, ending = os.path.splitext(last)
         if ending == ".*" and stem and not glob.has_magic(os.path.join(folder, stem)):
             return _beside(folder, stem, self.teller)
-        if ending.lower() not in READABLE and last not in ("*", "*.*"):
+        if ending.lower() not in picture_code.READABLE and last not in ("*", "*.*"):
             return False
         parts = ["train" if "*" in part else part for part in folder.split(os.sep) if part != "**"]
-        return flat(os.sep.join(parts), self.teller, ending if ending.lower() in READABLE else ".jpg")
+        root = os.sep.join(parts)
+        chosen = ending if ending.lower() in picture_code.READABLE else picture_code.suffix(self.sources)
+        return self.may_fill(root) and flat(root, self.teller, chosen)
 
 
-MADE: set[str] = set()
-"""The folders that were filled."""
+def _listing(listed: Callable[..., list[str]], stand_in: PictureFolders) -> Any:
+    sources = stand_in.sources
 
-
-def _listing(listed: Callable[..., list[str]], stand_in: StandIn) -> Any:
     @functools.wraps(listed)
     def listdir(path: Any = ".") -> list[str]:
         try:
-            names = listed(path)
-            if any(not str(name).startswith(".") for name in names) or not isinstance(path, (str, os.PathLike)):
-                return names
-            root = os.fspath(path)
-            if not stand_in.sources.called_by_user() or not _reads_pictures(stand_in, root) or not is_data(root):
-                return names
-            return listed(path) if flat(root, stand_in.teller) else names
-        except FileNotFoundError:
-            root = os.fspath(path)
-            if not stand_in.sources.called_by_user() or not _reads_pictures(stand_in, root):
-                raise
+            names, missing = listed(path), None
+        except FileNotFoundError as error:
+            names, missing = [], error
+        if any(not str(name).startswith(".") for name in names) or not isinstance(path, (str, os.PathLike)):
+            return names
+        root = os.fspath(path)
+        if (
+            sources.called_by_user()
+            and isinstance(root, str)
+            and picture_code.reads_pictures(sources, root)
+            and stand_in.may_fill(root)
+        ):
             made = (
-                make(root, None, stand_in.teller, "folder") if _goes_deeper(stand_in) else flat(root, stand_in.teller)
+                make(root, None, stand_in.teller, "folder")
+                if picture_code.goes_deeper(sources)
+                else flat(root, stand_in.teller, picture_code.suffix(sources))
             )
-            if not made:
-                raise
-            return listed(path)
+            if made:
+                return [name for name in listed(path) if not name.startswith(".")]
+        if missing is not None:
+            raise missing
+        return names
 
     return listdir
 
 
-def _goes_deeper(stand_in: StandIn) -> bool:
-    """Whether the function that lists a folder looks for folders in it: one for each class."""
-    frame = stand_in.sources.innermost()
-    if frame is None:
+def gave_way(path: Any) -> bool:
+    """Whether an empty folder was created because the script gives up without it; it is removed for a file in its place."""
+    whole = os.path.realpath(path) if isinstance(path, (str, os.PathLike)) else ""
+    if whole not in LACKING or os.listdir(path):
         return False
-    tree = stand_in.sources.tree(frame.f_code.co_filename)
-    own = [
-        node
-        for node in (ast.walk(tree) if tree is not None else ())
-        if isinstance(node, (ast.FunctionDef, ast.Module)) and getattr(node, "name", "<module>") == frame.f_code.co_name
-    ]
-    calls = [spelled(node.func) for each in own for node in ast.walk(each) if isinstance(node, ast.Call)]
-    return "isdir" in calls or sum(name in LISTING for name in calls) > 1
-
-
-def _reads_pictures(stand_in: StandIn, path: str) -> bool:
-    """Whether the user's code opens pictures, or uses packages for them, or calls a folder after them."""
-    if any(word.startswith(OF_PICTURES) for word in re.split(r"[^a-z]+", path.lower())):
-        return True
-    return any(_is_reader(node) or _imports_one(node) for tree in stand_in.sources.trees() for node in ast.walk(tree))
-
-
-def _imports_one(node: ast.AST) -> bool:
-    names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-    names += [each.name for each in node.names] if isinstance(node, ast.Import) else []
-    return any(name.partition(".")[0] in LIBRARIES for name in names)
-
-
-def _is_reader(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Call):
-        return False
-    name = spelled(node.func)
-    owner = spelled(node.func.value) if isinstance(node.func, ast.Attribute) else ""
-    return name in READERS or (name == "open" and owner == "Image")
+    os.rmdir(path)
+    return True
 
 
 def flat(root: str, teller: Teller, ending: str = ".jpg") -> bool:
@@ -181,7 +162,7 @@ def flat(root: str, teller: Teller, ending: str = ".jpg") -> bool:
         return False
     _write(root, (f"{number:04}{ending}" for number in range(FLAT)))
     _fill_masks(root)
-    sort = "masks" if is_mask(root) else "pictures"
+    sort = "masks" if picture_code.is_mask(root) else "pictures"
     teller.stand_in(root, WHY, f"{FLAT} random {sort} {SIDE}×{SIDE}", [told.VALUES, told.FILES])
     return True
 
@@ -193,7 +174,9 @@ def _beside(folder: str, stem: str, teller: Teller) -> bool:
         return False
     _write(folder, iter((f"{stem}.png",)), len(stem))
     if not known:
-        how = f"random {'masks' if is_mask(folder) else 'pictures'} {SIDE}×{SIDE} under the requested names"
+        how = (
+            f"random {'masks' if picture_code.is_mask(folder) else 'pictures'} {SIDE}×{SIDE} under the requested names"
+        )
         teller.stand_in(folder, WHY, how, [told.VALUES, told.FILES])
     return True
 
@@ -208,14 +191,8 @@ def _fill_masks(root: str) -> None:
     around = os.path.dirname(os.path.abspath(root))
     for entry in os.scandir(around):
         empty = entry.is_dir() and all(each.name.startswith(".") for each in os.scandir(entry.path))
-        if empty and is_mask(entry.name) and not is_mask(root):
+        if empty and picture_code.is_mask(entry.name) and not picture_code.is_mask(root):
             _write(entry.path, (f"{number:04}.png" for number in range(FLAT)))
-
-
-def is_data(path: str) -> bool:
-    """Whether an empty folder is one for data, by its name or by the one around it."""
-    words = re.split(r"[^a-z]+", path.lower())
-    return any(word in DATA or word.startswith(("data", *OF_PICTURES)) for word in words) or is_mask(path)
 
 
 def make(root: str, extensions: Any, teller: Teller, what: str) -> bool:
@@ -223,15 +200,32 @@ def make(root: str, extensions: Any, teller: Teller, what: str) -> bool:
 
     They land in the scratch folder. A folder that has anything in it is none to fill.
     """
-    if extensions is not None and not any(extension in READABLE for extension in extensions):
+    if extensions is not None and not any(extension in picture_code.READABLE for extension in extensions):
         return False
-    if os.path.isdir(root) and any(os.scandir(root)):
+    if _holds_files(root):
         return False
-    for number in range(CLASSES):
-        _write(os.path.join(root, f"class_{number:02}"), (f"{place:03}.jpg" for place in range(PICTURES)), number)
-    how = f"{CLASSES * PICTURES} random images {SIDE}×{SIDE}, {CLASSES} classes"
+    own = sorted(each.name for each in os.scandir(root) if _is_seen(each)) if os.path.isdir(root) else []
+    classes = own or [f"class_{number:02}" for number in range(CLASSES)]
+    count = max(FEWEST, CLASSES * PICTURES // len(classes))
+    ending = next((each for each in extensions or () if each in picture_code.READABLE), picture_code.USUAL)
+    ending = picture_code.USUAL if picture_code.USUAL in (extensions or (ending,)) else ending
+    for number, name in enumerate(classes):
+        _write(os.path.join(root, name), (f"{place:03}{ending}" for place in range(count)), number)
+    how = f"{len(classes) * count} random images {SIDE}×{SIDE}, {len(classes)} classes"
     teller.stand_in(f"{what}({root!r})", WHY, how, [told.VALUES, told.FILES])
     return True
+
+
+def _holds_files(root: str, depth: int = DEEPEST) -> bool:
+    """Whether there is a file below a folder, but for those that version control needs to keep it (`.gitkeep`)."""
+    if not os.path.isdir(root):
+        return False
+    seen = [entry for entry in os.scandir(root) if _is_seen(entry)]
+    return any(not depth or not entry.is_dir() or _holds_files(entry.path, depth - 1) for entry in seen)
+
+
+def _is_seen(entry: Any) -> bool:
+    return not entry.name.startswith(".")
 
 
 def _write(folder: str, names: Iterator[str], first: int = 0) -> None:
@@ -239,18 +233,12 @@ def _write(folder: str, names: Iterator[str], first: int = 0) -> None:
     MADE.add(os.path.realpath(folder))
     for number, name in enumerate(names, start=first):
         with open(os.path.join(folder, name), "wb") as file:
-            file.write(picture(number % 8, mask=is_mask(folder)))
-
-
-def is_mask(path: str) -> bool:
-    """Whether pictures of this path are masks, by its name."""
-    words = re.split(r"[^a-z]+", path.lower())
-    return any(word in MASKS or word.startswith(("mask", "segm", "annot", "label")) for word in words)
+            file.write(picture(number % 8, os.path.splitext(name)[1].lower(), mask=picture_code.is_mask(folder)))
 
 
 @functools.lru_cache(maxsize=16)
-def picture(seed: int, *, mask: bool = False) -> bytes:
-    """A random picture as a JPEG file, or a mask of 0 and 1 as PNG: what reads pictures goes by their first bytes."""
+def picture(seed: int, ending: str = "", *, mask: bool = False) -> bytes:
+    """A random picture as a JPEG file, or a mask of 0 and 1 as PNG, where no reader goes by another suffix."""
     import numpy as np
     from PIL import Image
 
@@ -258,5 +246,7 @@ def picture(seed: int, *, mask: bool = False) -> bytes:
     shape = (16, 16) if mask else (16, 16, 3)
     small = draw.integers(0, 2 if mask else 256, shape, dtype=np.uint8)
     file = io.BytesIO()
-    Image.fromarray(small).resize((SIDE, SIDE), Image.Resampling.NEAREST).save(file, "PNG" if mask else "JPEG")
+    Image.fromarray(small).resize((SIDE, SIDE), Image.Resampling.NEAREST).save(
+        file, FORMATS.get(ending) or ("PNG" if mask else "JPEG")
+    )
     return file.getvalue()

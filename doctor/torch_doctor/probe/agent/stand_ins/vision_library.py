@@ -11,7 +11,7 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from .. import imports
-from . import folders, told
+from . import picture_code, told
 from .fallbacks import has_fallback, importing_frame, is_only_asking
 from .silent import SilentModule
 from .stand_in import StandIn
@@ -129,12 +129,12 @@ def _images(stand_in: StandIn) -> dict[str, Any]:
     def opened(fp: Any, *_: Any, **__: Any) -> Any:
         name = os.fspath(fp) if isinstance(fp, (str, os.PathLike)) else getattr(fp, "name", "")
         if isinstance(name, str) and name and not os.path.exists(name):
-            if os.path.splitext(name)[1].lower() not in folders.READABLE:
+            if os.path.splitext(name)[1].lower() not in picture_code.READABLE:
                 raise FileNotFoundError(2, "No such file or directory", name)
         elif isinstance(fp, io.BytesIO):
             name = str(len(fp.getvalue()))
         stand_in.tell("images", "random images 256×256", why="image files not found")
-        return found.drawn(str(name), mask=folders.is_mask(str(name)))
+        return found.drawn(str(name), mask=picture_code.is_mask(str(name)))
 
     return {**vars(found), "open": opened, "isImageType": lambda value: isinstance(value, found.Image)}
 
@@ -160,7 +160,11 @@ def _datasets(stand_in: StandIn) -> dict[str, Any]:
 def _folder(stand_in: StandIn) -> dict[str, Any]:
     found = _part("datasets")
     names = _part("datasets").by_name(stand_in)
-    own = {"default_loader": found.default_loader, "pil_loader": found.pil_loader, "IMG_EXTENSIONS": folders.READABLE}
+    own = {
+        "default_loader": found.default_loader,
+        "pil_loader": found.pil_loader,
+        "IMG_EXTENSIONS": picture_code.READABLE,
+    }
     return {"ImageFolder": names["ImageFolder"], "DatasetFolder": names["DatasetFolder"], **own}
 
 

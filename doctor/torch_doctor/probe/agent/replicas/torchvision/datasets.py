@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils.data import Dataset
 
-from ...stand_ins import folders
+from ...stand_ins import folders, picture_code
 from ...stand_ins.vision_table import EMNIST_CLASSES, KNOWN, SPLITS, VisionRows
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class DatasetFolder(VisionDataset):
             message = f"Couldn't find any class folder in {root}."
             raise FileNotFoundError(message)
         self.class_to_idx = {each: number for number, each in enumerate(self.classes)}
-        takes = is_valid_file or (lambda path: path.lower().endswith(tuple(extensions or folders.READABLE)))
+        takes = is_valid_file or (lambda path: path.lower().endswith(tuple(extensions or picture_code.READABLE)))
         self.samples = [
             (path, self.class_to_idx[each])
             for each in self.classes

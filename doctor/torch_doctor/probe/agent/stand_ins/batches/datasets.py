@@ -43,7 +43,7 @@ class FailedDatasets:
         """Whether an error comes of data that is not there, or that was made up."""
         if mismatch(error, self._sources.tree, self._sources.is_users):
             return False
-        return isinstance(error, UNREADABLE) or told.FILES in self._teller.voided
+        return isinstance(error, UNREADABLE) or told.FILES in self._teller.voided or self._sources.found_no_data
 
     def failure(self, dataset: Any) -> BaseException | None:
         """Why a dataset, or what it is a part of, cannot read its data; None where it can."""

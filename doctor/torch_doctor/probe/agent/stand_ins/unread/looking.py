@@ -8,6 +8,8 @@ import os
 import pathlib
 from typing import TYPE_CHECKING, Any
 
+from ..picture_code import is_data
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -15,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class Looking:
-    """Notes, in `in_vain`, that the user's code asked for a file or a folder and there was none, or nothing in it."""
+    """Notes, in `in_vain`, that the user's code asked for a file or a folder and there was none, or nothing in it.
+
+    Whether it was a folder of data that has nothing to list is noted in `found_no_data` of the sources.
+    """
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
@@ -34,17 +39,25 @@ class Looking:
                     self._noting(getattr(owner, name), gives_all="glob" in name or name in ("walk", "iterdir")),
                 )
 
+    def _is_datasets(self) -> bool:
+        """Whether a method of a data set looks."""
+        frame = self._sources.innermost()
+        return frame is not None and hasattr(type(frame.f_locals.get("self")), "__getitem__")
+
     def _noting(self, function: Callable[..., Any], *, gives_all: bool) -> Any:
-        listed, walked = glob.glob, os.walk
+        lists, listed, walked = os.listdir, glob.glob, os.walk
 
         @functools.wraps(function)
         def asked(*arguments: Any, **keywords: Any) -> Any:
             answer = function(*arguments, **keywords)
-            if self.in_vain or not self._sources.called_by_user():
+            if (self.in_vain and self._sources.found_no_data) or not self._sources.called_by_user():
                 return answer
             if gives_all:
                 answer = list(answer)
-            self.in_vain = not any(row[1:] != ([], []) for row in answer) if function is walked else not answer
+            nothing = not any(row[1:] != ([], []) for row in answer) if function is walked else not answer
+            self.in_vain |= nothing
+            if nothing and (gives_all or function is lists):
+                self._sources.found_no_data |= is_data(str(arguments[0])) or self._is_datasets()
             return answer if function is listed or not gives_all else iter(answer)
 
         return asked

@@ -1,0 +1,101 @@
+"""Files and folders that the script asks for and gives up without: created in the scratch folder before it is answered."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import os
+import pathlib
+from typing import TYPE_CHECKING, Any
+
+from ..guard import real
+from . import folders
+from .demands import demanded
+from .files import Files
+from .source import spelled
+from .stand_in import Setting, StandIn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+QUESTIONS: tuple[tuple[Any, tuple[str, ...]], ...] = (
+    (os.path, ("exists", "isfile", "isdir")),
+    (pathlib.Path, ("exists", "is_file", "is_dir")),
+)
+OF_FILES = ("isfile", "is_file")
+OF_FOLDERS = ("isdir", "is_dir")
+OPENING = frozenset({"open", "read_text", "read_bytes", "readlines", "loadtxt", "genfromtxt"})
+
+
+class AskedPaths(StandIn):
+    """Answers yes to the question whether a file or folder exists, where the script raises or exits after a no."""
+
+    replaces = "folder not found"
+    installed_after = ("Files",)
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        self._files = Files(setting)
+
+    def prepare(self) -> None:
+        """Patches the functions that ask."""
+        for owner, names in QUESTIONS:
+            for name in names:
+                setattr(owner, name, self._asking(getattr(owner, name), name))
+
+    def _asking(self, ask: Callable[[Any], bool], name: str) -> Callable[[Any], bool]:
+        sources = self.sources
+
+        @functools.wraps(ask)
+        def asked(path: Any, *arguments: Any, **keywords: Any) -> bool:
+            if ask(path, *arguments, **keywords):
+                return True
+            if real.is_inside():
+                return False
+            frame = sources.innermost()
+            if frame is None or not sources.called_by_user() or not demanded(sources, frame, name):
+                return False
+            if name not in OF_FILES and (name in OF_FOLDERS or self._means_folder(path, name)):
+                return demanded(sources, frame, name, returning=False) and self._make_folder(path)
+            return self._files.make(path)
+
+        return asked
+
+    def _means_folder(self, path: Any, name: str) -> bool:
+        """Whether a path without a suffix is not one that the user's code opens."""
+        if not isinstance(path, (str, os.PathLike)) or os.path.splitext(os.fspath(path))[1]:
+            return False
+        frame = self.sources.innermost()
+        tree = self.sources.tree(frame.f_code.co_filename) if frame is not None else None
+        if frame is None or tree is None:
+            return True
+        asking = {
+            each
+            for statement in self.sources.statements(frame)[:1]
+            for node in ast.walk(statement)
+            if isinstance(node, ast.Call) and spelled(node.func) == name
+            for each in _paths(node)
+        }
+        opened = {
+            each
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and spelled(node.func) in OPENING
+            for each in _paths(node)
+        }
+        return not asking & opened
+
+    def _make_folder(self, path: Any) -> bool:
+        """Creates an empty folder; False if there is a file of that name."""
+        name = os.fsdecode(path)
+        if not name or os.path.lexists(name):
+            return False
+        os.makedirs(name, exist_ok=True)
+        folders.LACKING.add(os.path.realpath(name))
+        self.teller.stand_in(name, self.replaces, "an empty folder", [])
+        return True
+
+
+def _paths(call: ast.Call) -> list[str]:
+    """How the path that a function is given, or whose method it is, is written."""
+    given = [ast.unparse(each) for each in call.args[:1]]
+    return [*given, ast.unparse(call.func.value)] if isinstance(call.func, ast.Attribute) else given

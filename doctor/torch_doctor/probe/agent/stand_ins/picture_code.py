@@ -1,0 +1,109 @@
+"""What the user's code says of the pictures that it reads: whether there are any, their suffix, and folders of classes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from .source import spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from .source import Sources
+
+READABLE = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".ppm", ".pgm", ".pbm", ".tif", ".tiff", ".gif", ".jfif")
+DATA = frozenset({"train", "training", "val", "valid", "test"})
+OF_PICTURES = ("image", "img", "pic", "photo")
+MASKS = frozenset({"gt", "groundtruth", "seg"})
+READERS = frozenset({"imread", "read_image", "decode_image", "default_loader", "pil_loader"})
+LIBRARIES = frozenset({"torchvision", "PIL", "cv2", "skimage", "imageio", "albumentations", "kornia"})
+"""Packages of pictures."""
+LISTING = frozenset({"listdir", "glob", "iglob", "rglob", "iterdir", "scandir", "walk", "isdir", "is_dir"})
+"""Functions that look what is in a folder."""
+USUAL = ".jpg"
+
+
+def is_data(path: str) -> bool:
+    """Whether an empty folder is one for data, by its name or by the one around it."""
+    words = re.split(r"[^a-z]+", path.lower())
+    return any(word in DATA or word.startswith(("data", *OF_PICTURES)) for word in words) or is_mask(path)
+
+
+def is_mask(path: str) -> bool:
+    """Whether pictures of this path are masks, by its name."""
+    words = re.split(r"[^a-z]+", path.lower())
+    return any(word in MASKS or word.startswith(("mask", "segm", "annot", "label")) for word in words)
+
+
+def reads_pictures(sources: Sources, path: str) -> bool:
+    """Whether the user's code opens pictures, or uses packages for them, or calls a folder after them."""
+    if any(word.startswith(OF_PICTURES) for word in re.split(r"[^a-z]+", path.lower())):
+        return True
+    return any(_is_reader(node) or _imports_one(node) for tree in sources.trees() for node in ast.walk(tree))
+
+
+def reads_here(sources: Sources) -> bool:
+    """Whether the class or function that runs opens pictures itself, or names their suffixes."""
+    return any(_is_reader(node) or _suffix(node) for node in _around(sources))
+
+
+def goes_deeper(sources: Sources) -> bool:
+    """Whether the function that lists a folder looks for folders in it: one for each class."""
+    frame = sources.innermost()
+    if frame is None:
+        return False
+    tree = sources.tree(frame.f_code.co_filename)
+    own = [
+        node
+        for node in (ast.walk(tree) if tree is not None else ())
+        if isinstance(node, (ast.FunctionDef, ast.Module)) and getattr(node, "name", "<module>") == frame.f_code.co_name
+    ]
+    calls = [spelled(node.func) for each in own for node in ast.walk(each) if isinstance(node, ast.Call)]
+    return "isdir" in calls or sum(name in LISTING for name in calls) > 1
+
+
+def suffix(sources: Sources) -> str:
+    """The suffix that the code asks for where it lists a folder, else anywhere; the usual one where that is among them."""
+    for nodes in (_around(sources), (node for tree in sources.trees() for node in ast.walk(tree))):
+        found = _suffixes(nodes)
+        if found:
+            return USUAL if USUAL in found else found[0]
+    return USUAL
+
+
+def _suffixes(nodes: Iterable[ast.AST]) -> list[str]:
+    return [found for node in nodes if (found := _suffix(node))]
+
+
+def _suffix(node: ast.AST) -> str:
+    """The suffix of pictures that a text is, or ends with (`*.png`), with its dot; empty for any other."""
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        return ""
+    *_, pattern = node.value.rpartition("/")
+    before, _, ending = pattern.rpartition(".")
+    return f".{ending}" if not before.strip("*?") and f".{ending.lower()}" in READABLE else ""
+
+
+def _around(sources: Sources) -> Iterator[ast.AST]:
+    """All in the class whose code is running, or in the function where it is in none; nothing of a module."""
+    frame = sources.innermost()
+    statements = sources.statements(frame) if frame is not None else []
+    kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    around = [each for each in statements if isinstance(each, kinds)]
+    return ast.walk(around[-1]) if around else iter(())
+
+
+def _imports_one(node: ast.AST) -> bool:
+    names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+    names += [each.name for each in node.names] if isinstance(node, ast.Import) else []
+    return any(name.partition(".")[0] in LIBRARIES for name in names)
+
+
+def _is_reader(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    name = spelled(node.func)
+    owner = spelled(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+    return name in READERS or (name == "open" and owner == "Image")

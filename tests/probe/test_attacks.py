@@ -146,6 +146,15 @@ def attempt(name, does):
         print("done:", name)
 """
 IN_THE_OVERLAY = {
+    "commands": """
+import subprocess
+subprocess.run(['cp', DATA, OUT + '/copy'], check=True)
+subprocess.run(f'rm {OUT}/copy && mkdir -p {OUT}/p/q; echo x > {OUT}/p/q/r 2>&1', shell=True, check=True)
+assert open(OUT + '/p/q/r').read() == 'x\\n' and not os.path.exists(OUT + '/copy')
+assert subprocess.check_output(f'cat {OUT}/p/q/r | grep -c x', shell=True, text=True) == '1\\n'
+assert subprocess.call(['grep', 'y', OUT + '/p/q/r']) == 1 == subprocess.call(['rm', OUT + '/none'])
+assert os.system(f'mv {OUT}/p {OUT}/z && ls {OUT}/z') == 0 and os.popen(f'ls {OUT}/z').read() == 'q\\n'
+""",
     "a mode by descriptor": "os.fchmod(os.open(DATA, os.O_RDONLY), 0o600); assert os.stat(DATA).st_mode & 0o777 == 0o600",
     "a date by descriptor": "os.utime(os.open(DATA, os.O_RDONLY), (1, 1)); assert os.stat(DATA).st_mtime == 1",
     "a descriptor opened again": "open(f'/proc/self/fd/{os.open(DATA, os.O_RDONLY)}', 'w').write('gone')",
@@ -169,6 +178,13 @@ with tempfile.TemporaryFile(dir=OUT) as nameless, tempfile.NamedTemporaryFile(di
 os.replace(file.name, OUT + '/kept')
 assert open(OUT + '/kept').read() == 'x'
 """,
+    "a script of the project": """
+import subprocess, sys
+open(HERE + '/other.py', 'w').write("import sys; open(sys.argv[1], 'w').write('x'); print(__name__); sys.exit(3)")
+done = subprocess.run([sys.executable, HERE + '/other.py', OUT + '/by-other'], capture_output=True, text=True)
+assert (done.returncode, done.stdout, open(OUT + '/by-other').read()) == (3, '__main__\\n', 'x')
+""",
+    "a service": "import socket; s = socket.create_server(('127.0.0.1', 0)); assert s.getsockname()[1]",
     "a vocabulary": """
 from tokenizers.models import Model
 folder = OUT + '/vocabulary'
@@ -194,8 +210,11 @@ REFUSED = {
     "a fork of the C library": "import ctypes; ctypes.CDLL(None).fork()",
     "a fork": "os.fork()",
     "a pool": "import multiprocessing as m; m.get_context('forkserver').Process(target=print).start(); os.forkpty()",
-    "a command": "import subprocess; subprocess.run(['rm', DATA])",
-    "a command in a session": "import subprocess; subprocess.Popen(['sleep', '60'], start_new_session=True, env={})",
+    "a command": "import subprocess; subprocess.run(['shred', DATA])",
+    "a command in a session": "import subprocess; subprocess.Popen(['yes'], start_new_session=True, env={})",
+    "a command line": "import subprocess; subprocess.run(f'mkdir -p {OUT}/line && shred {DATA}', shell=True, check=True)",
+    "a command in a command": "import subprocess; subprocess.run('echo $(touch ../touched)', shell=True, check=True)",
+    "a command called as another": "import subprocess; subprocess.run([HERE + '/mkdir', 'x'], check=True)",
     "a command of the project": "import subprocess; subprocess.run([HERE + '/ps'])",
     "a setting of the GPU": "import subprocess; subprocess.run(['nvidia-smi', '-pm', '1'])",
     "another root": "os.chroot(HERE)",
@@ -209,7 +228,7 @@ REFUSED = {
     "a name": "import socket; socket.getaddrinfo('example.org', 80)",
     "a packet": "import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 9))",
     "a raw socket": "import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)",
-    "a service": "import socket; socket.create_server(('127.0.0.1', 0))",
+    "a service of this machine": "import socket; socket.create_connection(('127.0.0.1', 22))",
     "a local service": "import socket; socket.socket(socket.AF_UNIX).bind(OUT + '/socket')",
     "a local connection": "import socket; socket.socket(socket.AF_UNIX).connect('/run/docker.sock')",
 }
@@ -411,7 +430,7 @@ def test_what_a_script_writes_stays_in_the_overlay(misbehaves: Callable[..., Any
         TOKENIZERS, encoding="utf-8"
     )  # writes past Python, as what is written in Rust
     outcome = attempted(misbehaves, IN_THE_OVERLAY)
-    assert "not done" not in outcome.err
+    assert "not done" not in outcome.err, [each for each in outcome.err.splitlines() if "not done" in each]
     assert outcome.err.count("done:") == len(IN_THE_OVERLAY)
     assert not Path("/dev/shm/torch-doctor-attack").exists()  # noqa: S108 - nobody made it
 
@@ -419,6 +438,8 @@ def test_what_a_script_writes_stays_in_the_overlay(misbehaves: Callable[..., Any
 def test_what_leaves_the_script_is_refused(misbehaves: Callable[..., Any]) -> None:
     Path("ps").write_text("#!/bin/sh\ntouch ../touched\n", encoding="utf-8")
     Path("ps").chmod(0o755)
+    Path("mkdir").write_text("#!/bin/sh\ntouch ../touched\n", encoding="utf-8")
+    Path("mkdir").chmod(0o755)
     outcome = attempted(misbehaves, REFUSED)
     assert outcome.err.count("not done:") == len(REFUSED)
     assert outcome.err.count("blocked: ") >= len(REFUSED) - 4

@@ -39,7 +39,8 @@ SCRIPTS = {
     "leaves with a message": (BUG + "raise SystemExit('that is all')\n", "that is all"),
     "leaves at once": (BUG + "import os\nos._exit(4)\n", "status 4"),
     "forks": (BUG + "import os\nos.fork()\n", "fork"),
-    "starts a program": (BUG + "import subprocess\nsubprocess.run(['touch', 'made'])\n", "touch"),
+    "starts a program": (BUG + "import subprocess\nsubprocess.run(['make', 'made'])\n", "make"),
+    "makes a file by a command": (BUG + "import subprocess\nsubprocess.run(['touch', 'made'], check=True)\n", ""),
     "swallows everything": (
         BUG.replace(
             "    loss.backward()", "    try:\n        raise KeyError\n    except:\n        pass\n    loss.backward()"
@@ -108,7 +109,7 @@ def misbehaves(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Calla
         scratch = folder / "scratch"
         scratch.mkdir(exist_ok=True)
         monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-        outcome = run("scan", "train.py", "--probe", "--isolated", *options)
+        outcome = run("scan", "train.py", "--probe", "--isolated", "--no-cache", *options)
         assert tree(folder) == before
         assert set(left_behind(project)) <= set(running)
         assert list(scratch.iterdir()) == []

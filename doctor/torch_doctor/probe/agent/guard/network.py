@@ -1,7 +1,8 @@
-"""Refuses connections: only sockets within this machine's processes (`AF_UNIX`) are left."""
+"""Refuses connections: only sockets within this machine's processes (`AF_UNIX`) are left, and nobody answers at the others."""
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from typing import TYPE_CHECKING, Any
@@ -34,17 +35,43 @@ class Network:
         }
 
     def install(self) -> None:
-        """Refuses to listen; binding alone is how scripts look for a free port, and harms nobody."""
-        listen = socket.socket.listen
-        refusals = self._refusals
+        """Has nobody be heard: binding alone is how scripts look for a free port, and harms nobody."""
+        own: Any = socket.socket
+        listen, connect, connect_ex = own.listen, own.connect, own.connect_ex
+        local, refusals = getattr(socket, "AF_UNIX", None), self._refusals
 
-        def guarded(sock: socket.socket, *arguments: Any) -> None:
-            if sock.family != getattr(socket, "AF_UNIX", None):
-                msg = f"listening at {_spelled(sock.getsockname())}"
-                raise refusals.refuse(msg)
-            listen(sock, *arguments)
+        def listening(sock: socket.socket, *arguments: Any) -> None:
+            if sock.family == local:
+                listen(sock, *arguments)
+            else:
+                refusals.note(f"listening at {_spelled(sock.getsockname())}")
 
-        socket.socket.listen = guarded  # type: ignore[method-assign,assignment]
+        def connecting(sock: socket.socket, address: Any) -> None:
+            status = self._without_answer(sock, address)
+            if status is None:
+                connect(sock, address)
+            elif status:
+                raise ConnectionRefusedError(status, os.strerror(status))
+
+        def connecting_ex(sock: socket.socket, address: Any) -> int:
+            status = self._without_answer(sock, address)
+            return int(connect_ex(sock, address)) if status is None else status
+
+        own.listen, own.connect, own.connect_ex = listening, connecting, connecting_ex
+
+    def _without_answer(self, sock: socket.socket, address: Any) -> int | None:
+        """The error number of a connection to this machine, where the probe lets no service be used; None of any other.
+
+        0 of a socket that sends datagrams: connecting it sends nothing, and only tells which address it has.
+        """
+        if sock.family == getattr(socket, "AF_UNIX", None) or not isinstance(address, tuple):
+            return None
+        here = str(address[0]) in LOCAL or str(address[0]).startswith("127.")
+        silent = sock.type == socket.SOCK_DGRAM
+        if not here and not silent:
+            return None
+        self._refusals.note(f"a connection to {_spelled(address)}")
+        return 0 if silent else errno.ECONNREFUSED
 
     def _made(self, _: Any, family: int, kind: int, *__: Any) -> None:
         if family not in FAMILIES or kind & 0xF == getattr(socket, "SOCK_RAW", -1):

@@ -1,8 +1,9 @@
-"""Refuses other processes, but for a few commands that only read; `os.system` does what a plain command does to files."""
+"""Refuses other processes, but for a few commands that only read; what others do to files is done in the overlay."""
 
 from __future__ import annotations
 
-import glob
+import functools
+import inspect
 import os
 import shlex
 import shutil
@@ -10,10 +11,13 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ..imports import after
 from . import real
+from .commands import Commands, lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
+    from types import ModuleType
 
     from .refusal import Refusals
 
@@ -34,6 +38,12 @@ READS: dict[str, frozenset[str] | None] = {
     "ldconfig": frozenset({"-p"}),
     "ps": None,
 }
+ASKS_GIT: dict[str, frozenset[str]] = {
+    "config": frozenset({"--get", "--get-all", "--list", "-l"}),
+    "branch": frozenset({"", "--show-current", "-v", "-vv", "-a", "-r", "--list"}),
+    "remote": frozenset({"", "-v", "get-url"}),
+}
+"""Commands of git that read if this comes next."""
 QUERIES = (
     "-q",
     "--query",
@@ -51,9 +61,8 @@ QUERIES = (
 )
 """What begins an option of `nvidia-smi` that sets nothing."""
 PATH = os.environ.get("PATH", "")  # the script may change it
-HARMLESS = frozenset({"clear", "cls", "echo", "true", "reset"})
-SHELL = frozenset("|&;<>()$`#~{}\n")
 OWN = os.getpid  # the script may replace it
+NOBODY = 1 << 23  # the number of no process: https://man7.org/linux/man-pages/man5/proc_sys_kernel.5.html
 TRACKER = "from multiprocessing.resource_tracker import main"
 
 
@@ -63,6 +72,7 @@ class ProcessGuard:
     def __init__(self, refusals: Refusals, tell: Callable[..., None]) -> None:
         self._refusals = refusals
         self._tell = tell
+        self._commands = Commands()
         self.events: dict[str, Callable[..., None]] = {
             "subprocess.Popen": self._popen,
             "os.system": self._raw_system,
@@ -80,6 +90,8 @@ class ProcessGuard:
         """Replaces the functions in `os`, and returns (original, replacement) for those who hold them elsewhere."""
         # `git status` would else write to the index: https://git-scm.com/docs/git-status#_background_refresh
         os.environ["GIT_OPTIONAL_LOCKS"] = "0"
+        if os.name == "posix":
+            after("subprocess", self._answering)
         made: dict[str, Callable[..., Any]] = {
             "system": self.system,
             "_exit": self.leave,
@@ -102,6 +114,11 @@ class ProcessGuard:
             pairs.append((real.send_signal, self._to_descriptor))
             signal.pidfd_send_signal = self._to_descriptor
         return pairs
+
+    def _answering(self, module: ModuleType) -> None:
+        """Has commands that are known be answered where `subprocess` would start them."""
+        process: Any = vars(module)["Popen"]
+        process._execute_child = self._executing(process._execute_child)
 
     # --- leaving ---
 
@@ -136,25 +153,43 @@ class ProcessGuard:
         self._refusals.note("leaving the process group")
 
     def system(self, command: Any) -> int:
-        """`os.system`: plain file commands are done in the overlay, others that only read are run, the rest is refused.
+        """`os.system`: commands that are known are answered, others that only read are run, the rest is refused.
 
         Returns the status that the shell would give, 1 for what is refused.
         """
         line = os.fsdecode(command)
+        answer = self._commands.line(line)
+        if answer is not None:
+            sys.stdout.write(answer.text)
+            return answer.status << 8
         words = _plain(line)
-        if words and words[0] in HARMLESS:
-            return 0
-        if words and words[0] in FILE_COMMANDS:
-            try:
-                return FILE_COMMANDS[words[0]](words[1:])
-            except OSError as error:
-                print(f"{words[0]}: {error}", file=sys.stderr)  # noqa: T201
-                return 1 << 8
         if words and only_reads(words):
             with real.inside():
                 return int(real.functions["system"](command))
         self._refusals.note(f"the command `{line}`")
         return 1 << 8
+
+    def _executing(self, execute: Callable[..., None]) -> Callable[..., None]:
+        """What starts the process of a `subprocess.Popen`: one whose command is answered has ended already."""
+        signature = inspect.signature(execute)
+
+        @functools.wraps(execute)
+        def executed(process: Any, *arguments: Any, **keywords: Any) -> None:
+            given = signature.bind(process, *arguments, **keywords).arguments
+            answer = None
+            if not real.is_inside() and given["executable"] is None:
+                answer = self._commands.answer(given["args"], shell=given["shell"], folder=given["cwd"])
+            if answer is None:
+                execute(process, *arguments, **keywords)
+                return
+            process.pid, process._child_created, process.returncode = NOBODY, True, answer.status
+            if given["c2pwrite"] == -1:
+                sys.stdout.write(answer.text)
+            else:
+                os.write(given["c2pwrite"], answer.text.encode())
+            _close_pipes(process, given)
+
+        return executed
 
     # --- events ---
 
@@ -217,6 +252,8 @@ def only_reads(words: list[str]) -> bool:
     while name == "git" and first == "-C":
         next(options, None)
         first = next(options, "")
+    if name == "git" and first in ASKS_GIT:
+        return next(options, "") in ASKS_GIT[first]
     return asked is None or first in asked
 
 
@@ -227,69 +264,18 @@ def _found(name: str) -> str:
 
 
 def _plain(line: str) -> list[str]:
-    """The words of a command that needs no shell but for quotes and patterns; none where it does."""
-    try:
-        return [] if SHELL & set(line) else shlex.split(line)
-    except ValueError:
-        return []
+    """The words of a command line that is a single command; none where it is anything else."""
+    pipelines = lines_of(line) or []
+    simple = pipelines[0][1][0] if len(pipelines) == 1 and len(pipelines[0][1]) == 1 else None
+    return simple.words if simple is not None and not simple.into else []
 
 
-def _operands(words: Iterable[str]) -> tuple[set[str], list[str]]:
-    options: set[str] = set()
-    paths: list[str] = []
-    for word in words:
-        if word.startswith("-"):
-            options |= set(word.lstrip("-"))
-        else:
-            paths += (sorted(glob.glob(word)) or [word]) if any(letter in word for letter in "*?[") else [word]
-    return options, paths
-
-
-def _mkdir(words: list[str]) -> int:
-    options, paths = _operands(words)
-    for path in paths:
-        os.makedirs(path, exist_ok=True) if "p" in options else os.mkdir(path)
-    return 0
-
-
-def _rm(words: list[str]) -> int:
-    options, paths = _operands(words)
-    for path in paths:
-        if os.path.isdir(path) and options & {"r", "R"}:
-            shutil.rmtree(path)
-        elif os.path.lexists(path) or "f" not in options:
-            os.remove(path)
-    return 0
-
-
-def _cp(words: list[str]) -> int:
-    _, (*sources, target) = _operands(words)
-    for source in sources:
-        if os.path.isdir(source):
-            shutil.copytree(source, os.path.join(target, os.path.basename(source)) if os.path.isdir(target) else target)
-        else:
-            shutil.copy(source, target)
-    return 0
-
-
-def _mv(words: list[str]) -> int:
-    _, (*sources, target) = _operands(words)
-    for source in sources:
-        shutil.move(source, target)
-    return 0
-
-
-def _touch(words: list[str]) -> int:
-    for path in _operands(words)[1]:
-        with open(path, "ab"):
-            pass
-    return 0
-
-
-FILE_COMMANDS: dict[str, Callable[[list[str]], int]] = {
-    "mkdir": _mkdir,
-    "rm": _rm,
-    "cp": _cp,
-    "mv": _mv,
-    "touch": _touch,
-}
+def _close_pipes(process: Any, given: dict[str, Any]) -> None:
+    """Close the ends of the pipes that a child would have, as `subprocess` does once it has started one."""
+    null = getattr(process, "_devnull", None)
+    for own, other in (("p2cread", "p2cwrite"), ("c2pwrite", "c2pread"), ("errwrite", "errread")):
+        if given[own] != -1 and given[other] != -1 and given[own] != null:
+            os.close(given[own])
+    if null is not None:
+        os.close(null)
+    process._closed_child_pipe_fds = True

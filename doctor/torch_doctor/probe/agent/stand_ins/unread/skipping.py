@@ -13,6 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ... import hooks
+from ...guard import RefusedError
 from ...interfaces import mismatch
 from ...rehearsal import rehearsals
 from .. import told
@@ -178,6 +179,8 @@ class SkippedStatements(StandIn):
         return False
 
     def _say(self, frame: FrameType, error: Exception) -> None:
+        if isinstance(error, RefusedError) and isinstance(self.sources.statements(frame)[0], ast.Expr):
+            return  # it was told, and nobody wants its value
         name = frame.f_code.co_name
         where = f"line {frame.f_lineno}" + (f" in {name}" if name != "<module>" else "")
         why = f"the data cannot be read ({type(error).__name__}: {error})".replace("\n", " ")[:200]

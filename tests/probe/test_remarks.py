@@ -91,6 +91,23 @@ def test_a_script_that_fails_by_itself_shows_where() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("exception", "said"),
+    [
+        (
+            "_torch_doctor_agent.stand_ins.unread.content.UnknownFormError: its shape is unknown",
+            "UnknownFormError: its shape",
+        ),
+        ("TypeError: unsupported operand type(s) for /: 'Unread' and 'int'", "TypeError: unsupported operand"),
+    ],
+)
+def test_a_substitute_that_raises_is_no_fault_of_the_script(exception: str, said: str) -> None:
+    run = Run(end=End(how="exception", status=1, exception=exception))
+    assert not remarks.is_own(run)
+    told = ending(run, status=1)
+    assert told.startswith(f"train.py stopped at a substitute of the probe that does not fit: {said}")
+
+
 def made_up(what: str, *voids: str) -> StandIn:
     return StandIn(what=what, why="it must be given", how="a value", voids=frozenset(voids))
 

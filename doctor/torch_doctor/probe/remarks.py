@@ -34,6 +34,9 @@ NEVER_FOR_PASSES = (
 OF_NOTHING = ("AttributeError", "TypeError")  # these are for missing passes only where they speak of None
 PLACE = 'File "'  # what the words of a SyntaxError begin with
 NAME = re.compile(r"[A-Za-z](?:[\w-]*\w)?")
+PREFIX = re.compile(r"\b_torch_doctor_agent(?:\.\w+)*\.(?=\w)")
+SUBSTITUTE = re.compile(rf"{PREFIX.pattern}|'(?:Unread|Unknown|Silent|Wanted)'")
+"""What is in the words of an exception that the probe's placeholders raised, or that was raised for what they are."""
 LIMITS = {
     "time": "did not finish within {seconds:g} s and was stopped (see `--probe-timeout`)",
     "memory": "used more than {megabytes} MiB of memory and was stopped (see `--probe-memory`)",
@@ -106,7 +109,10 @@ def _failure(name: str, run: Run) -> str:
         return f"{name} was stopped by an internal error of the probe, not by the script; please report it"
     rows = _rows(run)
     how = "fails on its own" if is_own(run) else "fails"
-    lines = [f"{name} {how}: {' '.join(rows)[:LONGEST_WORDS]}"]
+    words = " ".join(rows)
+    if SUBSTITUTE.search(words):
+        how = "stopped at a substitute of the probe that does not fit"
+    lines = [f"{name} {how}: {PREFIX.sub('', words)[:LONGEST_WORDS]}"]
     lines += [f"{frame.site.path}:{frame.site.row} in {frame.function}: {frame.line}" for frame in run.end.frames]
     lines += [told.text for told in run.missing]
     lines += [run.end.interface] * bool(run.end.interface)
@@ -124,6 +130,8 @@ def is_own(run: Run) -> bool:
     """
     if run.end.interface:
         return True
+    if SUBSTITUTE.search(run.end.exception):
+        return False
     return run.voids(*DATA, ARGUMENTS) is None and not run.refused and not run.missing and not run.doubt
 
 

@@ -13,7 +13,7 @@ import zipfile
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import filters
-from .words import Answer, operands
+from .words import CommandOutput, operands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,7 +112,7 @@ class Commands:
     def __init__(self) -> None:
         HANDLERS.update({**FILE_COMMANDS, **filters.COMMANDS})
 
-    def answer(self, given: object, *, shell: bool, folder: object = None) -> Answer | None:
+    def answer(self, given: object, *, shell: bool, folder: object = None) -> CommandOutput | None:
         """What `subprocess` gets for a line or for words; None where a command is not known, and nothing was done then."""
         words = [os.fsdecode(each) for each in (given if isinstance(given, (list, tuple)) else [given])]  # type: ignore[arg-type]
         line = words[0] if shell and words else ""
@@ -121,7 +121,7 @@ class Commands:
         with within(folder):
             return self.line(line) if line else self.words(words)
 
-    def line(self, line: str) -> Answer | None:
+    def line(self, line: str) -> CommandOutput | None:
         """What a command line gives, as `answer` does."""
         pipelines = lines_of(line)
         if not pipelines or not all(_is_known(each.words) for _, pipeline in pipelines for each in pipeline):
@@ -135,14 +135,14 @@ class Commands:
                 if answer is None:
                     return None
                 status, told = answer.status, told + answer.text
-        return Answer(status, told[:MOST])
+        return CommandOutput(status, told[:MOST])
 
-    def words(self, words: list[str]) -> Answer | None:
+    def words(self, words: list[str]) -> CommandOutput | None:
         """What a command gives whose words are given one by one."""
         return self._piped([Simple(words, "", "w")]) if _is_known(words) else None
 
-    def _piped(self, pipeline: list[Simple]) -> Answer | None:
-        answer: Answer | None = Answer()
+    def _piped(self, pipeline: list[Simple]) -> CommandOutput | None:
+        answer: CommandOutput | None = CommandOutput()
         for each in pipeline:
             before = answer.text if answer is not None else ""
             try:
@@ -154,7 +154,7 @@ class Commands:
                         file.write(answer.text)
                     answer = answer._replace(text="")
             except (OSError, shutil.Error, tarfile.TarError, zipfile.BadZipFile, ValueError):
-                answer = Answer(1)
+                answer = CommandOutput(1)
         return answer
 
 
@@ -180,24 +180,24 @@ def within(folder: object) -> Iterator[None]:
 # --- commands that change files ---
 
 
-def _mkdir(words: list[str], _: str) -> Answer:
+def _mkdir(words: list[str], _: str) -> CommandOutput:
     options, paths = operands(words[1:], "m")
     for path in paths:
         os.makedirs(path, exist_ok=True) if options.keys() & {"p", "parents"} else os.mkdir(path)
-    return Answer()
+    return CommandOutput()
 
 
-def _rm(words: list[str], _: str) -> Answer:
+def _rm(words: list[str], _: str) -> CommandOutput:
     options, paths = operands(words[1:])
     for path in paths:
         if os.path.isdir(path) and options.keys() & {"r", "R", "recursive"}:
             shutil.rmtree(path)
         elif os.path.lexists(path) or not options.keys() & {"f", "force"}:
             os.remove(path)
-    return Answer()
+    return CommandOutput()
 
 
-def _cp(words: list[str], _: str) -> Answer:
+def _cp(words: list[str], _: str) -> CommandOutput:
     _options, (*sources, target) = operands(words[1:])
     for source in sources:
         if os.path.isdir(source):
@@ -205,39 +205,39 @@ def _cp(words: list[str], _: str) -> Answer:
             shutil.copytree(source, inside if os.path.isdir(target) else target, dirs_exist_ok=True)
         else:
             shutil.copy(source, target)
-    return Answer()
+    return CommandOutput()
 
 
-def _mv(words: list[str], _: str) -> Answer:
+def _mv(words: list[str], _: str) -> CommandOutput:
     _options, (*sources, target) = operands(words[1:])
     for source in sources:
         shutil.move(source, target)
-    return Answer()
+    return CommandOutput()
 
 
-def _ln(words: list[str], _: str) -> Answer:
+def _ln(words: list[str], _: str) -> CommandOutput:
     options, (source, target) = operands(words[1:])
     if "f" in options and os.path.lexists(target):
         os.remove(target)
     os.symlink(source, target) if "s" in options else os.link(source, target)
-    return Answer()
+    return CommandOutput()
 
 
-def _touch(words: list[str], _: str) -> Answer:
+def _touch(words: list[str], _: str) -> CommandOutput:
     for path in operands(words[1:])[1]:
         with open(path, "ab"):
             pass
-    return Answer()
+    return CommandOutput()
 
 
-def _unzip(words: list[str], _: str) -> Answer:
+def _unzip(words: list[str], _: str) -> CommandOutput:
     options, paths = operands(words[1:], "dxP")
     with zipfile.ZipFile(paths[0] if os.path.exists(paths[0]) else f"{paths[0]}.zip") as archive:
         archive.extractall(options.get("d") or ".")  # noqa: S202 - into the overlay
-    return Answer()
+    return CommandOutput()
 
 
-def _tar(words: list[str], _: str) -> Answer | None:
+def _tar(words: list[str], _: str) -> CommandOutput | None:
     given = [f"-{words[1]}", *words[2:]] if len(words) > 1 and not words[1].startswith("-") else words[1:]
     options, _paths = operands(given, "fC")
     if not options.keys() & {"x", "extract"} or "f" not in options:
@@ -245,16 +245,16 @@ def _tar(words: list[str], _: str) -> Answer | None:
     folder = options.get("C") or options.get("directory") or "."
     with tarfile.open(options["f"]) as archive:
         archive.extractall(folder)  # noqa: S202 - into the overlay
-    return Answer()
+    return CommandOutput()
 
 
-def _cd(words: list[str], _: str) -> Answer:
+def _cd(words: list[str], _: str) -> CommandOutput:
     os.chdir(words[1] if len(words) > 1 else os.path.expanduser("~"))
-    return Answer()
+    return CommandOutput()
 
 
-def _nothing(_: list[str], __: str) -> Answer:
-    return Answer()
+def _nothing(_: list[str], __: str) -> CommandOutput:
+    return CommandOutput()
 
 
 FILE_COMMANDS: dict[str, Handler] = {

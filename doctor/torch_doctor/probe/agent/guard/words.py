@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    Handler = Callable[[list[str], str], "Answer | None"]
+    Handler = Callable[[list[str], str], "CommandOutput | None"]
     """Gets the words of a command, and what the one before it in a pipeline prints; None if it does not know what to answer."""
 
 
-class Answer(NamedTuple):
+class CommandOutput(NamedTuple):
     """What a command gives: its exit status and what it prints."""
 
     status: int = 0

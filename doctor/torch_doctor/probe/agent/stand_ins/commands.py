@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from ..guard import real
 from ..guard.commands import HANDLERS
 from ..guard.processes import only_reads
-from ..guard.words import Answer, operands
+from ..guard.words import CommandOutput, operands
 from . import told
 from .downloads import FetchedFiles
 from .stand_in import Setting, StandIn
@@ -67,7 +67,7 @@ class AnsweredCommands(StandIn):
         HANDLERS.update(dict.fromkeys((*PYTHONS, "pip", "pip3"), self._python))
         HANDLERS.update({"git": self._git, "nvidia-smi": self._gpu})
 
-    def _fetch(self, words: list[str], _: str) -> Answer | None:
+    def _fetch(self, words: list[str], _: str) -> CommandOutput | None:
         """`wget` and `curl`: a synthetic file of the type that the address names."""
         program = os.path.basename(words[0])
         options, addresses = operands(words[1:], VALUED[program])
@@ -78,16 +78,16 @@ class AnsweredCommands(StandIn):
         for address in addresses:
             name = os.path.basename(urlsplit(address).path) or "index.html"
             if program == "curl" and not chosen and "O" not in options:
-                return Answer(text=self._fetched.content(address).decode("utf-8", "replace"))
+                return CommandOutput(text=self._fetched.content(address).decode("utf-8", "replace"))
             self._fetched.into(address, chosen or os.path.join(options.get("P") or ".", name))
-        return Answer()
+        return CommandOutput()
 
-    def _served(self, words: list[str], _: str) -> Answer:
+    def _served(self, words: list[str], _: str) -> CommandOutput:
         """Programs that show something while the script goes on."""
         self.tell(" ".join(words), "nothing")
-        return Answer()
+        return CommandOutput()
 
-    def _git(self, words: list[str], _: str) -> Answer | None:
+    def _git(self, words: list[str], _: str) -> CommandOutput | None:
         """Git as it is; where it is not installed or there is no repository, the first revision of one."""
         if not only_reads(words):
             return None
@@ -104,9 +104,9 @@ class AnsweredCommands(StandIn):
         elif not asked & NAMING:
             text = ""
         self.tell(" ".join(words[:3]), f"`{text}`", why="not a git repository")
-        return Answer(text=f"{text}\n")
+        return CommandOutput(text=f"{text}\n")
 
-    def _gpu(self, words: list[str], _: str) -> Answer | None:
+    def _gpu(self, words: list[str], _: str) -> CommandOutput | None:
         """`nvidia-smi` as it is; where there is no GPU, the figures of one that is idle."""
         if not only_reads(words):
             return None
@@ -118,15 +118,17 @@ class AnsweredCommands(StandIn):
         form = options.get("format", "")
         self.tell("nvidia-smi", "the figures of an idle GPU", why="torch finds no GPU", voids=[told.DEVICE])
         if not fields:
-            return Answer(text="" if "query-compute-apps" in options else REPORT)
+            return CommandOutput(text="" if "query-compute-apps" in options else REPORT)
         names = [each.strip() for each in fields.split(",")]
         unit = "" if "nounits" in form else " MiB"
         rows = [[_figure(name, unit) for name in names]]
-        return Answer(text="".join(", ".join(row) + "\n" for row in ([names] if "noheader" not in form else []) + rows))
+        return CommandOutput(
+            text="".join(", ".join(row) + "\n" for row in ([names] if "noheader" not in form else []) + rows)
+        )
 
     # --- Python ---
 
-    def _python(self, words: list[str], _: str) -> Answer | None:
+    def _python(self, words: list[str], _: str) -> CommandOutput | None:
         """Pip; and the project's own scripts, which run in this process."""
         name, *given = words
         if os.path.basename(name).startswith("pip"):
@@ -148,25 +150,25 @@ class AnsweredCommands(StandIn):
         self.tell(" ".join([os.path.basename(name), *given]), "a run in this process", voids=[told.PROCESSES])
         return self._run(lambda: _read(path), path, given[1:], path)
 
-    def _pip(self, words: list[str]) -> Answer | None:
+    def _pip(self, words: list[str]) -> CommandOutput | None:
         """What is installed, as `importlib.metadata` knows it; nothing is installed or removed."""
         from importlib import metadata
 
         asked, names = words[0] if words else "", operands(words[1:])[1]
         if asked in ("install", "uninstall", "download"):
             self.tell(" ".join(["pip", *words]), "nothing", why="the probe installs nothing")
-            return Answer()
+            return CommandOutput()
         with real.inside():
             known = {str(each.metadata["Name"]): each.version for each in metadata.distributions()}
         if asked == "show":
             found = {name: version for name, version in known.items() if name.lower() in map(str.lower, names)}
             text = "---\n".join(f"Name: {name}\nVersion: {version}\n" for name, version in found.items())
-            return Answer(int(not found), text)
+            return CommandOutput(int(not found), text)
         if asked not in ("freeze", "list"):
             return None
-        return Answer(text="".join(f"{name}=={version}\n" for name, version in sorted(known.items())))
+        return CommandOutput(text="".join(f"{name}=={version}\n" for name, version in sorted(known.items())))
 
-    def _run(self, read: Any, path: str, arguments: list[str], key: str) -> Answer | None:
+    def _run(self, read: Any, path: str, arguments: list[str], key: str) -> CommandOutput | None:
         """Run code as `__main__`, with what it prints as the answer."""
         module = types.ModuleType("__main__")
         if path != "-c":
@@ -184,7 +186,7 @@ class AnsweredCommands(StandIn):
             status = 1
         finally:
             self._running.remove(key)
-        return Answer(status, printed.getvalue())
+        return CommandOutput(status, printed.getvalue())
 
 
 @contextlib.contextmanager
@@ -228,13 +230,13 @@ def _compiled(text: str) -> Any:
     return compile(text, "<string>", "exec", dont_inherit=True)
 
 
-def _ran(words: list[str]) -> Answer | None:
+def _ran(words: list[str]) -> CommandOutput | None:
     """What a command gives that only reads; None where it is not installed."""
     with real.inside():
         if shutil.which(words[0]) is None:
             return None
         done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)  # noqa: S603
-    return Answer(done.returncode, done.stdout)
+    return CommandOutput(done.returncode, done.stdout)
 
 
 def _figure(name: str, unit: str) -> str:

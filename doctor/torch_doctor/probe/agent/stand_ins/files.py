@@ -45,6 +45,10 @@ NO_TEXTS = frozenset(
 )
 """Endings of files that are no plain lines."""
 TAKING_APART = frozenset({"split", "splitlines", "readlines", "strip", "rstrip"})
+PARSING = frozenset(
+    "load loads safe_load full_load reader DictReader parse fromstring Unpickler literal_eval frombuffer".split()
+)
+"""Functions that want a text of a certain form."""
 NUMBERED = frozenset({"int", "float"})
 FEWEST, FIELDS = 3, 32  # numbers of a line
 LINES, WORDS = 2_000, 12
@@ -183,8 +187,9 @@ class Files(StandIn):
         return (each for node in own or [tree] for each in ast.walk(node))
 
     def _is_read_in_lines(self) -> bool:
-        """Whether the function that reads takes lines apart."""
-        return any(isinstance(node, ast.Attribute) and node.attr in TAKING_APART for node in self._reading_function())
+        """Whether the function that reads takes lines apart, or the text as a whole with nothing that parses it."""
+        names = {spelled(node) for node in self._reading_function() if isinstance(node, (ast.Attribute, ast.Name))}
+        return bool(names & TAKING_APART) or ("read" in names and not names & PARSING)
 
     def _splits_at_tabs(self) -> bool:
         """Whether the user's code takes lines apart at tabs."""

@@ -4,10 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..imports import after
 from .silent import SilentModule
+from .stand_in import StandIn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import ModuleType
+
+
+class NotebookBars(StandIn):
+    """Shows no bars of a notebook where what draws them is not installed."""
+
+    replaces = "progress bar"
+
+    def prepare(self) -> None:
+        """Patches `tqdm.notebook` when it is imported."""
+        after("tqdm.notebook", self._patch)
+
+    def _patch(self, module: ModuleType) -> None:
+        library: Any = module
+        if getattr(library, "IProgress", None) is None:
+            library.tqdm_notebook = library.tqdm = library.std_tqdm
+            library.tnrange = library.trange = lambda *counts, **keywords: library.std_tqdm(range(*counts), **keywords)
 
 
 class tqdm:  # noqa: N801

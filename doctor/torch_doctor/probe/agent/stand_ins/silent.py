@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import dis
 import sys
 import types
@@ -116,11 +117,20 @@ class SilentModule(types.ModuleType):
         return returned(self.__name__, arguments, keywords)
 
 
+class SilentClass(abc.ABCMeta):
+    """The class of a class whose own attributes are silent, too (`Task.init(...)`); those that inherit it have theirs."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if (name.startswith("__") and name.endswith("__")) or "_name" not in vars(cls):
+            raise AttributeError(name)
+        return made(f"{vars(cls)['_name']}.{name}", name)
+
+
 def made(whole: str, name: str) -> Any:
     """What stands for an attribute: a class where the name is written like one, so that it can be a base."""
     if name[:1].isupper() and not name.isupper():
         inside = {"__module__": whole.rpartition(".")[0], "_name": whole, "__init__": _named_like_its_class}
-        return type(name, (Silent,), inside)
+        return SilentClass(name, (Silent,), inside)
     return Silent(whole)
 
 

@@ -270,6 +270,7 @@ def _values(name: str) -> list[Any]:
     """Values for a column of this name."""
     draw = random.Random(name)  # noqa: S311 - made-up values
     words = name.lower().replace("-", "_").split("_")
+    words += [word[:-1] for word in words if word.endswith("s")]
     if any(word in DATES for word in words):
         return _dates()
     if any(word in PICTURES for word in words):

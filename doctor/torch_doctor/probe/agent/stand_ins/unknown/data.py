@@ -13,6 +13,10 @@ BATCH = 8
 KINDS: dict[str, Any] = {}
 
 
+class NoRowsError(FileNotFoundError):
+    """Something asks for the rows of a data set of which only the package is known."""
+
+
 def dataset(torch: Any, name: str) -> Any:
     """A data set of so many rows, of which none can be read."""
     if "dataset" not in KINDS:
@@ -26,7 +30,7 @@ def dataset(torch: Any, name: str) -> Any:
 
             def __getitem__(self, place: Any) -> Any:
                 message = f"the rows of {self._name}"
-                raise FileNotFoundError(2, "No such data", message)
+                raise NoRowsError(2, "No such data", message)
 
             def __getattr__(self, name: str) -> Any:
                 if name.startswith("__") or name == "dataset":

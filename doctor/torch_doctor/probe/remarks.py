@@ -37,6 +37,11 @@ NAME = re.compile(r"[A-Za-z](?:[\w-]*\w)?")
 PREFIX = re.compile(r"\b_torch_doctor_agent(?:\.\w+)*\.(?=\w)")
 SUBSTITUTE = re.compile(rf"{PREFIX.pattern}|'(?:Unread|Unknown|Silent|Wanted)'")
 """What is in the words of an exception that the probe's placeholders raised, or that was raised for what they are."""
+OF_PYTHON_2 = (
+    "SyntaxError: Missing parentheses in call to 'print'",
+    "SyntaxError: multiple exception types must be parenthesized",
+    "TabError: ",
+)
 LIMITS = {
     "time": "did not finish within {seconds:g} s and was stopped (see `--probe-timeout`)",
     "memory": "used more than {megabytes} MiB of memory and was stopped (see `--probe-memory`)",
@@ -110,7 +115,9 @@ def _failure(name: str, run: Run) -> str:
     rows = _rows(run)
     how = "fails on its own" if is_own(run) else "fails"
     words = " ".join(rows)
-    if SUBSTITUTE.search(words):
+    if any(each in words for each in OF_PYTHON_2):
+        how = f"needs Python 2 and cannot run with Python {run.python or 3}"
+    elif SUBSTITUTE.search(words):
         how = "stopped at a substitute of the probe that does not fit"
     lines = [f"{name} {how}: {PREFIX.sub('', words)[:LONGEST_WORDS]}"]
     lines += [f"{frame.site.path}:{frame.site.row} in {frame.function}: {frame.line}" for frame in run.end.frames]

@@ -88,6 +88,7 @@ class Run:
         self._index.shapes = bool(plan.get("shapes"))
         self._caps = Caps(plan)
         self.recorder = Recorder(channel, self._sites, self._index, self._caps, plan)
+        self._index.note = functools.cache(self.recorder.note)
         self.recorder.scopes.loops = self.loops = Loops(self._index, self._caps)
         self._ending = Ending(self.recorder)
         self._stand_ins: Any = None

@@ -124,6 +124,7 @@ class Index:
         self.shapes = False
         self.judged: Mapping[str, Sequence[int]] = {}
         self.mark: Callable[[ast.Module, str], None] = lambda *_: None
+        self.note: Callable[[str], None] = lambda _: None
         self._trees: dict[str, ast.Module] = {}
 
     def add(self, kind: str, span: Span, **details: object) -> int:

@@ -11,6 +11,7 @@ import ast
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
+from .early_torch import parsed
 from .expressions import ExpressionRewriter
 from .figures import FigureRewriter
 from .guarding import guard
@@ -43,8 +44,10 @@ def compiled(source: bytes | str, path: str, index: Index, flags: int = 0) -> An
     Raises:
         SyntaxError, ValueError: the source is not valid Python, as `compile` raises them.
     """
-    tree = ast.parse(source, path)
-    text = source if isinstance(source, str) else importlib.util.decode_source(source)
+    written = source if isinstance(source, str) else importlib.util.decode_source(source)
+    tree, text = parsed(written, path)
+    if text != written:
+        index.note("`async=` is left out, which is no argument any more but a word of Python")
     index.sites.read(path, text)
     file = index.describe(path, text, tree)
     index.mark(tree, path)
@@ -60,4 +63,4 @@ def compiled(source: bytes | str, path: str, index: Index, flags: int = 0) -> An
         ast.fix_missing_locations(changed)
         return compile(changed, path, "exec", flags, dont_inherit=True)
     except (SyntaxError, RecursionError, ValueError, TypeError):  # too deeply nested with what was added
-        return compile(source, path, "exec", flags, dont_inherit=True)
+        return compile(text, path, "exec", flags, dont_inherit=True)

@@ -8,6 +8,8 @@ import sys
 import tokenize
 from typing import TYPE_CHECKING
 
+from ..rewriting.early_torch import parsed
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
@@ -115,7 +117,7 @@ def _parsed(path: str) -> ast.Module | None:
         if os.path.getsize(path) > LARGEST:
             return None
         with tokenize.open(path) as file:
-            return ast.parse(file.read())
+            return parsed(file.read(), path)[0]
     except (OSError, SyntaxError, ValueError, RecursionError):
         return None
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...imports import after
 from .. import told
 from ..stand_in import StandIn
+from .documented import said_of
 from .values import WHY, made_up
 
 if TYPE_CHECKING:
@@ -55,5 +56,5 @@ def _value(flag: Any, name: str, stand_in: StandIn) -> str:
     kind = KINDS.get(str(flag.flag_type()))
     choices = list(getattr(flag.parser, "enum_values", None) or ())
     value = made_up(name, kind, choices, flag.help or "", stand_in.sources)
-    stand_in.tell(f"--{name}={value}", "a placeholder value", why=WHY)
+    stand_in.tell(f"--{name}={value}", said_of(value), why=WHY)
     return value

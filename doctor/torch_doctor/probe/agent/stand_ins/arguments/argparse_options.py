@@ -13,7 +13,8 @@ from .. import told
 from ..demands import wanted
 from ..project_files import configuration
 from ..stand_in import StandIn
-from .values import WHY, made_up, main_command, names_configuration
+from .documented import commands, said_of, usable, value_of
+from .values import MADE_UP, WHY, made_up, main_command, names_configuration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +23,22 @@ if TYPE_CHECKING:
     from ..source import Sources
 
 
+MANY = 1_000  # words that an option takes which may have any number of them
 METAVARS: dict[str, Any] = {"INT": int, "FLOAT": float, "BOOL": bool}  # where a library keeps the type to itself
+GOING_ON = (
+    "resume",
+    "pretrain",
+    "checkpoint",
+    "ckpt",
+    "weight",
+    "load",
+    "snapshot",
+    "restore",
+    "gpu",
+    "device",
+    "rank",
+)
+"""Words in the names of options that are about an earlier run, or about the machine."""
 FLAGS = frozenset(
     {"train", "do_train", "training", "is_train", "is_training", "train_mode", "run_train", "train_model"}
 )
@@ -73,10 +89,10 @@ def _filled(parser: argparse.ArgumentParser, given: list[str], stand_in: StandIn
             inner = _filled(dict(action.choices or {})[name], [], stand_in)
             stand_in.tell(f"the command {name!r}", "the command that trains", why=WHY)
             return [*given, *before, name, *inner]
-        values = _values(action, stand_in)
+        values = _values(action, parser, stand_in)
         name = action.option_strings[-1] if action.option_strings else action.dest
-        stand_in.tell(f"{name} {' '.join(values)}".rstrip(), "a placeholder value", why=WHY)
-        before += [*([action.option_strings[-1]] if action.option_strings else []), *values]
+        stand_in.tell(f"{name} {' '.join(values)}".rstrip(), said_of(next(iter(values), "")), why=WHY)
+        before += [*([action.option_strings[-1]] if action.option_strings else []), *map(str, values)]
     return [*given, *before]
 
 
@@ -110,8 +126,30 @@ def _wanted(parser: argparse.ArgumentParser, sources: Sources, given: list[str])
         optional = (
             bool(action.option_strings) and not action.required and action.default is None and action.nargs is None
         )
-        if optional and names_configuration(action.dest) and wanted(sources, action.dest) and configuration(sources):
+        configures = optional and names_configuration(action.dest) and wanted(sources, action.dest)
+        documented = not given and _is_left_open(action) and _is_documented(action, sources)
+        if documented or (configures and configuration(sources)):
             yield action
+
+
+def _is_left_open(action: argparse.Action) -> bool:
+    """Whether an option has no value by default, and takes one."""
+    return bool(action.option_strings) and not action.required and action.nargs is None and action.default in (None, "")
+
+
+def _is_documented(action: argparse.Action, sources: Sources) -> bool:
+    """Whether the first documented command line gives an option a file of the project, which is no checkpoint to go on from.
+
+    So it does with a value that the script gives up without.
+    """
+    first = commands(sources)[:1]
+    names = {name.lstrip("-") for name in action.option_strings}
+    if not any(word.lstrip("-").partition("=")[0] in names for each in first for word in each.words):
+        return False
+    value = value_of(sources, action.option_strings, action.type, action.choices or ())
+    if value is None or any(word in action.dest.lower() for word in GOING_ON):
+        return False
+    return os.path.isfile(value) or wanted(sources, action.dest)
 
 
 def _trains(action: argparse.Action) -> bool:
@@ -143,15 +181,58 @@ def _is_given(parser: argparse.ArgumentParser, action: argparse.Action, given: l
     )
 
 
+def _documented(action: argparse.Action, parser: argparse.ArgumentParser, sources: Sources) -> list[str]:
+    """The words that a documented command line has for an argument; none where it has none that will do."""
+    if any(str(choice).lower() in MADE_UP for choice in action.choices or ()):
+        return []
+    if action.option_strings and action.nargs is None:
+        found = value_of(sources, action.option_strings, action.type, action.choices or ())
+        return [found] if found is not None else []
+    if action.option_strings or action.nargs not in (None, 1, "+"):
+        return []
+    place = [each for each in parser._actions if not each.option_strings].index(action)
+    for command in commands(sources):
+        plain = _positional(command.words, parser)
+        value = usable(sources, plain[place], command.place, action.type) if place < len(plain) else None
+        if value is not None and (not action.choices or value in map(str, action.choices)):
+            return [value]
+    return []
+
+
+def _positional(words: list[str], parser: argparse.ArgumentParser) -> list[str]:
+    """The words of a command line that are no option, nor the value of one."""
+    found: list[str] = []
+    taken = 0
+    for word in words:
+        option = parser._option_string_actions.get(word)
+        if word.startswith("-") and not word[1:2].isdigit():
+            taken = MANY if option is None and "=" not in word else _count(option)
+        elif taken > 0:
+            taken -= 1
+        else:
+            found.append(word)
+    return found
+
+
+def _count(option: argparse.Action | None) -> int:
+    """How many words an option takes."""
+    if option is None:
+        return 0
+    return option.nargs if isinstance(option.nargs, int) else 1 if option.nargs in (None, "?") else MANY
+
+
 def _has_commands(action: argparse.Action) -> bool:
     """Whether it takes one of several commands, each with a parser of its own."""
     return isinstance(action.choices, dict) and all(hasattr(each, "_actions") for each in action.choices.values())
 
 
-def _values(action: argparse.Action, stand_in: StandIn) -> list[str]:
+def _values(action: argparse.Action, parser: argparse.ArgumentParser, stand_in: StandIn) -> list[str]:
     """Words for an argument; none for one that takes none."""
     if action.nargs == 0:
         return []
+    documented = _documented(action, parser, stand_in.sources)
+    if documented:
+        return documented
     count = action.nargs if isinstance(action.nargs, int) else 1
     name = action.option_strings[-1] if action.option_strings else action.dest
     kind = METAVARS.get(str(action.metavar), action.type)

@@ -10,6 +10,7 @@ from ...imports import after
 from .. import told
 from ..files import Files
 from ..stand_in import StandIn
+from .documented import said_of
 from .values import WHY, made_up, main_command
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def _patch_values(stand_in: StandIn, parameter: Any) -> None:
             if type(error).__name__ != "MissingParameter" or getattr(context, "resilient_parsing", False):
                 raise
         made = _made(stand_in, self)
-        stand_in.tell(f"{self.name} {made}", "a placeholder value", why=WHY)
+        stand_in.tell(f"{self.name} {made}", said_of(made), why=WHY)
+        made = str(made)  # and no class of ours
         count = self.nargs if self.nargs > 0 else 1
         whole: Any = made if self.nargs == 1 else (made,) * count
         return process(self, context, (whole,) if getattr(self, "multiple", False) else whole)

@@ -13,6 +13,7 @@ from ..silent import unpacked
 from ..source import spelled
 from ..stand_in import StandIn
 from ..uses import use_of
+from .documented import Documented, commands, usable
 from .values import WHY, easiest, number, untyped
 
 if TYPE_CHECKING:
@@ -82,8 +83,9 @@ class Words(list[str]):
         while list.__len__(self) < min(count, MOST_WORDS):
             place = list.__len__(self)
             value = _value(self._stand_in, self._begin + place)
-            self.append(value)
-            self._stand_in.tell(f"sys.argv[{self._begin + place}]", f"{value!r}", why=WHY)
+            self.append(str(value))
+            said = f"{value!r} of {value.place}" if isinstance(value, Documented) else f"{value!r}"
+            self._stand_in.tell(f"sys.argv[{self._begin + place}]", said, why=WHY)
 
     def _demanded(self, frame: FrameType) -> int:
         """How many words the statement that asks for the length goes on with, where it gives up without them; else 0."""
@@ -118,6 +120,11 @@ def _constant(node: ast.expr) -> Any:
 def _value(stand_in: StandIn, place: int) -> str:
     """The word at a place, by what the code does with `sys.argv[place]`, or with the name that it is given."""
     sources = stand_in.sources
+    for command in commands(sources):
+        plain = command.words[place - 1 : place] if not any(word.startswith("-") for word in command.words) else []
+        found = usable(sources, plain[0], command.place) if plain else None
+        if found is not None:
+            return found
     tree = sources.tree(sources.script)
     if tree is None:
         return "probe"

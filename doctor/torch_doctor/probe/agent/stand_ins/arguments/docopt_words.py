@@ -84,4 +84,4 @@ def _value(key: str, stand_in: StandIn) -> str:
         return easiest(use.words)
     if use.kind is not None:
         return "0.01" if use.kind is float else str(number(name))
-    return untyped(name, stand_in.sources)
+    return str(untyped(name, stand_in.sources))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...imports import after
 from .. import told
 from ..stand_in import StandIn
+from .documented import said_of
 from .values import WHY, made_up, main_command, untyped
 
 if TYPE_CHECKING:
@@ -108,5 +109,5 @@ def _value(parameter: inspect.Parameter, stand_in: StandIn) -> str:
     name = parameter.name
     kind = KINDS.get(getattr(parameter.annotation, "__name__", str(parameter.annotation)))
     value = made_up(name, kind, [], "", stand_in.sources) if kind is not None else untyped(name, stand_in.sources)
-    stand_in.tell(f"--{name} {value}", "a placeholder value", why=WHY)
+    stand_in.tell(f"--{name} {value}", said_of(value), why=WHY)
     return value

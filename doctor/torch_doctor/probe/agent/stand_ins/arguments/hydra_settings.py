@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...imports import after
 from .. import told
 from ..stand_in import StandIn
+from .documented import said_of, value_of
 from .values import made_up, main_command, untyped
 
 if TYPE_CHECKING:
@@ -72,10 +73,11 @@ def _fill(config: Any, stand_in: StandIn) -> None:
         node = holder._get_node(name) if hasattr(holder, "_get_node") else None
         kind = getattr(getattr(node, "_metadata", None), "ref_type", None)
         known = kind in (int, float, bool, str)
-        value = made_up(name, kind, [], "", stand_in.sources) if known else untyped(name, stand_in.sources)
-        stand_in.tell(f"{key}={value}", "a placeholder value", why=WHY)
+        guess = made_up(name, kind, [], "", stand_in.sources) if known else untyped(name, stand_in.sources)
+        value = value_of(stand_in.sources, [key], kind if known else None) or guess
+        stand_in.tell(f"{key}={value}", said_of(value), why=WHY)
         with open_dict(config):
-            OmegaConf.update(config, key, value if known else _read(value))
+            OmegaConf.update(config, key, str(value) if known else _read(value))
 
 
 def _open(config: Any) -> list[str]:
@@ -95,4 +97,4 @@ def _read(value: str) -> Any:
     """The number that a text is; else the text."""
     if value.isdecimal():
         return int(value)
-    return float(value) if value.replace(".", "", 1).isdecimal() else value
+    return float(value) if value.replace(".", "", 1).isdecimal() else str(value)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..project_files import configuration
 from ..source import spelled
 from ..uses import Use, use_of
+from .documented import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,6 +51,8 @@ EASY = (
     "train",
     "cpu",
 )
+MADE_UP = frozenset(EASY[:5])
+"""Choices that need no data."""
 TRAINING = ("train", "fit", "run", "main")
 # Word in the classes that the code loads → a model that fits.
 PRETRAINED = (
@@ -96,8 +99,15 @@ def main_command(names: Sequence[str]) -> str:
     return next((name for word in TRAINING for name in names if word in name), names[0])
 
 
-def made_up(name: str, kind: Any, choices: list[Any], about: str, sources: Sources) -> str:  # noqa: PLR0911 - by sort
-    """A value for an argument of this name, by its type, its choices, its use, or its name."""
+def made_up(name: str, kind: Any, choices: list[Any], about: str, sources: Sources) -> str:
+    """A value for an argument of this name: a choice that needs no data, a documented value, else a guess."""
+    if any(str(choice).lower() in MADE_UP for choice in choices):
+        return easiest([str(choice) for choice in choices])
+    return value_of(sources, [name], kind, choices) or _guessed(name, kind, choices, about, sources)
+
+
+def _guessed(name: str, kind: Any, choices: list[Any], about: str, sources: Sources) -> str:  # noqa: PLR0911 - by sort
+    """A value by the type of an argument, its choices, its use, or its name."""
     if choices:
         return easiest([str(choice) for choice in choices])
     if kind is int:
@@ -157,7 +167,10 @@ def _accepted(kind: Callable[[str], Any], name: str) -> str:
 
 
 def untyped(name: str, sources: Sources) -> str:
-    """A value for something that has no type: by its use, else a number where its name is one's."""
+    """A value for something that has no type: a documented one, by its use, else a number where its name is one's."""
+    documented = value_of(sources, [name])
+    if documented is not None:
+        return documented
     words = name.lower().replace("-", "_").replace(".", "_").split("_")
     use = used(name, sources, bare=True)
     if use.words:

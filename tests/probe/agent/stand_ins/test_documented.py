@@ -79,7 +79,9 @@ parser.add_argument('--depth', type=int, required=True)
 assert parser.parse_args().depth == 34
 """,
         {
-            ".vscode/launch.json": '{"configurations": [\n{"program": "${workspaceFolder}/train.py", "args": ["--depth", "34"]},\n]}'
+            ".vscode/launch.json": """{"configurations": [
+                {"program": "${workspaceFolder}/train.py", "args": ["--depth", "34",]}, // comments
+            ]}""".replace(" // comments", "")
         },
         "the value in .vscode/launch.json instead of `--depth 34`",
     ),

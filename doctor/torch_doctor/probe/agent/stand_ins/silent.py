@@ -141,9 +141,16 @@ def _named_like_its_class(self: Silent, *_: Any, **__: Any) -> None:
 
 def returned(name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """What a silent call returns."""
-    if len(arguments) == 1 and not keywords and isinstance(arguments[0], (types.FunctionType, type)):
+    if len(arguments) == 1 and not keywords and decorates(arguments[0]):
         return arguments[0]
     return Silent(f"{name}()")
+
+
+def decorates(given: Any) -> bool:
+    """Whether the only argument of a call is a function or class that it decorates; types of numbers are asked for."""
+    if isinstance(given, type):
+        return given.__module__.partition(".")[0] not in ("builtins", "numpy", "torch")
+    return isinstance(given, types.FunctionType)
 
 
 def unpacked(frame: types.FrameType) -> int:

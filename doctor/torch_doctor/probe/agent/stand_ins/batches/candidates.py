@@ -66,6 +66,7 @@ class Candidates:
                     found.update(dict.fromkeys(self._features(weight.shape[0])))
             if len(seen) >= LAYERS:
                 break
+        found.update(dict.fromkeys(self._rectangles(modules)))
         words = [
             layer.num_embeddings for module in modules for layer in module.modules() if hasattr(layer, "num_embeddings")
         ]
@@ -113,6 +114,13 @@ class Candidates:
         yield from (Spec((self._rows, channels, side, side)) for side in self._sizes.sides)
         if channels <= COLOURS:  # as they are read from files
             yield from (Spec((self._rows, side, side, channels)) for side in self._sizes.sides)
+
+    def _rectangles(self, modules: Sequence[Any]) -> Iterator[Spec]:
+        """Pictures that are no squares, for the first layer that takes pictures."""
+        layers = (layer for module in modules for layer in module.modules() if isinstance(layer, self._torch.nn.Conv2d))
+        first = next(layers, None)
+        if first is not None:
+            yield from (Spec((self._rows, first.in_channels, *sides)) for sides in self._sizes.rectangles)
 
     def _seeds(self, layer: Any) -> Iterator[Spec]:
         yield Spec((self._rows, layer.in_channels, 1, 1))

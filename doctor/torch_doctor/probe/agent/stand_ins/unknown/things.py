@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from .. import told
-from ..silent import Silent
+from ..silent import Silent, decorates
 from ..source import spelled
 from . import data, roles
 from .computing import Computing
@@ -82,7 +82,7 @@ class Unknowns:
     def called(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """What the call of an imported name gives."""
         frame = self.sources.innermost()
-        if len(arguments) == 1 and not keywords and isinstance(arguments[0], (types.FunctionType, type)):
+        if len(arguments) == 1 and not keywords and decorates(arguments[0]):
             return arguments[0]  # it decorates that
         if self.torch is None or frame is None:
             return Unknown(name, self)

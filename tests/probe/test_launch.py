@@ -11,6 +11,7 @@ import pytest
 
 from torch_doctor.probe import launch
 from torch_doctor.probe.following import Attention, Nobody, Stop
+from torch_doctor.probe.inherited import environment
 from torch_doctor.probe.launch import Launched, Limits, launched
 from torch_doctor.probe.output import MOST_SHOWN
 from torch_doctor.probe.scratch import scratch_folder
@@ -235,3 +236,10 @@ def test_the_scratch_folder_goes_away_whatever_was_made_of_it() -> None:
         (scratch / "a").chmod(0)
     assert not scratch.exists()
     assert Path.home().exists()
+
+
+def test_threads_that_wait_give_their_core_to_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    monkeypatch.setenv("KMP_BLOCKTIME", "9")
+    given = environment(tmp_path, "token", 0)
+    assert (given["OMP_WAIT_POLICY"], given["KMP_BLOCKTIME"]) == ("PASSIVE", "9")

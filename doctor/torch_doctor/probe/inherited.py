@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 THREADS = "OMP_NUM_THREADS"
+YIELDING = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}
+"""Has threads of OpenMP sleep where they wait for others: spinning takes the cores that these others need on a busy machine."""
 
 
 def environment(scratch: Path, token: str, threads: int) -> dict[str, str]:
@@ -18,7 +20,8 @@ def environment(scratch: Path, token: str, threads: int) -> dict[str, str]:
     temporary = str(scratch / "tmp")
     shared = {THREADS: str(threads)} if threads and THREADS not in os.environ else {}
     return (
-        os.environ
+        YIELDING
+        | os.environ
         | shared
         | {
             TOKEN: token,

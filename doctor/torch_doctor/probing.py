@@ -153,6 +153,7 @@ def probed(script: Path, part: Runnable, rules: Sequence[Rule], how: Probing, at
         climb=how.climb,
         shapes=how.shapes,
         gradients=how.gradients,
+        allowed=project.torch,
         figures=None if how.figuring is None else how.figuring.asked(project.shown(script)),
     )
     try:

@@ -12,6 +12,7 @@ from torch_doctor.probe.feeding import fed_by
 from torch_doctor.probe.following import Attention, Follower, Stop
 from torch_doctor.probe.interpreter import interpreter
 from torch_doctor.probe.launch import Limits, launched
+from torch_doctor.probe.older_versions import unsupported
 from torch_doctor.probe.plan import AGAIN, Request, again, foreseen, plan
 from torch_doctor.probe.protocol import Reader
 from torch_doctor.probe.ranks import failed, joined
@@ -119,7 +120,7 @@ def probe(
     reader = joined(readers, _reader(name, names, done.lines)) if done.ranks else readers[0]
     for each in (*readers, reader):
         each.run.foreseen = expected
-    outcome = _outcome(name, readers, done, limits)
+    outcome = _with_versions(_outcome(name, readers, done, limits), reader, request)
     if reader.greeted:
         ran = remarks.ran(name, reader.trace, python, outcome.seconds)
         outcome = replace(outcome, remarks=(ran, *filter(None, [word]), *outcome.remarks))
@@ -201,6 +202,14 @@ def _asks_for_gpu(trace: Trace, rules: Sequence[Rule], names: Names) -> bool:
         return False
     paths = {trace.path, *(event.site.path for event in trace.events)}
     return any(GPU in path.read_bytes() for path in map(names.absolute, paths) if path.is_file())
+
+
+def _with_versions(outcome: Outcome, reader: Reader, request: Request) -> Outcome:
+    """The same, with a line where an exception ended the run of a project that asks for another torch."""
+    if not outcome.ending or reader.run.end.how != "exception":
+        return outcome
+    why = unsupported(request.allowed(request.script.parent).newest, reader.run.python)
+    return replace(outcome, ending=f"{outcome.ending}\n    {why}") if why else outcome
 
 
 def _outcome(name: str, readers: Sequence[Reader], launched: Launched, limits: Limits) -> Outcome:

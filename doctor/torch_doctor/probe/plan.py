@@ -17,6 +17,7 @@ from torch_doctor.trace import (
     WeightsAveraged,
     ZeroGrad,
 )
+from torch_doctor.trace.versions import ANY, Versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -60,7 +61,8 @@ class Request:
     package that has them, and how each uses what it is given. `places` are the lines of which the run is to tell whether it
     came there, by the paths of static sites. `climb` is a checkup that is wanted besides; `figures` says what the agent records of
     a run that is compared with another. `shapes`: the run tells which shapes variables get, and nothing that takes instruments.
-    `gradients`: it tells where gradients go, and how large they are.
+    `gradients`: it tells where gradients go, and how large they are. `allowed` gives the versions of torch that the project
+    allows for the scripts of a folder.
     """
 
     script: Path
@@ -82,6 +84,7 @@ class Request:
     figures: Mapping[str, Any] | None = None
     shapes: bool = False
     gradients: bool = False
+    allowed: Callable[[Path], Versions] = lambda _: ANY
 
 
 def plan(  # noqa: PLR0913 - two ways of naming places, and what is told

@@ -56,6 +56,16 @@ assert b'Version: ' in subprocess.check_output(['pip', 'show', 'torch'])
 """,
         "nothing instead of `pip install einops`",
     ),
+    "a long text": (
+        """
+open("long.txt", "w").write("words\\n" * 40_000)
+assert len(subprocess.check_output(["cat", "long.txt"])) == 240_000
+assert subprocess.run("cat long.txt | wc -l", shell=True, capture_output=True, text=True).stdout.strip() == "40000"
+with subprocess.Popen(["cat", "long.txt"], stdout=subprocess.PIPE) as other:
+    assert other.stdout.readline() == b"words\\n"
+""",
+        "",
+    ),
     "a board": (
         """
 board = subprocess.Popen(['tensorboard', '--logdir', 'runs'])

@@ -25,7 +25,7 @@ REDIRECTING = frozenset({">", ">>", "<", ">&", "&>"})
 EXPANDING = ("$(", "`", "${", "<<", "$((")
 """What only a shell can work out."""
 SHELL = 3  # words of `sh -c LINE`
-MOST = 60_000  # letters of an answer: a pipe holds as many
+MOST = 60_000  # bytes that a pipe holds
 
 
 class Simple(NamedTuple):
@@ -135,7 +135,7 @@ class Commands:
                 if answer is None:
                     return None
                 status, told = answer.status, told + answer.text
-        return CommandOutput(status, told[:MOST])
+        return CommandOutput(status, told)
 
     def words(self, words: list[str]) -> CommandOutput | None:
         """What a command gives whose words are given one by one."""

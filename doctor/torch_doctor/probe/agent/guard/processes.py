@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import os
@@ -9,11 +10,12 @@ import shlex
 import shutil
 import signal
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 from ..imports import after
 from . import real
-from .commands import Commands, lines_of
+from .commands import MOST, Commands, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -186,7 +188,7 @@ class ProcessGuard:
             if given["c2pwrite"] == -1:
                 sys.stdout.write(answer.text)
             else:
-                os.write(given["c2pwrite"], answer.text.encode())
+                _print_into(given["c2pwrite"], answer.text.encode())
             _close_pipes(process, given)
 
         return executed
@@ -268,6 +270,20 @@ def _plain(line: str) -> list[str]:
     pipelines = lines_of(line) or []
     simple = pipelines[0][1][0] if len(pipelines) == 1 and len(pipelines[0][1]) == 1 else None
     return simple.words if simple is not None and not simple.into else []
+
+
+def _print_into(descriptor: int, text: bytes) -> None:
+    """Write what a command prints; what is more than a pipe holds, while the script reads it."""
+    if len(text) <= MOST:
+        os.write(descriptor, text)
+        return
+    file = os.fdopen(os.dup(descriptor), "wb")
+
+    def go_on() -> None:
+        with contextlib.suppress(OSError), file:
+            file.write(text)
+
+    threading.Thread(target=go_on, daemon=True).start()
 
 
 def _close_pipes(process: Any, given: dict[str, Any]) -> None:

@@ -235,8 +235,8 @@ def _ran(words: list[str]) -> CommandOutput | None:
     with real.inside():
         if shutil.which(words[0]) is None:
             return None
-        done = subprocess.run(words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)  # noqa: S603
-    return CommandOutput(done.returncode, done.stdout)
+        done = subprocess.run(words, capture_output=True, check=False, stdin=subprocess.DEVNULL)  # noqa: S603 - it only reads
+    return CommandOutput(done.returncode, done.stdout.decode("utf-8", "replace"))
 
 
 def _figure(name: str, unit: str) -> str:

@@ -32,7 +32,7 @@ NAMED = (
 )
 """Words that begin the names of files with command lines, where their suffix does not say it."""
 HIDDEN = frozenset({".github", ".vscode", ".circleci"})
-DEEPEST, MOST_FILES, LARGEST = 3, 400, 400_000
+DEEPEST, MOST_FOLDERS, MOST_FILES, LARGEST = 3, 1_000, 400, 400_000
 LAUNCHERS = ("python", "torchrun", "accelerate", "deepspeed", "ipython", "srun", "horovodrun", "poetry", "uv", "./")
 ENDING = frozenset({"|", ">", ">>", "&&", "||", ";", "&", "2>&1", "#", "\\", "^"})
 QUOTED = re.compile(r"`+([^`]+)`+")
@@ -123,7 +123,9 @@ _KNOWN: dict[str, list[DocumentedCommand]] = {}
 def _files(sources: Sources) -> Iterator[str]:
     """The files that may have command lines: of the script's own folder and the project's first, then those below."""
     left = MOST_FILES
-    for top, folders, names in os.walk(sources.project):
+    for number, (top, folders, names) in enumerate(os.walk(sources.project)):
+        if number > MOST_FOLDERS:
+            return
         depth = os.path.relpath(top, sources.project).count(os.sep) + (top != sources.project)
         folders[:] = sorted(
             each

@@ -22,8 +22,14 @@ HELP = "convert the booleans to numbers before adding them, or combine them with
 def compared(trace: Trace) -> Iterator[tuple[NumberCompared, str]]:
     """The comparisons of booleans whose result is the same for all of them, with the message."""
     for event in trace.of(NumberCompared):
-        if all(map(is_one, at(trace, event.site, NumberCompared))) and trace.torch().newest >= BOOLEANS:
+        if all(map(is_one, _alike(trace, event))) and trace.torch().newest >= BOOLEANS:
             yield event, _said(event)
+
+
+def _alike(trace: Trace, event: NumberCompared) -> list[NumberCompared]:
+    """The comparisons with the same number at a place: `((a == 1) + (b == 1)) == 2` has others in it."""
+    wanted = event.sign, event.number
+    return [each for each in at(trace, event.site, NumberCompared) if (each.sign, each.number) == wanted]
 
 
 def is_one(event: NumberCompared) -> bool:

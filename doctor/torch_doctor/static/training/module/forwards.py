@@ -154,11 +154,10 @@ def marked(run: Run, value: Value, index: int, inputs: Flow, module: Module, tra
         return mapping
     if not isinstance(value, (Tensor, Unknown, Distribution)):
         return value
-    may_cut = False
-    if isinstance(value, Tensor) and value.flow.graph is False:
-        surely = value.kind in (Kind.LABELS, Kind.NOISE)
-        may_cut = not surely and module_parts.method_of(module, "forward") is not None
-        trainable = False if surely else None if may_cut else trainable
+    bare = value if isinstance(value, Tensor) and value.flow.graph is False else None
+    surely = bare is not None and bare.kind in (Kind.LABELS, Kind.NOISE)
+    may_cut = bare is not None and not surely and module_parts.method_of(module, "forward") is not None
+    trainable = False if surely else None if may_cut else trainable
     flow = _through(run, value.flow, index, inputs, module, trainable)
     flow = flow.part(index) if may_cut else flow  # a loss with other terms goes backward without it, too
     if isinstance(value, Tensor):

@@ -66,5 +66,5 @@ def array(given: str) -> str:
     ],
 )
 def test_the_order_of_channels_is_known_where_all_that_happens_to_a_picture_is(given: str, order: str) -> None:
-    told = said(SCRIPT.format(given=given), "preprocessed input")
+    told = said(SCRIPT.format(given=given), "preprocessed input: channels")
     assert told == ([f"a model gets preprocessed input: channels {order}"] if order else [])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from torch_doctor.static import program as p
 from torch_doctor.static.domains import padding
 from torch_doctor.static.domains.domain import Domain
+from torch_doctor.static.domains.scales import Scale, Transformed
 from torch_doctor.static.tables import channels as table
 from torch_doctor.static.tables import words
 from torch_doctor.static.values import (
@@ -27,18 +28,14 @@ from torch_doctor.static.values import (
     fresh_symbol,
     leaves,
 )
-from torch_doctor.static.values.shapes import UNKNOWN_META
-from torch_doctor.static.values.symbols import SLICE
+from torch_doctor.static.values.symbols import PICTURE, PIXELS, SLICE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from torch_doctor.static.domains.scales import Numbers
     from torch_doctor.trace import Site
 
-PIXELS: Final = "pixels"
-"""Begins the symbol of an array of bytes, or of a picture of which one can be made; then comes where it was read."""
-PICTURE: Final = "picture"
-"""The same of an array that has the numbers of a picture in another range."""
 TRANSFORMED: Final = "transformed"
 """Names how the tensor is made that a library's transform makes of a picture."""
 PICTURE_AXES: Final = 3
@@ -55,16 +52,21 @@ class Channels(NamedTuple):
     """The order of a picture's channels, "" where it is not known, and whether they are its third and last dimension.
 
     `meant` is the order of the channels in the statistics that have normalised it, "" where nobody knows, and `scaled_at` where.
+    `scale` says by which numbers it is scaled, None where nobody knows.
     """
 
     order: str = ""
     third: bool = True
     meant: str = ""
     scaled_at: Site | None = None
+    scale: Scale | None = Scale()
 
     def swapped(self) -> Channels:
         """The same with the first channel in the place of the last."""
-        return self._replace(order=_TURNED_ROUND.get(self.order, ""), meant=_TURNED_ROUND.get(self.meant, ""))
+        scale = None if self.scale is None else self.scale.turned
+        return self._replace(
+            order=_TURNED_ROUND.get(self.order, ""), meant=_TURNED_ROUND.get(self.meant, ""), scale=scale
+        )
 
 
 def made_for(means: tuple[float, ...]) -> str:
@@ -126,16 +128,16 @@ class PictureOf(Domain[Picture | None]):
         if made.name in table.ARITHMETIC:
             picture = _only(map(self.of, made.args))
             means = numbers(made.args[1]) if made.name in _SUBTRACTS and len(made.args) > 1 else ()
-            return picture if picture is None or not means else _scaled(picture, means, made.site)
-        if made.name == TRANSFORMED and isinstance(made.of, tuple):
+            return picture if picture is None or not means else scaled_by(picture, means, made.site)
+        if made.name == TRANSFORMED and isinstance(made.of, Transformed):
             picture = self.of(made.args[0])
-            return None if picture is None else _scaled(picture, *made.of)
+            return picture if picture is None or made.of.at is None else scaled_by(picture, made.of.means, made.of.at)
         if made.args and (made.name in table.TENSORS or (made.name != "[]" and padding.arranges(made))):
             return self.of(made.args[0])
         return None
 
 
-def _scaled(picture: Picture, means: tuple[float, ...], site: Site | None) -> Picture:
+def scaled_by(picture: Picture, means: tuple[float, ...], site: Site | None) -> Picture:
     """A picture that is normalised by means of its channels."""
     return picture._replace(channels=picture.channels._replace(meant=made_for(means), scaled_at=site))
 
@@ -216,8 +218,10 @@ def operated(op: str, operands: tuple[Value, ...], site: Site) -> Symbol | None:
     picture = _only(_of_symbol(each.symbol) for each in operands if isinstance(each, Plain))
     if picture is None:
         return None
-    means = numbers(operands[1]) if op in _SUBTRACTS else ()
-    return symbol(picture.site, (_scaled(picture, means, site) if means else picture).channels, PICTURE)
+    means, known = numbers(operands[1]) if op in _SUBTRACTS else (), calculated(op, operands)
+    channels = (scaled_by(picture, means, site) if means else picture).channels
+    scale = None if known is None else Channels(*known[3:]).scale
+    return symbol(picture.site, channels._replace(scale=scale), PICTURE)
 
 
 def item(value: Plain, key: Value) -> Symbol | None:
@@ -225,8 +229,34 @@ def item(value: Plain, key: Value) -> Symbol | None:
     picture = _of_symbol(value.symbol)
     if picture is None or value.symbol[0] not in (PIXELS, PICTURE):
         return None
-    channels = _after_item(picture.channels, list(key.content.all()) if isinstance(key, Sequence) else [key])
-    return symbol(picture.site, channels, value.symbol[0])
+    before = picture.channels
+    after = _after_item(before, list(key.content.all()) if isinstance(key, Sequence) else [key])
+    if after is UNTOLD:
+        after = after._replace(scale=None if before.scale is None or before.scale.several else before.scale)
+    return symbol(picture.site, after, value.symbol[0])
+
+
+def calculated(op: str, operands: tuple[Value, ...]) -> Symbol | None:
+    """The symbol of what an operator makes of a picture and numbers; None for anything else."""
+    for of, by in (operands, operands[::-1]) if len(operands) == PAIR else ():
+        if isinstance(of, Plain) and of.symbol[0] in (PIXELS, PICTURE) and not isinstance(by, Tensor):
+            channels, known = Channels(*of.symbol[3:]), numbers_in(by)
+            if not known:
+                return None
+            told = channels.scale is not None and (of is operands[0] or op in "+*")
+            scale = channels.scale.computed(op, known) if told and channels.scale is not None else None
+            return symbol(of.symbol[1], channels._replace(scale=scale), PICTURE)
+    return None
+
+
+def numbers_in(value: Value | None) -> Numbers:
+    """The number that a value is, or the numbers in it; () where they are not known."""
+    if isinstance(value, Const):
+        number = value.value
+        return (float(number),) if isinstance(number, (int, float)) and not isinstance(number, bool) else ()
+    if isinstance(value, Plain) and value.size is not None and value.size.name == ARRAY:
+        value = value.size.args[0]
+    return numbers(value)
 
 
 def _after_item(channels: Channels, keys: list[Value]) -> Channels:
@@ -263,23 +293,3 @@ _SCALING: Final = _TIMES | frozenset(words("/ div divide true_divide"))
 _CASTS: Final = frozenset(words("to float double half type_as reshape"))
 _ALL: Final = ((SLICE, None, None, None), (SLICE, None, 3, None), (SLICE, 0, 3, None), (0, 1, 2))
 _TURNED: Final = ((SLICE, None, None, -1), (2, 1, 0))
-
-
-def transformed(
-    picture: Picture,
-    given: Value,
-    steps: list[str],
-    scale: tuple[tuple[float, ...], Site | None] | None,
-    *,
-    tensor: bool,
-) -> Making | Symbol | None:
-    """What these transforms make of a picture: how a tensor is made, or the symbol of an array; None where one is not known."""
-    known = all(step.startswith(table.FAMILIES) and step.rpartition(".")[2] not in table.MIXING for step in steps)
-    if not known:
-        return None
-    if not tensor:
-        scaled = picture if scale is None else _scaled(picture, *scale)
-        return symbol(picture.site, scaled.channels, PICTURE)
-    made = Making(TRANSFORMED, (given,), of=scale)
-    made.answer = UNKNOWN_META
-    return made

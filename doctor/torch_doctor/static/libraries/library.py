@@ -176,6 +176,7 @@ class Library(Struct, frozen=True):
         picture_draws: functions that draw bytes, and whether as a tensor.
         picture_functions: functions that keep the range of a picture's numbers.
         to_bytes: transforms that make a tensor of bytes of a picture.
+        transform_functions: functions that do what a transform does, and that transform.
         to_floats: transforms that make a tensor of numbers from 0 to 1 of a picture.
         to_dtype: transforms that change the dtype.
         spatial: transforms that move or mix the numbers of a picture, and leave their range.
@@ -272,6 +273,7 @@ class Library(Struct, frozen=True):
     picture_functions: Names = ()
     to_bytes: Names = ()
     to_floats: Names = ()
+    transform_functions: Table[str] = EMPTY
     to_dtype: Names = ()
     spatial: Names = ()
     composed_transforms: Names = ()

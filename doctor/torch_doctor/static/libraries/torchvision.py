@@ -31,6 +31,18 @@ _SPATIAL = words(
     """
 )
 
+_FUNCTIONS = {
+    "to_tensor": "ToTensor",
+    "convert_image_dtype": "ConvertImageDtype",
+    "normalize": "Normalize",
+    "resize": "Resize",
+    "center_crop": "CenterCrop",
+    "crop": "RandomCrop",
+    "hflip": "RandomHorizontalFlip",
+    "vflip": "RandomVerticalFlip",
+    "pad": "Pad",
+}
+
 # Public subpackages of torchvision.models; every other module in it is the home of functions that it repeats.
 _PUBLIC = ("detection", "segmentation", "video", "quantization", "optical_flow", "feature_extraction")
 
@@ -133,7 +145,12 @@ LIBRARY = Library(
     to_bytes=tuple(
         f"{package}.{name}" for package in _TRANSFORMS for name in words("PILToTensor ToImage ToImageTensor")
     ),
-    to_floats=tuple(f"{package}.ToTensor" for package in _TRANSFORMS),
+    to_floats=tuple(f"{package}.{name}" for package in _TRANSFORMS for name in words("ToTensor ConvertImageDtype")),
+    transform_functions={
+        f"{package}.functional.{name}": f"{package}.{transform}"
+        for package in _TRANSFORMS[:2]
+        for name, transform in _FUNCTIONS.items()
+    },
     to_dtype=tuple(f"{package}.ToDtype" for package in _TRANSFORMS),
     spatial=tuple(f"{package}.{name}" for package in _TRANSFORMS for name in _SPATIAL),
     composed_transforms=tuple(f"{package}.Compose" for package in _TRANSFORMS),

@@ -38,6 +38,8 @@ TO_FLOATS = frozenset(libraries.every(lambda library: library.to_floats))
 """Transforms that make a tensor of a picture, and scale it to numbers from 0 to 1."""
 TO_DTYPE = frozenset(libraries.every(lambda library: library.to_dtype))
 """Transforms that change the dtype, and the range where they are told `scale=True`."""
+TRANSFORMING = libraries.table(lambda library: library.transform_functions)
+"""Functions that do to a picture what a transform does, and that transform."""
 SPATIAL = frozenset(libraries.every(lambda library: library.spatial))
 """Transforms that move or mix the numbers of a picture, and leave their range."""
 COMPOSED = frozenset(libraries.every(lambda library: library.composed_transforms))

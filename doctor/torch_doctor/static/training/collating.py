@@ -49,7 +49,7 @@ def collated(run: Run, loader: Loader, item: Value | None, flow: Flow) -> Value 
     function.
     """
     function = loader.fields.get("collate_fn")
-    node = None if function is None else _node(run.resolve(function))
+    node = None if function is None else definition(run.resolve(function))
     if function is None or node is None:
         return None
     then, batch = run.of(Collated).known.get(loader.id, (None, None))
@@ -61,20 +61,20 @@ def collated(run: Run, loader: Loader, item: Value | None, flow: Flow) -> Value 
 
 def of_function(run: Run, function: Value, item: Value, flow: Flow) -> Value | None:
     """The batch that such a function makes of rows like this one; None where nothing in it is padded."""
-    node = _node(function)
+    node = definition(function)
     batch = None if node is None else _made(run, function, node, item)
     return None if batch is None else _fresh(run, batch, flow)
 
 
-def _node(function: Value) -> p.Node | None:
-    """The definition of a function of the project that is called; None for what nobody can look into."""
+def definition(function: Value) -> p.Node | None:
+    """Return the definition of a function of the project that a call runs; None for what nobody can look into."""
     if isinstance(function, Partial):
-        return _node(function.func)
+        return definition(function.func)
     if isinstance(function, Bound):
         return function.function.node
     if isinstance(function, Instance):
         found = function.cls.find("__call__")
-        return _node(found[0]) if found is not None else None
+        return definition(found[0]) if found is not None else None
     return function.node if isinstance(function, FunctionValue) else None
 
 
@@ -82,6 +82,14 @@ def _of_list(run: Run, data: object) -> Value:
     """A row of a list that is a data set; any value for what is no list."""
     rows = run.resolve(data) if isinstance(data, Value) else None
     return summary(rows.content.all()) if isinstance(rows, Sequence) and rows.content.all() else Unknown()
+
+
+def looked_at(run: Run, loader: Loader, item: Value | None) -> None:
+    """Run a collate function of the project aside, for whoever listens."""
+    function = loader.fields.get("collate_fn")
+    node = None if function is None else definition(run.resolve(function))
+    if function is not None and node is not None:
+        _made(run, run.resolve(function), node, item or _of_list(run, loader.fields.get("dataset")))
 
 
 def _made(run: Run, function: Value, node: p.Node, item: Value) -> Value | None:

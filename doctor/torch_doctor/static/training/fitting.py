@@ -170,7 +170,8 @@ def _over_rows(call: Call) -> bool:
 
 
 def combined(run: Run, op: str, operands: tuple[Value, ...], result: Value) -> Value:
-    """The difference or quotient of rows and a statistic of the same rows: they are normalised by it."""
+    """The difference or quotient of rows and a statistic of the same rows: they are normalised by it; pictures are scaled."""
+    result = pixels.calculated(op, operands, result)
     if op not in "-/" or len(operands) != 2 or run.modules_called:
         return result
     found = _statistic_in(run, operands[1])

@@ -10,8 +10,9 @@ from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import NEXT_METHODS, REORDERING_METHODS
 from torch_doctor.static.tables.merits import TALLIES
 from torch_doctor.static.tables.methods import MOVES
-from torch_doctor.static.training import container_methods, drawing, exit_stacks, pixels
+from torch_doctor.static.training import container_methods, drawing, exit_stacks
 from torch_doctor.static.training.computing import distributions, tensor_methods
+from torch_doctor.static.training.data import transforming
 from torch_doctor.static.training.frameworks import framework_loops, trainer_metrics, trainers
 from torch_doctor.static.training.module import module_methods
 from torch_doctor.static.training.update import gradients, optimizer_methods, parameter_methods
@@ -84,7 +85,7 @@ def _of_distribution(run: Run, of: Distribution, name: str, call: Call) -> Value
 
 
 def _of_tool(run: Run, of: Tool, name: str, call: Call) -> Value:
-    picture = pixels.transformed(run, of, call) if name == "__call__" else None
+    picture = transforming.transformed(run, of, call) if name == "__call__" else None
     if picture is not None:
         return picture
     if name in trainer_metrics.METHODS and not run.modules_called:

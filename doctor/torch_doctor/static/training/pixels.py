@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.domains import channels
-from torch_doctor.static.domains.channels import PICTURE, PIXELS, UNTOLD, PictureOf
+from torch_doctor.static.domains.channels import PictureOf
+from torch_doctor.static.domains.scale import ScaleOf
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.knowledge import Knowledge, Lasting
 from torch_doctor.static.library import library_family
@@ -17,14 +18,13 @@ from torch_doctor.static.tables import pixels as table
 from torch_doctor.static.tables import torch_functions
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import channel_order
+from torch_doctor.static.training.data.arrays import dtype_named
 from torch_doctor.static.values import (
     NOWHERE,
     Call,
     Const,
     Fact,
     Lib,
-    Making,
-    Mapping,
     Meta,
     Module,
     Plain,
@@ -36,10 +36,12 @@ from torch_doctor.static.values import (
     leaves,
     plain_from,
 )
+from torch_doctor.static.values.symbols import PICTURE, PIXELS
 from torch_doctor.trace import Kind, PixelsGiven, Source
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
+    from torch_doctor.static.domains.scales import Scale
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Args
     from torch_doctor.trace import Site
@@ -97,15 +99,25 @@ def of_library(run: Run, name: str, call: Call) -> Value | None:
 
 def _kept(run: Run, of: Value, name: str, call: Call, values: Args) -> Value | None:
     """What is made of a picture that leaves its range, or the order of its channels; None for anything else."""
-    place, picture = place_of(of), run.ask(PictureOf, of)
-    if place is None and picture is None:
+    place, picture, scaled = place_of(of), run.ask(PictureOf, of), run.ask(ScaleOf, of)
+    site = place or (scaled.site if scaled is not None else picture.site if picture is not None else None)
+    if site is None:
         return None
-    site = place or picture.site  # type: ignore[union-attr]  # one of both is there
-    result = plain_from(
-        values, channels.symbol(site, channels.after(picture, name, call), PICTURE if place is None else PIXELS)
-    )
+    then = channels.after(picture, name, call)
+    turned = picture is not None and then.order != picture.channels.order and then.scale != picture.channels.scale
+    scale = then.scale if turned else None if scaled is None else _cast(scaled.scale, name, call)
+    word = PICTURE if place is None else PIXELS
+    result = plain_from(values, channels.symbol(site, then._replace(scale=scale), word))
     channel_order.put_into(run, name, call, result)
     return result
+
+
+def _cast(scale: Scale, name: str, call: Call) -> Scale:
+    """How a picture is scaled after a function that leaves its numbers, and may give it another dtype."""
+    given = call.keywords.get("dtype") or (call.argument(0, "dtype") if name == ".astype" else None)
+    if given is None and name.rpartition(".")[2] in ("array", "asarray") and len(call.args) > 1:
+        given = call.args[1]
+    return scale if given is None else scale._replace(whole=scale.whole and dtype_named(given) == "uint8")
 
 
 def method(run: Run, func: Plain, call: Call) -> Value | None:
@@ -114,6 +126,14 @@ def method(run: Run, func: Plain, call: Call) -> Value | None:
     if symbol[0] != "." or call.method not in table.KEEPING_METHODS:
         return None
     return _kept(run, Plain(symbol[1]), f".{call.method}", call, (func,))
+
+
+def calculated(op: str, operands: Args, result: Value) -> Value:
+    """What an operator makes of numbers and arrays: of a picture, its symbol says how it is scaled."""
+    symbol = None
+    if isinstance(result, Plain) and result.symbol[0] != PICTURE:
+        symbol = channels.calculated(op, operands)
+    return result if symbol is None else plain_from((result,), symbol, size=result.size)  # type: ignore[attr-defined]
 
 
 def tensor(site: Site, dtype: str = "uint8") -> Tensor:
@@ -156,76 +176,13 @@ def of_transform(run: Run, value: Value | None) -> Site | None:
         made_here = of_transform(run, step)
         if made_here is not None:
             place = made_here
-        elif not _leaves_range(step):
+        elif not leaves_range(step):
             return None
     return place if content.rest is None else None
 
 
-def transformed(run: Run, transform: Tool, call: Call) -> Value | None:
-    """What a transform makes of a picture: a tensor, or another picture; None for anything else."""
-    given = call.argument(0)
-    if given is None:
-        return _augmented(run, transform, call)
-    place, picture = place_of(given), run.ask(PictureOf, given)
-    if place is None and picture is None:
-        return None
-    steps = _steps(run, transform)
-    to_tensor = not table.TO_BYTES.isdisjoint(steps) or not table.TO_FLOATS.isdisjoint(steps)
-    scale = _scale(run, transform)
-    known = None if picture is None else channels.transformed(picture, given, steps, scale, tensor=to_tensor)
-    if to_tensor:
-        bytes_at = of_transform(run, transform) if place is not None else None
-        made = Tensor(Flow(source=Source.DATA)) if bytes_at is None else tensor(bytes_at)
-        return made.with_meta(known) if isinstance(known, Making) else made if place is not None else None
-    if place is not None and table.SPATIAL.issuperset(steps):
-        return Plain(channels.symbol(place, UNTOLD if picture is None else picture.channels))
-    return Plain(known) if isinstance(known, tuple) else None
-
-
-def _augmented(run: Run, transform: Tool, call: Call) -> Value | None:
-    """What albumentations makes of a picture beside other things; None where that is not known."""
-    given = call.keywords.get("image")
-    picture = run.ask(PictureOf, given)
-    if given is None or picture is None or not canonical(transform.name).startswith("albumentations."):
-        return None
-    steps = _steps(run, transform)
-    tensor = any(step.endswith(".ToTensorV2") for step in steps)
-    known = channels.transformed(picture, given, steps, _scale(run, transform), tensor=tensor)
-    if known is None:
-        return None
-    mapping: Mapping = run.own(Mapping(run.site(call.node), run.frame.what))
-    mapping.fields["rest"] = Unknown()
-    mapping.fields["key", "image"] = (
-        Tensor(Flow(source=Source.DATA), meta=known) if isinstance(known, Making) else Plain(known)
-    )
-    return mapping
-
-
-def _parts(run: Run, transform: Value, depth: int = 3) -> list[Value]:
-    """What a transform does, one after the other."""
-    transform = run.resolve(transform)
-    inside = transform.args[0] if isinstance(transform, Tool) and transform.args else None
-    joins = isinstance(transform, Tool) and canonical(transform.name) in table.JOINING
-    if not joins or not isinstance(inside, Sequence) or not depth:
-        return [transform]
-    return [step for each in inside.content.all() for step in _parts(run, each, depth - 1)]
-
-
-def _steps(run: Run, transform: Value) -> list[str]:
-    """The names of what a transform does, in order."""
-    return [canonical(each.name) if isinstance(each, Tool) else "" for each in _parts(run, transform)]
-
-
-def _scale(run: Run, transform: Value) -> tuple[tuple[float, ...], Site | None] | None:
-    """The means by which a transform normalises, and where that is written; None where it does not."""
-    for each in _parts(run, transform):
-        if isinstance(each, Tool) and canonical(each.name).endswith(".Normalize"):
-            means = each.args[0] if each.args else each.keywords.get("mean")
-            return channels.numbers(means), each.born
-    return None
-
-
-def _leaves_range(step: Value) -> bool:
+def leaves_range(step: Value) -> bool:
+    """Whether a transform leaves the numbers of a picture in their range."""
     if not isinstance(step, Tool):
         return False
     name = canonical(step.name)
@@ -279,12 +236,22 @@ def changed(run: Run, value: Value) -> None:
 
 def disturbed(run: Run, value: Value) -> None:
     """Somebody out of sight got pictures, and may have scaled them where they are, or exchanged their channels."""
-    given = isinstance(value, Plain) and run.ask(PictureOf, value) is not None
+    given = isinstance(value, Plain) and (value.symbol[0] == PICTURE or run.ask(PictureOf, value) is not None)
     if given or (place_of(value) is not None and not isinstance(value, Sequence)):
         now = value.altered(kind=Kind.UNKNOWN) if isinstance(value, Tensor) else Plain()
         run.heap.change(value, now)
 
 
+def rescaled(value: Value) -> Value:
+    """A picture of which nobody knows any more how it is scaled."""
+    if not isinstance(value, Plain) or value.symbol[0] != PICTURE:
+        return Unknown()
+    word, site, _, *known = value.symbol
+    channels_now = channels.Channels(*known)._replace(scale=None)
+    return plain_from((value,), channels.symbol(site, channels_now, word), size=value.size)
+
+
 def scaled(holder: Value, new: Value) -> bool:
     """Whether an assignment to some items of pictures may have changed their range."""
-    return place_of(holder) is not None and not isinstance(new, Const) and place_of(new) is None
+    stored = place_of(holder) is not None or (isinstance(holder, Plain) and holder.symbol[0] == PICTURE)
+    return stored and not isinstance(new, Const) and place_of(new) is None

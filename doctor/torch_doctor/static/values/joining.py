@@ -28,7 +28,7 @@ from torch_doctor.static.values.plain import (
 )
 from torch_doctor.static.values.reach import held
 from torch_doctor.static.values.shapes import LONGEST, Making, number
-from torch_doctor.static.values.symbols import DEVICE, conditions
+from torch_doctor.static.values.symbols import DEVICE, PICTURE, conditions
 from torch_doctor.static.values.tensors import Params, Tensor
 from torch_doctor.static.values.value import Value
 
@@ -75,11 +75,7 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:
     ):
         return right if isinstance(right, Default) else left
     if isinstance(left, Plain) and isinstance(right, Plain):
-        if (left.flow.sums, left.flow.rows, left.flow.means) != (right.flow.sums, right.flow.rows, right.flow.means):
-            return Number(alternatives(left.flow, right.flow), left.symbol, left.size)
-        if DEVICE in (left.symbol[0], right.symbol[0]) and left.symbol != right.symbol:
-            return _options(left, right, symbol)
-        return right if isinstance(right, Number) and not isinstance(left, Number) else left
+        return _join_plain(left, right, symbol)
     if left.__class__ is not right.__class__:
         return _options(left, right, symbol)
     if (
@@ -115,6 +111,24 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:
     if type(left) is Unknown and type(right) is Unknown and left.flow == right.flow and left.origin is right.origin:
         return Unknown(left.flow, left.holds | right.holds, origin=left.origin)  # nothing tells them apart
     return _options(left, right, symbol)
+
+
+def _join_plain(left: Plain, right: Plain, symbol: Symbol | None) -> Value:
+    """What is known of a number, a text or an array that is one of both."""
+    if (left.flow.sums, left.flow.rows, left.flow.means) != (right.flow.sums, right.flow.rows, right.flow.means):
+        return Number(alternatives(left.flow, right.flow), left.symbol, left.size)
+    if DEVICE in (left.symbol[0], right.symbol[0]) and left.symbol != right.symbol:
+        return _options(left, right, symbol)
+    if not _alike(left.symbol, right.symbol):
+        return plain_from((left, right))
+    return right if isinstance(right, Number) and not isinstance(left, Number) else left
+
+
+def _alike(left: Symbol, right: Symbol) -> bool:
+    """Whether two symbols are of pictures that are the same in all that is known, or of no picture."""
+    if PICTURE not in (left[0], right[0]):
+        return True
+    return left[0] == right[0] and left[3:] == right[3:]
 
 
 def _join_origin(left: Origin, right: Origin, symbol: Symbol | None) -> Origin:

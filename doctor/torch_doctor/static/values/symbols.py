@@ -78,6 +78,14 @@ SLICE = "slice"
 """Begins the symbol of a slice; then come those of its bounds and its step."""
 
 
+PIXELS = "pixels"
+"""Begins the symbol of an array of bytes, or of a picture of which one can be made; then comes where it was read."""
+
+
+PICTURE = "picture"
+"""The same of an array that has the numbers of a picture in another range."""
+
+
 UNTOLD = "?"
 """Begins the symbol of what nothing is known of."""
 

@@ -8,7 +8,7 @@ from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import BatchMeasured
 from torch_doctor_rules.data.transforms_differ.channels import both, told, turned
 from torch_doctor_rules.data.transforms_differ.preparation import CONVERTED, UNSEEN, Unlike, in_words, unlike
-from torch_doctor_rules.data.transforms_differ.scaling import NEAR, Pair, differs, pairs, statistics, unlike_words
+from torch_doctor_rules.data.transforms_differ.scaling import ALIKE, NEAR, differs, pairs, statistics, unlike_words
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import fact
 from torch_doctor_rules.judging.loaders import Loaders
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.trace import Trace
-
-_ALIKE = "use the same `Normalize` for both datasets; only random transforms are for training alone"
+    from torch_doctor_rules.data.transforms_differ.scaling import Pair
 
 
 class TransformsDiffer(Rule):
@@ -31,10 +30,11 @@ class TransformsDiffer(Rule):
     guessing. Random flips and crops are for training only, but the following has to be the same in both:
 
     - **Normalization.** For example, the model is trained on values with mean 0 and standard deviation 1, and evaluated on
-      values between 0 and 1. A dataset whose parameter `transform` is `None` by default is easily created without it.
+      values between 0 and 1. A dataset whose parameter `transform` is `None` by default is easily created without it, and
+      a function that predicts for one image often scales it by hand, in another way than the transform of the dataset.
     - **Channel order.** OpenCV reads blue first; Pillow and most other libraries read red first.
     - **Fitted transforms.** A scaler or a vectorizer is fitted on the training samples and then transforms the others. If it
-      is fitted again, the same feature gets another meaning.
+      is fitted again, or transforms the training samples alone, the same feature gets another meaning.
     - **Tokenizer.** Another tokenizer assigns other numbers to the same words.
 
     ## Example
@@ -66,17 +66,20 @@ class TransformsDiffer(Rule):
     ## How the probe confirms it
     The mean or the standard deviation of the first batches of both loaders differs. If both agree, the finding is refuted.
     For the channel order, the probe compares the channel means: those of evaluation equal those of training in reverse order.
-    Images of a single color, and images that do not come from a loader, leave the finding undecided. A run does not show
-    which samples something was fitted on, or which tokenizer produced the tokens.
+    Images of a single color, images that do not come from a loader, and batches that a loop scales leave the finding
+    undecided. A run does not show which samples something was fitted on, or which tokenizer produced the tokens.
 
     ## When it is not reported
     Normalization:
 
     - Random transforms, sizes and crops may differ. A higher resolution in evaluation can be intended.
-    - If a transform is unknown (a function, a class of the project, or one that is applied only sometimes).
+    - If a transform is unknown, or applied only sometimes. Functions and classes of the project, and arithmetic in
+      `__getitem__` or in the loops, are followed for images that OpenCV, Pillow or a dataset of torchvision reads.
     - If a dataset that is created without a transform computes something else in its place, or depends on other settings.
     - If the datasets are of different classes, or convert images to tensors in different ways.
-    - If the batch is changed before the model gets it, or if the evaluated model is another one.
+    - If the batch is changed in an unknown way before the model gets it, or if the evaluated model is another one.
+    - If the model is also evaluated on images that are scaled as in training, and the others are scaled by numbers of their
+      own: for example, they are darker on purpose. Images that are not normalized at all are reported even then.
     - If the numbers are nearly the same.
     - Pixels from 0 to 255 that are never scaled are reported by TDR711.
 
@@ -90,6 +93,8 @@ class TransformsDiffer(Rule):
     - If the fit is in a loop, where it may be meant for one fold or one recording.
     - For transforms that encode classes, and for statistics that are computed by hand.
     - If the model is trained on samples of both fits.
+    - If only the training samples are transformed: unless `train_test_split` returned both, and the others are given to the
+      model as tensors or in a `TensorDataset`, unchanged.
     - If both are fitted on all samples of a single file that the same function reads twice in the same way.
 
     Tokenizers:
@@ -125,7 +130,7 @@ class TransformsDiffer(Rule):
             for trained, _ in loaders.training():
                 theirs, ours = statistics(trace, evaluated), statistics(trace, trained)
                 if theirs and ours and differs(theirs, ours):
-                    yield self.finding(evaluated.site, "its values are scaled differently from training", help=_ALIKE)
+                    yield self.finding(evaluated.site, "its values are scaled differently from training", help=ALIKE)
                 if turned(trace, evaluated, trained) is True:
                     yield self.finding(evaluated.site, "its channels are in reverse order", help=CONVERTED)
 
@@ -141,7 +146,7 @@ class TransformsDiffer(Rule):
         return self.finding(
             pair.built.site,
             text,
-            help=_ALIKE,
+            help=ALIKE,
             trail=[
                 Step(pair.evaluated.site, "this loader is used for evaluation"),
                 Step(pair.trained.site, "this loader is used for training"),

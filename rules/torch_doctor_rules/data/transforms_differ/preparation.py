@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.trace import CHANNELS, TOKENS, WAYS, Forward, InputPrepared
+from torch_doctor.trace import AS_SPLIT, CHANNELS, FITTED, SCALE, TOKENS, WAYS, Forward, InputPrepared, PixelsGiven
 from torch_doctor_rules.data.channel_order import mismatches
+from torch_doctor_rules.data.transforms_differ.scaling import (
+    ALIKE,
+    ALIKE_IN_LOOP,
+    is_raw,
+    only_converted,
+    scaled_alike,
+    scaling_words,
+)
 from torch_doctor_rules.judging.testing import in_a_test
 from torch_doctor_rules.judging.wording import message
 
@@ -16,6 +24,7 @@ if TYPE_CHECKING:
     from torch_doctor_rules.judging.loaders import Loaders
 
 _ANEW = "`{name}` is evaluated with a `{by}` that is fitted again: its inputs differ from training"
+_NOT_TRANSFORMED = "`{name}` is evaluated on samples without the `{by}` that transforms the training samples"
 REUSED = "fit it on the training samples only, and use it to transform the evaluation samples"
 _TURNED = "`{name}` is evaluated on images with {theirs} first, but trained on images with {ours} first"
 _OTHERS = "`{name}` is trained on tokens of `{ours}`, but evaluated on tokens of `{theirs}`"
@@ -24,6 +33,7 @@ SAME = "load the model's tokenizer once, and use it for training and evaluation"
 UNSEEN = {
     REUSED: "a run does not show which samples something was fitted on",
     SAME: "a run does not show which tokenizer produced the tokens",
+    ALIKE_IN_LOOP: "a run measures the batches as the loader returns them, before they are scaled",
 }
 """What a run shows nothing of, by the remedy, and why."""
 CONVERTED = "read all images the same way, or reverse the channels of one of the datasets"
@@ -56,9 +66,16 @@ def in_words(found: Unlike) -> Words:
         first = {"RGB": "red", "BGR": "blue"}
         text = message(_TURNED, name=name, theirs=first[theirs.how], ours=first[ours.how])
         return Words(text, CONVERTED, "training images are read here", "evaluation images are read here")
+    if theirs.sort == SCALE:
+        text = message(scaling_words(theirs), name=name)
+        remedy = ALIKE_IN_LOOP if theirs.later or ours.later else ALIKE
+        return Words(text, remedy, "training images are read here", "evaluation images are read here")
     if theirs.sort == TOKENS:
         text = message(_OTHERS if ours.name != theirs.name else _CASE, name=name, theirs=theirs.name, ours=ours.name)
         return Words(text, SAME, "the training tokenizer is loaded here", "the evaluation tokenizer is loaded here")
+    if theirs.sort == AS_SPLIT:
+        text = message(_NOT_TRANSFORMED, name=name, by=ours.name)
+        return Words(text, REUSED, "it is fitted for training here", "these samples are as the split returned them")
     text = message(_ANEW, name=name, by=theirs.name)
     return Words(text, REUSED, "it is fitted for training here", "it is fitted for evaluation here")
 
@@ -70,15 +87,24 @@ def unlike(trace: Trace, loaders: Loaders) -> Iterator[Unlike]:
         return
     sorts = sorted({sort for _, sort in known})
     wrong = {event.prepared_at for event, *_ in mismatches(trace)}  # TDR716
+    raw = {event.module for event in trace.of(PixelsGiven)}  # TDR711
     trained = [event for event in trace.of(Forward) if loaders.passes.surely_trains(event)]
-    for forward in _evaluated(loaders, {number for number, _ in known}):
+    evaluated = list(_evaluated(loaders, {number for number, _ in known}))
+    for forward in evaluated:
         same = [event.index for event in trained if event.module == forward.module]
         for sort in sorts:
             theirs, ours = known.get((forward.index, sort)), [known.get((index, sort)) for index in same]
             first = ours[0] if ours else None
+            if theirs is None and first is not None and first.sort.startswith(FITTED):
+                theirs = _as_split(known.get((forward.index, AS_SPLIT)), first)
             if theirs is None or first is None or not all(each and _excludes(theirs, each) for each in ours):
                 continue
             if theirs.prepared_at in wrong or first.prepared_at in wrong:
+                continue
+            if sort == SCALE and (
+                (forward.module in raw and (is_raw(theirs) or is_raw(first)))
+                or not (only_converted(theirs) or _alone(forward, first, evaluated, known))
+            ):
                 continue
             site = _site(loaders, theirs)
             if site is not None:
@@ -86,8 +112,23 @@ def unlike(trace: Trace, loaders: Loaders) -> Iterator[Unlike]:
                 yield Unlike(theirs, first, *built, forward, site)
 
 
+def _as_split(theirs: InputPrepared | None, ours: InputPrepared) -> InputPrepared | None:
+    """What a model is evaluated on, where that is another part of the rows that something was fitted on for training."""
+    return theirs if theirs is not None and theirs.splits & ours.splits else None
+
+
+def _alone(
+    forward: Forward, ours: InputPrepared, evaluated: list[Forward], known: dict[tuple[int, str], InputPrepared]
+) -> bool:
+    """Whether a model is evaluated on nothing that is scaled as in training: whatever else there is was changed on purpose."""
+    others = (known.get((each.index, ours.sort)) for each in evaluated if each.module == forward.module)
+    return all(each is not None and not scaled_alike(each, ours) for each in others)
+
+
 def _excludes(one: InputPrepared, other: InputPrepared) -> bool:
     """Whether two inputs have no way in common in which they were prepared."""
+    if one.sort == SCALE:
+        return not scaled_alike(one, other)
     return not set(one.how.split(WAYS)) & set(other.how.split(WAYS))
 
 

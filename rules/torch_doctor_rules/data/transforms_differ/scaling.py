@@ -9,7 +9,7 @@ from torch_doctor.trace import BatchMeasured, BatchReworked, Forward, LoaderBuil
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from torch_doctor.trace import DatasetBuilt, Trace
+    from torch_doctor.trace import DatasetBuilt, InputPrepared, Trace
     from torch_doctor_rules.judging.loaders import Loaders
 
 _SHIFT, _RATIO = 0.2, 1.3
@@ -66,6 +66,35 @@ def unlike_words(pair: Pair) -> str:
     channels = zip(theirs.mean, theirs.std, ours.mean, ours.std, strict=False)
     others = len(theirs.mean) == len(ours.mean) and any(differs((m, s), (n, t)) for m, s, n, t in channels)
     return _OTHERS if others else ""
+
+
+ALIKE = "scale images in the same way for both datasets; only random transforms are for training alone"
+ALIKE_IN_LOOP = "scale the images in the same way for training and evaluation"
+_LARGEST = 255.0
+_LACKS = "`{name}` is evaluated on images that are not scaled as in training: the score is too low"
+_SCALED_OTHERWISE = "`{name}` is evaluated on images that are scaled differently than in training"
+
+
+def scaling_words(theirs: InputPrepared) -> str:
+    """What is wrong with images that are scaled in another way for evaluation, in words about a model."""
+    return _LACKS if only_converted(theirs) else _SCALED_OTHERWISE
+
+
+def only_converted(given: InputPrepared) -> bool:
+    """Whether images are as they were read, or between 0 and 1: nothing was done on purpose."""
+    return given.mean == (0.0,) and given.std in ((1.0,), (_LARGEST,))
+
+
+def is_raw(given: InputPrepared) -> bool:
+    """Whether images are not scaled at all."""
+    return given.mean == (0.0,) and given.std == (1.0,)
+
+
+def scaled_alike(one: InputPrepared, other: InputPrepared) -> bool:
+    """Whether two images are scaled by nearly the same numbers."""
+    size = max(map(len, (one.mean, one.std, other.mean, other.std)))
+    rows = [(each * size)[:size] for each in (one.mean, one.std, other.mean, other.std)]
+    return not any(differs((m, s), (n, t)) for m, s, n, t in zip(*rows, strict=True))
 
 
 def differs(one: tuple[float, float], other: tuple[float, float], part: float = 1.0) -> bool:

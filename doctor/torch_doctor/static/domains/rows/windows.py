@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Call, Symbol, Value
+    from torch_doctor.static.values import Call, Instance, Symbol, Value
     from torch_doctor.trace import Site
 
 Linear: TypeAlias = "Counter[Symbol]"
@@ -31,9 +31,10 @@ ONE: Final[Symbol] = ("const", 1)
 
 
 class CutWindows(Lasting):
-    """The index of the sample that is being read, and where windows are cut for it."""
+    """The index of the sample that a data set of the project reads now, and where windows are cut for it."""
 
     index: Symbol | None = per_run(lambda: None)
+    data: Instance | None = per_run(lambda: None)
     found: list[Site] = per_run(list)
     events: dict[Site, int] = per_run(dict)
 

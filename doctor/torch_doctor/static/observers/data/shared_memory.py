@@ -9,6 +9,7 @@ from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import memory as table
+from torch_doctor.static.training import pixels
 from torch_doctor.static.training.computing.tensors import JOINING
 from torch_doctor.static.training.data import arrays
 from torch_doctor.static.training.data.views import UNKNOWN, key_of, view_of
@@ -184,6 +185,8 @@ class SharedMemory(Lasting, Observer, called=(Named(Method, _COLLECTING),)):
 def changed_by_function(run: Run, name: str, call: Call) -> None:
     """A function that changes its first argument, or one that writes to its `out`."""
     holder = call.argument(0) if name in table.CHANGING_FIRST else call.keywords.get("out")
+    if holder is not None:
+        pixels.disturbed(run, holder)
     if holder is not None and run.watches(SharedMemory):
         spelled = run.text_of_argument(call.node, 0) if call.args else "out"
         run.of(SharedMemory).changed(run, holder, call.renamed(f"{spelled}.{name.rpartition('.')[2]}"))

@@ -13,6 +13,7 @@ from torch_doctor.static.domains.channels import PictureOf
 from torch_doctor.static.domains.marking import Marked, Numbers
 from torch_doctor.static.domains.padding import Padded
 from torch_doctor.static.domains.rows import classes, windows
+from torch_doctor.static.domains.scale import ScaleOf
 from torch_doctor.static.flow import EMPTY, NONE, UNSEEN, Flow
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.language import invocation
@@ -20,7 +21,7 @@ from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import datasets
 from torch_doctor.static.training import augmenting, collating, mapped_rows, pixels, places
-from torch_doctor.static.training.data import arrays, batch_parts, preparers
+from torch_doctor.static.training.data import arrays, batch_parts, preparers, transforming
 from torch_doctor.static.values import (
     CPU,
     NAMED,
@@ -70,22 +71,22 @@ STEPS = 300
 def batch_of(run: Run, loader: Loader) -> Value:
     """What one pass over a loader gets."""
     data = loader.fields.get("dataset")
-    flow = Flow(source=Source.LOADER, loader=loader.id, rows=_prepared(run, _whole(run, data)))
+    data_set = whole(run, data)
+    flow = Flow(source=Source.LOADER, loader=loader.id, rows=_prepared(run, data_set))
     size = _batch_size(loader)
     # Who puts items together may move them.
     opaque = loader.fact(Fact.ELSEWHERE) or not {"collate_fn", "**"}.isdisjoint(loader.fields)
-    whole = _whole(run, data)
-    known = not opaque and not _keeps_moved(run, whole)
-    place = Origin(how="batch", since=loader.born, loaders=_sorts(whole, loader)) if known else NOWHERE
+    known = not opaque and not _keeps_moved(run, data_set)
+    place = Origin(how="batch", since=loader.born, loaders=_sorts(data_set, loader)) if known else NOWHERE
     item = item_of(run, data) if isinstance(data, Value) else None
     if size is None or "collate_fn" in loader.fields or "**" in loader.fields:
-        flow = _collated(run, _whole(run, data), flow)
+        flow = _collated(run, data_set, flow)
         known_batch = None if size == 1 else collating.collated(run, loader, item, flow)  # one row is as long as itself
         return known_batch or batch_parts.begun(run, Unknown(flow, origin=NOWHERE if _elsewhere(item) else place))
     return _batched(run, item, size, flow, place)
 
 
-def _whole(run: Run, data: object) -> Value | None:
+def whole(run: Run, data: object) -> Value | None:
     """The data set that this is a part of, or itself."""
     data = run.resolve(data) if isinstance(data, Value) else None
     while isinstance(data, Tool) and data.name in datasets.PARTS and data.args:
@@ -145,11 +146,10 @@ def item_of(run: Run, data: Value) -> Value | None:
             rows = [_row(run, value) for value in data.args]
             return Sequence("tuple", Content(tuple(rows)))
         if data.name in datasets.LABELLED and not any(name in data.keywords for name in datasets.TARGETS_CHANGED):
-            stays = all(map(_stays, (*data.args, *data.keywords.values())))
-            image: Value = Unknown(origin=ON_CPU if stays else NOWHERE)
+            place = ON_CPU if all(map(_stays, (*data.args, *data.keywords.values()))) else NOWHERE
             raw = pixels.of_transform(run, data.keywords.get("transform"))
-            if raw is not None:
-                image = pixels.tensor(raw, "")
+            made = transforming.of_library_data(run, data) if raw is None else pixels.tensor(raw, "")
+            image = Unknown(origin=place) if made is None else made.at(place) if raw is None else made
             label = Tensor(kind=Kind.LABELS, meta=Meta("int64", ())).at(ON_CPU)
             return Sequence("tuple", Content((image, label)))
     return item_of_project(run, data) if isinstance(data, Instance) else mapped_rows.row_of(run, data)
@@ -200,7 +200,7 @@ def _item_of_project(run: Run, data: Instance) -> Value:
         try:
             with (
                 run.of(augmenting.Applied).override(transforms=(run.fork_depth, applied), by_hand=by_hand),
-                run.of(windows.CutWindows).override(index=index.symbol, found=cut),
+                run.of(windows.CutWindows).override(index=index.symbol, data=data, found=cut),
             ):
                 result = invocation.enter(run, found[0], Call((data, index), {}, found[0].node))
         except OutOfBudget:
@@ -238,7 +238,7 @@ def _copied(run: Run, value: Value) -> Value:
     if array is not None:
         kind = array.kind if array.kind is Kind.LABELS else Kind.UNKNOWN
         return Tensor(flow, kind, meta=_lasting(run, array)).at(ON_CPU)
-    if run.ask(PictureOf, value) is not None:
+    if run.ask(PictureOf, value) is not None or run.ask(ScaleOf, value) is not None:
         return Tensor(flow, meta=making("from_numpy", (value,))).at(ON_CPU)
     if isinstance(value, Const) or number_dtype(value):
         return value
@@ -250,7 +250,7 @@ def _lasting(run: Run, value: Tensor) -> Meta | Making | Returned | None:
     if run.ask(Padded, value) is not None:
         return run.of(Padded).lasting(value)
     tells = shifting.is_stretch(value) or run.ask(PictureOf, value) is not None
-    tells = tells or run.ask(Marked, value) is Numbers.MARKS
+    tells = tells or run.ask(Marked, value) is Numbers.MARKS or run.ask(ScaleOf, value) is not None
     return value.meta if tells else measured(value)
 
 

@@ -53,7 +53,7 @@ class InputPrepared(Event, frozen=True, kw_only=True):
     forward: int
     """The `Forward` event of the model."""
     sort: str
-    """The sort of the preprocessing: `CHANNELS`, `FITTED` or `TOKENS`."""
+    """The sort of the preprocessing: `CHANNELS`, `SCALE`, `FITTED` or `TOKENS`."""
     how: str
     """A text that is equal for equal preprocessing of a sort; several are joined by `WAYS`."""
     prepared_at: Site
@@ -62,12 +62,20 @@ class InputPrepared(Event, frozen=True, kw_only=True):
     """For channels, the order in the statistics that normalized the input; "" if unknown."""
     scaled_at: Site | None = None
     """Where these statistics are; None if there are none."""
+    mean: tuple[float, ...] = ()
+    """For a scale, the numbers that are subtracted from the pixels, from 0 to 255, in each channel."""
+    std: tuple[float, ...] = ()
+    """For a scale, the numbers that divide them then."""
+    later: bool = False
+    """For a scale, whether the script changes it after a loader returned the batch."""
     loader: int = 0
     """The loader of the input; 0 if there is none."""
     name: str = ""
     """The expression for what preprocesses it; "" if there is none."""
     part: int = 0
     """The part of the model, with weights of its own, that gets the input; 0 if the model itself gets it."""
+    splits: frozenset[int] = frozenset()
+    """For what is fitted, and for rows as split, the splits that they are a part of."""
 
     def words(self, _: Names, /) -> str:
         return f"a model gets preprocessed input: {self.sort} {self.name or self.how}"
@@ -77,6 +85,8 @@ WAYS = "; "
 """Stands between several ways in which one input was prepared."""
 CHANNELS = "channels"
 """The sort of the order in which the channels of pictures come: RGB or BGR."""
+SCALE = "scale"
+"""The sort of the numbers by which pixels are scaled."""
 FITTED = "fitted"
 """The sort of what an estimator, or a statistic, of such a name makes of rows: by the rows that it was fitted on."""
 CLASSES = "classes"
@@ -85,6 +95,8 @@ COUNTS = "counts"
 """The sort of what counts how often rows have each word: an order by that numbers classes."""
 NAMES = "names"
 """The sort of names of classes that are numbers, and have another order when they are sorted as text."""
+AS_SPLIT = "as split"
+"""The sort of rows that are as a split returned them: nothing was fitted that prepares them."""
 TOKENS = "tokens"
 """The sort of what tokenizers make of texts: by their vocabularies, and whether they keep capital letters."""
 

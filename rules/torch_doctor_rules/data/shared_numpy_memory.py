@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import MemoryChanged, claims
+from torch_doctor.trace import BatchTaken, MemoryChanged, StoredRowChanged, claims
 from torch_doctor_rules.judging.evidence import count, counted, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Trace
 
+COPIED = "copy the sample before you modify it, or use an operation that returns a new one"
 UNCHANGED = claims.SHARED_NUMBERS_STAYED
 
 
@@ -26,6 +27,9 @@ class SharedNumpyMemory(Rule):
     is a view, and `view += noise` changes `rows`. If a buffer is reused for every frame, all tensors created from it end
     up as the last frame. If noise is added to an input array, a target that shares its memory changes, too, and so does
     a dataset that was created from it. No error is raised, and the loss looks plausible.
+
+    The same holds for a sample that `__getitem__` takes from a stored array or tensor: `row -= mean` changes the stored
+    sample, and in the next epoch the mean is subtracted again.
 
     ## Example
     ```python
@@ -52,12 +56,14 @@ class SharedNumpyMemory(Rule):
     ```
 
     ## How the probe confirms it
-    When the tensor is used, some of its values differ from those at its creation.
+    When the tensor is used, some of its values differ from those at its creation. The probe does not check the stored samples
+    of a dataset.
 
     ## When it is not reported
     - If the tensor is not used after the change, for example if a batch is consumed before its buffer is filled again.
     - If the tensor is created once, before a loop that fills the array on purpose. The rows of a loader are reported even
       then, if an arithmetic assignment (`+=`) changes a slice that has a name of its own.
+    - If `__getitem__` modifies a stored sample under a condition that is unknown, or by assigning to its items.
     - If another part of the array changes, or it is uncertain whether the parts overlap.
     - For copies: `torch.tensor`, `clone`, a conversion to another dtype, or an array indexed by a mask or by numbers.
 
@@ -86,9 +92,19 @@ class SharedNumpyMemory(Rule):
                     Step(event.used_at, "the tensor is used here, with changed values"),
                 ],
             )
+        read = {event.loader: event for event in trace.of(BatchTaken) if len(event.scope.iterations()) > 1}
+        for changed in first_per_site(each for each in trace.of(StoredRowChanged) if each.loader in read):
+            yield self.finding(
+                changed.site,
+                message("`{name}` is a stored sample: it is modified again in every epoch", name=changed.name),
+                help=COPIED,
+                trail=[Step(read[changed.loader].site, "a loader reads the samples in every epoch here")],
+            )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether the tensor was used with its original values."""
+        if finding.help == COPIED:
+            return "a run does not compare the stored samples of a dataset"
         return any(counted(trace, step.site, UNCHANGED) for step in finding.trail[:1])
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:

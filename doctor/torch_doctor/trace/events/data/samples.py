@@ -178,6 +178,20 @@ class MemoryChanged(Event, frozen=True, kw_only=True):
         return f"change {quoted(self.name)} in place; a tensor shares its memory"
 
 
+class StoredRowChanged(Event, frozen=True, kw_only=True):
+    """A dataset changes a sample that it stores, in place, each time that it returns it."""
+
+    name: str
+    """The expression for the sample."""
+    class_name: str
+    """The class of the dataset."""
+    loader: int
+    """The loader that reads the dataset."""
+
+    def words(self, _: Names, /) -> str:
+        return f"change {quoted(self.name)}, a stored sample of {self.class_name}, in place"
+
+
 class PixelsGiven(Event, frozen=True, kw_only=True):
     """A model is called with images whose values range from 0 to 255, and its first layer gets them unscaled."""
 

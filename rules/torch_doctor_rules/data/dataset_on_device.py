@@ -19,13 +19,14 @@ _HELD = "`{name}` keeps samples on the GPU for worker processes, where CUDA fail
 
 
 class DatasetOnDevice(Rule):
-    """A dataset that is used with workers moves its samples to the GPU, or keeps them there.
+    """A dataset or a collate function that is used with workers moves samples to the GPU, or a dataset keeps them there.
 
     ## Why is this bad?
     Each worker is a separate process. A forked worker cannot use CUDA if the parent process already does ("Cannot
     re-initialize CUDA in forked subprocess"). A spawned worker needs its own CUDA context and has to share every tensor
-    between processes. Copying samples one at a time is also slower than copying a batch. The same holds for samples that
-    are on the GPU before the workers start, because `__init__` or the script moves all of them there.
+    between processes. Copying samples one at a time is also slower than copying a batch. The same holds for a `collate_fn`,
+    which runs in the workers, too, and for samples that are on the GPU before the workers start, because `__init__` or the
+    script moves all of them there.
 
     ## Example
     ```python

@@ -1,4 +1,4 @@
-"""What the worker processes of a loader do on the GPU: a data set moves rows there, or has them there."""
+"""What the worker processes of a loader do on the GPU: a data set or a collate function moves rows there, or it has them there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.datasets import PARTS, TENSORS
-from torch_doctor.static.training import row_reading
+from torch_doctor.static.training import collating, places, row_reading
+from torch_doctor.static.training.data import datasets
 from torch_doctor.static.training.device import devices
 from torch_doctor.static.values import (
     GPU,
@@ -57,12 +58,22 @@ def write(run: Run, loader: Loader, dataset: Value | None, node: p.Node) -> None
     workers = _workers(given.get("num_workers", Const(0)))
     name = dataset.cls.name if isinstance(dataset, Instance) else dataset.name.rpartition(".")[2]
     moves = dataset.fact(Fact.MOVES) if isinstance(dataset, Instance) else ()
+    if workers and "collate_fn" in given:
+        moves = (*moves, *_collating(run, loader, dataset))
     held = (
         () if not workers or run.state.fact(Fact.SPAWNS) else (site for row in _rows(dataset) for site in _put_at(row))
     )
     for site in dict.fromkeys((*moves, *held)):
         apart = site not in moves
         run.emit(RowMoved, site, class_name=name, workers=workers, loader_site=run.site(node), held=apart)
+
+
+def _collating(run: Run, loader: Loader, dataset: Instance | Tool) -> list[Site]:
+    """Where a collate function of the project moves samples to the GPU: it runs in the workers, too."""
+    moves = places.Moves(run)
+    with run.of(places.Placement).override(moves=moves):
+        collating.looked_at(run, loader, datasets.item_of(run, dataset))
+    return moves.sites
 
 
 def _workers(given: object) -> int | None:

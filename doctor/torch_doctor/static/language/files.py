@@ -44,8 +44,8 @@ def namespace_of(run: Run, value: Namespace, name: str) -> Any:
 
 
 def global_of(run: Run, namespace: Namespace, name: str) -> Value:
-    """A file's global that is there; a deferred one is imported now."""
-    value: Value = run.resolve(namespace.fields[name])
+    """A file's global that is there, or was on another path; a deferred one is imported now."""
+    value: Value = run.resolve(namespace.fields.get(name, Unknown()))
     if isinstance(value, Either) and any(isinstance(option, Deferred) for _, option in value.options):
         return either([(facts, _used(run, namespace, option)) for facts, option in value.options])
     return _used(run, namespace, value)

@@ -29,6 +29,7 @@ from torch_doctor.trace import (
 )
 from torch_doctor_rules.judging.family import Family
 from torch_doctor_rules.judging.gradients import Gradients
+from torch_doctor_rules.judging.joining import joined_later
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +61,7 @@ def missing(trace: Trace) -> Iterator[Missed]:
     frozen = {event.optimizer for event in trace.of(FrozenStepped) if event.frozen}  # TDR119 says so
     for built in trace.of(OptimizerBuilt):
         own = [step for step in steps if step.optimizer == built.optimizer and step.scope.iterations()]
-        known = built.whole and built.modules and built.optimizer not in frozen
+        known = built.whole and built.modules
         if not own or not known or _may_escape(gradients, built, own[-1]):
             continue
         if trace.observed and _may_be_plain(trace, built):
@@ -69,7 +70,10 @@ def missing(trace: Trace) -> Iterator[Missed]:
         left = phase.left - perhaps - _handed_in(trace, built, own[0])
         if phase.unknown or not left:
             continue
-        site = _joined_later(gradients, built, left) or _of_another(gradients, built, left, phase)
+        site = joined_later(gradients, built, left)
+        if site is None and built.optimizer in frozen:
+            continue
+        site = site or _of_another(gradients, built, left, phase)
         if site is not None:
             yield Missed(built, site)
         elif (part := _forgotten(gradients, built, left, own[0])) is not None:
@@ -212,40 +216,6 @@ class Phase:
 def _broke_off(trace: Trace) -> bool:
     """Whether this is a run that ended before its script did."""
     return trace.observed and (trace.run is None or trace.run.end.how not in ("end", "exit"))
-
-
-def _joined_later(gradients: Gradients, built: OptimizerBuilt, left: frozenset[int]) -> Site | None:
-    """Where something trained becomes part of the model that the optimizer has.
-
-    Of a run it is known only when it takes the place of another part.
-    """
-    trace = gradients.trace
-    targets = _copies_beside(gradients)
-    for new in trace.of(Registered):
-        inside = gradients.family.within((new.child,))
-        trained = inside & left - targets
-        joins = new.index > built.index and new.owner in built.modules and trained and not inside & built.modules
-        if joins and (not trace.observed or _displaces(trace, built, new)):
-            return new.site
-    return None
-
-
-def _copies_beside(gradients: Gradients) -> frozenset[int]:
-    """What was copied from something that gets gradients of the same losses: a target network, which follows it."""
-    return frozenset[int]().union(
-        *(
-            copy.modules
-            for copy in gradients.trace.of(WeightsGiven)
-            if any(event.modules & copy.of and event.modules & copy.modules for event in gradients.filling)
-        )
-    )
-
-
-def _displaces(trace: Trace, built: OptimizerBuilt, new: Registered) -> bool:
-    return any(
-        old.owner == new.owner and old.name == new.name and old.child != new.child and old.child in built.modules
-        for old in trace.of(Registered)
-    )
 
 
 def _of_another(gradients: Gradients, built: OptimizerBuilt, left: frozenset[int], phase: Phase) -> Site | None:

@@ -10,6 +10,7 @@ from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import Backward, Escaped, FrozenStepped, OptimizerBuilt, Trace
 from torch_doctor_rules.judging.adapters import frozen_adapters
 from torch_doctor_rules.judging.evidence import count, fact
+from torch_doctor_rules.judging.joining import is_late
 from torch_doctor_rules.judging.wording import message, named
 from torch_doctor_rules.update.parameter_never_updated import still
 from torch_doctor_rules.update.parameter_never_updated.still import about, own, refused
@@ -124,7 +125,7 @@ class ParameterNeverUpdated(Rule):
     def _frozen(self, trace: Trace) -> Iterator[Finding]:
         """By the source: an optimizer steps, and all that it has is frozen at every step."""
         steps = trace.of(FrozenStepped)
-        thawed = {event.optimizer for event in steps if not event.frozen}
+        known = frozen_adapters(trace).union(event.optimizer for event in steps if not event.frozen)
         built = {event.optimizer: event for event in trace.of(OptimizerBuilt)}
         for event in steps:
             optimizer = built.get(event.optimizer)
@@ -133,7 +134,7 @@ class ParameterNeverUpdated(Rule):
                 finding = self._report(optimizer, still.ALL_PLAIN, "plain", None, late=False)
                 yield replace(finding, trail=(Step(event.site, "it steps here"),))
                 continue
-            if optimizer is None or event.since is None or event.optimizer in thawed | frozen_adapters(trace):
+            if optimizer is None or event.since is None or event.optimizer in known or is_late(trace, optimizer):
                 continue
             late = event.since.row > optimizer.site.row or event.since.path != optimizer.site.path
             finding = self._report(optimizer, still.ALL_FROZEN, "frozen", event.since, late=late)

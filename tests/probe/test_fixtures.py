@@ -134,6 +134,7 @@ CUTS = 16 if sweep.WHOLE else 6
 
 ENDS_EARLY = {
     "TDR104/ok_two_engines.py": "No module named 'deepspeed'",
+    "TDR106/ok_divided_by_an_accelerator.py": "does not require grad",
     "TDR126/ok_peft.py": "'Tensor' object has no attribute 'logits'",  # of what stands in for transformers
     "TDR207/ok_range_only_a_run_knows.py": "IndexError: Target 5 is out of bounds",
     "TDR217/ok_labels_of_tokenizer_masked.py": "list indices must be integers or slices",
@@ -142,6 +143,7 @@ ENDS_EARLY = {
     "TDR218/ok_moved_by_joining.py": "'Tensor' object has no attribute 'loss'",
     "TDR218/ok_pretrained_shifts.py": "'Tensor' object has no attribute 'loss'",
     "TDR302/ok_data_module.py": "No module named 'lightning'",
+    "TDR412/ok_gathered_for_metrics.py": "len() of a 0-d tensor",
     "TDR410/bad_lengths_swapped_in_fine_tuning.py": "data that could not be read does not fit",
     "TDR401/ok_spread_in_a_context_out_of_sight.py": "expected a non-empty list of Tensors",
     "TDR401/ok_uncertainty_from_dropout.py": "expected a non-empty list of Tensors",

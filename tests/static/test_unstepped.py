@@ -49,9 +49,12 @@ HANDED = [
     "import deepspeed\nengine, *_ = deepspeed.initialize(model=model, optimizer=optimizer, lr_scheduler=scheduler)",
     "from ignite.engine import Engine, Events\nEngine(print).add_event_handler(Events.EPOCH_COMPLETED, scheduler)",
     "from somewhere import Runner\nrunner = Runner(callbacks=[scheduler])",
-    "from accelerate import Accelerator\nscheduler = Accelerator().prepare(scheduler)",
     "import transformers\ntransformers.Trainer(model, train_dataset=data, optimizers=(optimizer, scheduler)).train()",
 ]
+
+
+def test_accelerate_steps_no_scheduler_that_it_prepares() -> None:
+    assert is_found(loop("from accelerate import Accelerator\nscheduler = Accelerator().prepare(scheduler)"))
 
 
 @pytest.mark.parametrize("handed", HANDED)

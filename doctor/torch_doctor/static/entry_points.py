@@ -11,7 +11,7 @@ from torch_doctor.static.flow import blend
 from torch_doctor.static.language import instances
 from torch_doctor.static.language.invocation import MORE
 from torch_doctor.static.training.evaluation import modes
-from torch_doctor.static.training.frameworks import framework_loops, lightning_loops
+from torch_doctor.static.training.frameworks import lightning_loops, trainer_loops
 from torch_doctor.static.training.module import forwards
 from torch_doctor.static.training.unresolved import arguments, entering, escaping
 from torch_doctor.static.values import (
@@ -67,7 +67,7 @@ def use(run: Run, thing: Value, cls: p.Class) -> None:
     if isinstance(thing, Module):
         _use_module(run, thing)
     elif isinstance(thing, Instance):
-        framework_loops.drive_trainer(run, thing, cls)
+        trainer_loops.alone(run, thing, cls)
 
 
 def _use_module(run: Run, module: Module) -> None:

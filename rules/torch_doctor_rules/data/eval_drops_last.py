@@ -54,7 +54,7 @@ class EvalDropsLast(Rule):
     - For batches of one sample, unless that is only the default of an option, and for batch sizes that come from code that
       is not analyzed.
     - If the samples are known to fill all batches.
-    - If `drop_last` is a variable.
+    - If `drop_last`, or the setting `dataloader_drop_last` of a transformers `Trainer`, is a variable.
     - For datasets that draw random samples regardless of the index.
     - If it is unknown what happens to the batches.
 
@@ -141,6 +141,8 @@ POSITION = 8
 def _edits(trace: Trace, loader: LoaderBuilt, only_evaluated: set[int]) -> list[Keyword]:
     """The setting left out; where the place builds loaders for training too, as what tells whether it shuffles."""
     built = [other for other in trace.of(LoaderBuilt) if other.site == loader.site]
+    if loader.scores:
+        return []  # a setting of the framework
     if all(other.loader in only_evaluated for other in built):
         return [Keyword(loader.site, "drop_last", position=POSITION, otherwise="False")]
     told = all(other.shuffle is (other.loader not in only_evaluated) and other.explicit for other in built)

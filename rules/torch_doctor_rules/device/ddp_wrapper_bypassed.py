@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Stepped, Trace
 
 WRAPPER = "torch.nn.parallel.DistributedDataParallel"
+WRAPPERS = frozenset((WRAPPER, "accelerate"))
 
 
 class DdpWrapperBypassed(Rule):
@@ -27,7 +28,8 @@ class DdpWrapperBypassed(Rule):
     ## Why is this bad?
     The wrapper's `forward` sets up the averaging of gradients between processes. If you call `ddp.module`, or the model by
     its old name, the outputs are the same but gradients are not averaged. Each process trains its own model on its own part
-    of the data, the models diverge, and the saved model is that of a single process.
+    of the data, the models diverge, and the saved model is that of a single process. The same holds for a model that
+    `accelerator.prepare` returns: `unwrap_model`, and the model by its old name, bypass it.
 
     ## Example
     ```python
@@ -83,9 +85,10 @@ class DdpWrapperBypassed(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Yield a finding for every training forward that bypasses an existing wrapper."""
-        wraps = [wrapped for wrapped in trace.of(Wrapped) if wrapped.wrapper == WRAPPER]
+        wraps = [wrapped for wrapped in trace.of(Wrapped) if wrapped.wrapper in WRAPPERS]
         by_hand = any(clip.manual for clip in trace.of(Clipped))
-        if wraps and not by_hand and not any(trace.of(kind) for kind in (Owned, GaveUp)):
+        owned = any(event.framework not in WRAPPERS for event in trace.of(Owned))
+        if wraps and not by_hand and not owned and not trace.of(GaveUp):
             yield from first_per_site(self._reports(trace, wraps))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -94,7 +97,7 @@ class DdpWrapperBypassed(Rule):
         averaged = trace.view(Ranks).averaged
         if all(forward.wrapped or averaged(forward.module) for forward in forwards):
             return bool(forwards)
-        if not any(wrapped.wrapper == WRAPPER for wrapped in trace.of(Wrapped)):
+        if not any(wrapped.wrapper in WRAPPERS for wrapped in trace.of(Wrapped)):
             return "no model is wrapped in this run"
         return "this call was not trained, or the script exchanges gradients itself (see `--probe-processes`)"
 
@@ -111,7 +114,7 @@ class DdpWrapperBypassed(Rule):
         ranks = trace.view(Ranks)
         for backward in trace.of(Backward):
             step = applied(trace, backward)
-            if step is None or backward.through != "backward":
+            if step is None or backward.through.rpartition(".")[2] != "backward":
                 continue
             forwards = [each for each in trace.at(*backward.loss.graph_forwards) if isinstance(each, Forward)]
             for wrapped in wraps:
@@ -127,14 +130,15 @@ class DdpWrapperBypassed(Rule):
 
     def _report(self, forwards: list[Forward], wrapped: Wrapped, *, partly: bool) -> Finding:
         forward = forwards[0]
-        text = "`{name}` bypasses its DDP wrapper in training: gradients are not synchronized"
-        partial = "`{name}` bypasses its DDP wrapper on some paths: gradients are not synchronized there"
+        by = "DDP" if wrapped.wrapper == WRAPPER else "prepared"
+        text = f"`{{name}}` bypasses its {by} wrapper in training: gradients are not synchronized"
+        partial = f"`{{name}}` bypasses its {by} wrapper on some paths: gradients are not synchronized there"
         return self.finding(
             forward.site,
             message(partial if partly else text, name=forward.name),
             help="call the wrapped model instead",
             trail=(Step(wrapped.site, "the model is wrapped here"),),
-            edits=_wrapped(forwards, wrapped),
+            edits=_wrapped(forwards, wrapped) if wrapped.wrapper == WRAPPER else [],
         )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Site, Trace
 
 WRAPPER = "torch.nn.parallel.DistributedDataParallel"
+WRAPPERS = frozenset((WRAPPER, "accelerate"))
 OF_ALL = frozenset((BranchKind.PERIODIC, BranchKind.MEASURE))
 """What sends all processes the same way: the number of the epoch, and which of two numbers is larger."""
 
@@ -32,7 +33,8 @@ class EveryRankWrites(Rule):
     ## Why is this bad?
     The processes write at the same time. A checkpoint that two of them write may be truncated or mixed up, and you often
     notice only when you need it. A log directory gets every data point several times. One process is enough: with
-    `DistributedDataParallel`, all processes have the same weights after each step.
+    `DistributedDataParallel`, all processes have the same weights after each step. Scripts that prepare their model with
+    accelerate run in several processes, too.
 
     ## Example
     ```python
@@ -69,8 +71,8 @@ class EveryRankWrites(Rule):
     - If the path may differ between processes.
     - For log writers that every process creates, but only one process logs with, or that are only used where the source
       code cannot be followed.
-    - For frameworks, which save from one process.
-    - For scripts that do not wrap a model in `DistributedDataParallel`.
+    - For frameworks, which save from one process, and `accelerator.save`.
+    - For scripts that neither wrap a model in `DistributedDataParallel` nor prepare it with accelerate.
 
     ## References
     - https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
@@ -87,9 +89,9 @@ class EveryRankWrites(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Yield a finding for every save and log writer that all processes run."""
-        if any(trace.of(kind) for kind in (Owned, GaveUp)):
+        if any(event.framework not in WRAPPERS for event in trace.of(Owned)) or trace.of(GaveUp):
             return
-        wraps = [wrapped for wrapped in trace.of(Wrapped) if wrapped.wrapper == WRAPPER]
+        wraps = [wrapped for wrapped in trace.of(Wrapped) if wrapped.wrapper in WRAPPERS]
         for wrapped in wraps[:1]:
             written = _collided(trace.view(Ranks)) if trace.observed else self._shared(trace, wrapped)
             yield from first_per_site(self._report(trace, event, wrapped) for event in written)
@@ -129,14 +131,16 @@ class EveryRankWrites(Rule):
         return alike and trace.together(event, wrapped)
 
     def _report(self, trace: Trace, event: Saved | WriterBuilt, wrapped: Wrapped) -> Finding:
+        by_torch = wrapped.wrapper == WRAPPER
+        simple = by_torch and isinstance(event, Saved) and trace.implies(event, wrapped) and not trace.observed
+        name = "wrapped in `DistributedDataParallel`" if by_torch else "prepared for several processes"
+        only = ": `if torch.distributed.get_rank() == 0:`" if by_torch else ", the main one"
         return self.finding(
             event.site,
             self._message(type(event)),
-            help="write from one process only: `if torch.distributed.get_rank() == 0:`",
-            trail=(Step(wrapped.site, "the model is wrapped in `DistributedDataParallel` here"),),
-            edits=[Within(event.site, FIRST, condition=True)]
-            if isinstance(event, Saved) and trace.implies(event, wrapped) and not trace.observed
-            else [],
+            help=f"write from one process only{only}",
+            trail=(Step(wrapped.site, f"the model is {name} here"),),
+            edits=[Within(event.site, FIRST, condition=True)] if simple else [],
         )
 
     def _message(self, kind: type[Saved | WriterBuilt]) -> str:

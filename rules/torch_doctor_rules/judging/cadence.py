@@ -11,6 +11,7 @@ from torch_doctor.trace import (
     Backward,
     CounterChanged,
     LoopEntered,
+    Owned,
     Stepped,
     ZeroGrad,
 )
@@ -240,3 +241,12 @@ class Cadence:
                 if number:
                     played.append(Played(event, 0 if before is None else before.loop, number))
         return self._observed.setdefault(modules, ledger(played))
+
+
+def may_divide(trace: Trace, backward: Backward) -> bool:
+    """Return whether a library may divide the loss: an accelerator without settings of windows does not."""
+    if backward.through == "backward":
+        return False
+    owners = trace.of(Owned)
+    bare = bool(owners) and all(event.framework == "accelerate" and not event.details for event in owners)
+    return not (bare and backward.through.endswith(".backward"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.edits import Divide, Figure
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, BranchKind, Clipped, Escaped, GaveUp, LossBuilt, LossCalled
-from torch_doctor_rules.judging.cadence import Cadence
+from torch_doctor_rules.judging.cadence import Cadence, may_divide
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import ACCUMULATION
@@ -88,19 +88,18 @@ class AccumulationNotScaled(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether windows of this line were seen, or each of its passes was applied alone."""
         passes = at(trace, finding.site, Backward)
-        if passes and all(event.divided for event in passes):
-            return True
-        return "no step applied the gradients of several of these backward passes" if passes else False
+        known = "no step applied the gradients of several of these backward passes" if passes else False
+        return True if passes and all(event.divided for event in passes) else known
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many micro-batches one step applies, and whether their losses were divided."""
         passes = at(trace, finding.site, Backward)
-        divided = sum(bool(event.divided) for event in passes)
         windows = (window.length for window in trace.view(Cadence).windows() if window.backward in passes)
         if (longest := max(windows, default=0)) > 1:
             batches = count(longest, "micro-batch", "micro-batches")
             yield fact(f"one step applies the sum of {batches}", longest, "passes")
         if passes:
+            divided = sum(bool(event.divided) for event in passes)
             of = f"{divided} of {count(len(passes), 'loss', 'losses')}"
             yield fact(f"{of} are divided or weighted before `backward()`", divided, "losses", passes[0])
 
@@ -123,7 +122,8 @@ class AccumulationNotScaled(Rule):
 def _edits(trace: Trace, window: Window) -> list[Divide]:
     """The loss divided by the number of passes of which the last one steps, where one test counts them."""
     branches = [trace.branches[branch] for branch, _ in window.step.guards - window.backward.guards]
-    sites = {branch.site for branch in branches if branch.kind is BranchKind.PERIODIC}
+    own = window.backward.through == "backward"  # not that of a library
+    sites = {each.site for each in branches if own and each.kind is BranchKind.PERIODIC}
     return [Divide(window.backward.site, sites.pop())] if len(sites) == 1 else []
 
 
@@ -134,7 +134,7 @@ def _of_means(trace: Trace, window: Window) -> bool:
     """
     backward = window.backward
     alike = [event for event in trace.of(Backward) if event.site == backward.site]
-    if any(event.divided is not False for event in alike) or backward.through != "backward" or not backward.whole:
+    if any(event.divided is not False for event in alike) or may_divide(trace, backward) or not backward.whole:
         return False
     forwards = backward.loss.graph_forwards or backward.forwards
     losses = [

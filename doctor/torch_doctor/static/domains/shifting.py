@@ -85,15 +85,15 @@ def line(value: Value, masked: AbstractSet[Making], *, through: bool = True, dee
         if made.name == "[]":
             found = first_place(made)
             if found is None:
+                if (row := _row_at(made)) is not None:
+                    starts.setdefault(row, starts.pop(made))
                 continue  # what it is a part of has other places
             cut = True
             since, first = found
             if since is None:
                 waiting.append((made.args[0], start + first, cuts + bool(first)))
             else:
-                whole = made.args[0]
-                of = whole.meta if isinstance(whole, Tensor) and isinstance(whole.meta, Making) else whole
-                starts.setdefault((of, since), (start + first, cuts + 1))
+                starts.setdefault((_made(made.args[0]), since), (start + first, cuts + 1))
             continue
         if cut and not through and made.name in _MOVES_PLACES:
             return None  # the places were counted in another order
@@ -119,6 +119,23 @@ def line(value: Value, masked: AbstractSet[Making], *, through: bool = True, dee
             causal = causal or forward
             waiting += [(part, start, cuts) for part in made.args if isinstance(part, (Tensor, Unknown))]
     return None
+
+
+def _made(value: Value) -> Making | Value:
+    return value.meta if isinstance(value, Tensor) and isinstance(value.meta, Making) else value
+
+
+def _row_at(made: Making) -> Tokens | None:
+    """One row of a tensor, by the tensor and the index; None for other items."""
+    index = made.args[1]
+    one = isinstance(index, (Plain, Const)) and not isinstance(made.of, (p.Slice, p.Display))
+    return (_made(made.args[0]), symbol_of(index)) if one else None
+
+
+def is_row(value: Value) -> bool:
+    """Whether a value is one row of a tensor."""
+    made = value.meta if isinstance(value, Tensor) else None
+    return isinstance(made, Making) and made.name == "[]" and _row_at(made) is not None
 
 
 def row_of(made: Making) -> Value | None:

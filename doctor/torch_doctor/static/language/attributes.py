@@ -92,9 +92,9 @@ def _equal(value: Value, other: Value) -> bool:
 def of_unknown(run: Run, value: Value, name: str, node: p.Node) -> Value:
     """Take an attribute of something that is not known, or of a sort that has none."""
     if isinstance(value, Unknown):
-        scores = language_models.scores(run, value, name)
-        if scores is not None:
-            return scores
+        part = language_models.part(run, value, name)
+        if part is not None:
+            return part
         known = functions.ATTRIBUTES.get(name)
         if name == "requires_grad" and value.flow.forwards and value.flow.graph is run.grad is False:
             return Const(value=False)

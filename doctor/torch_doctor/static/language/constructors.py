@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 def initialise(run: Run, thing: Instance | Module, cls: ClassValue, call: Call) -> None:
     """Run the constructor that a class finds."""
     found = cls.find("__init__")
+    if isinstance(thing, Instance):
+        trainers.constructed(run, thing, call)
     if found is not None and isinstance(found[0], FunctionValue):
         invocation.enter(run, found[0], call.with_first(thing))
         return

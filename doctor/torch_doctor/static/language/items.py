@@ -193,6 +193,9 @@ def _of_globals(run: Run, value: Globals, key: Value, node: p.Index) -> Value:
 def _of_unknown(run: Run, value: Unknown, key: Value, node: p.Index) -> Value:
     flow = value.flow.part(key.value) if isinstance(key, Const) and isinstance(key.value, str) else value.flow
     if isinstance(key, Const):
+        part = language_models.part(run, value, key.value)
+        if part is not None:
+            return part
         flow = language_models.taken(run, value, key.value, flow)
     sliced = isinstance(node.key, p.Slice)
     origin = value.origin if sliced else places.part(value.origin) if isinstance(key, Const) else NOWHERE

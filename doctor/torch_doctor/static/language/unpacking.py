@@ -54,7 +54,9 @@ def _unpack_unknown(run: Run, value: Value, length: int) -> list[Value]:
     if isinstance(value, Unknown) and length > 1 and (value.flow.forwards or language_models.has_loss(run, value)):
         where = places.part(value.origin)
         flows = (language_models.taken(run, value, number, value.flow.part(number)) for number in range(length))
-        return [Unknown(flow, held((value,)), origin=where) for flow in flows]
+        parts = (language_models.part(run, value, number) for number in range(length))
+        pairs = zip(parts, flows, strict=True)
+        return [part or Unknown(flow, held((value,)), origin=where) for part, flow in pairs]
     if isinstance(value, Unknown) and isinstance(containers.element_of(run, value), Sequence):
         return [Unknown(value.flow, value.holds, origin=value.origin) for _ in range(length)]
     return [batch_parts.taken(run, value, containers.element_of(run, value)) for _ in range(length)]

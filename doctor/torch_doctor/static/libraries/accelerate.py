@@ -10,6 +10,9 @@ ACCELERATE = Framework(
     name="accelerate",
     owners=frozenset({"accelerate.Accelerator"}),
     methods={
+        # A model is wrapped in DDP or FSDP where there are several processes, and every process gets batches of its own:
+        # the last ones are filled up with samples from the beginning (`even_batches`).
+        # https://huggingface.co/docs/accelerate/concept_guides/internal_mechanism
         "prepare": Method(("prepare",), returns="arguments"),
         "prepare_model": Method(("prepare",), of=0, returns="same"),
         "prepare_optimizer": Method(("prepare",), of=0, returns="same"),
@@ -32,7 +35,7 @@ ACCELERATE = Framework(
         "gather_for_metrics": Method(("gather",), of=0, returns="same"),
         "reduce": Method(("gather",), of=0, returns="same"),
         "pad_across_processes": Method(("gather",), of=0, returns="same"),
-        "unwrap_model": Method(returns="same"),
+        "unwrap_model": Method(of=0, returns="bare"),
         "get_state_dict": Method(),
         "free_memory": Method(returns="arguments"),
         "clear": Method(returns="arguments"),
@@ -50,6 +53,11 @@ ACCELERATE = Framework(
         "trigger_sync_in_backward": Method(returns="context"),
     },
 )
+
+UNEVEN = frozenset(("even_batches", "dataloader_config", "split_batches", "dispatch_batches", "**"))
+"""Arguments by which the last batches may stay as they are."""
+EXACT = frozenset(("gather_for_metrics", "pad_across_processes"))
+"""Methods that leave out what the last batches were filled up with."""
 
 LIBRARY = Library(
     aliases={

@@ -26,6 +26,7 @@ LIBRARY = Library(
         ),
         "imblearn.over_sampling.RandomOverSampler": "copies",
     },
+    alike={f"scipy.special.{name}": name for name in words("softmax log_softmax logsumexp expit erf")},
     returned_arrays={
         f"pandas.{name}": Arrays(
             (Array(rank=2),), unless=("chunksize", "iterator", "squeeze", "sheet_name", "typ", "**")

@@ -156,6 +156,30 @@ def token_loss(name: str, given: str) -> str:
     return ANYWHERE if name.endswith((*ends, "MarianMTModel")) else ""
 
 
+def holds_settings(name: str) -> bool:
+    """Whether a call of this name builds the settings of a trainer, or the configuration of a model."""
+    package, _, rest = name.partition(".")
+    return package == "transformers" and "." not in rest and rest.endswith(("TrainingArguments", "Config"))
+
+
+_DIMS_OF_SCORES = {
+    **dict.fromkeys(
+        words("SequenceClassification ImageClassification VideoClassification MultipleChoice NextSentencePrediction"), 2
+    ),
+    **dict.fromkeys(words("TokenClassification CausalLM MaskedLM ConditionalGeneration Seq2SeqLM LMHeadModel CTC"), 3),
+}
+"""How many dimensions the `logits` of a model have, by the end of its name: rows, perhaps tokens, and classes."""
+
+
+def dims_of_scores(name: str) -> int:
+    """How many dimensions the `logits` have that the model gives which a call of this name builds; 0 where that is not known."""
+    package, _, rest = name.partition(".")
+    owner, _, method = rest.rpartition(".")
+    name = owner if method in ("from_pretrained", "from_config", "_from_config") else method if not owner else ""
+    known = (dims for end, dims in _DIMS_OF_SCORES.items() if package == "transformers" and name.endswith(end))
+    return next(known, 0)
+
+
 _ENCODERS: tuple[str, ...] = words(
     """
     Bert DistilBert Roberta XLMRoberta XLMRobertaXL Albert Electra Camembert Deberta DebertaV2 MPNet Ernie MobileBert
@@ -187,11 +211,19 @@ def attends_to_all(name: str, given: str) -> bool:
 
 PREPARING_TRAINERS = frozenset(members("trl", "SFTTrainer"))
 """Trainers of causal models, or of their names, that make rows of texts themselves, and mask what they fill up."""
+GENERATING_TRAINER = "transformers.Seq2SeqTrainer"
+"""The trainer that hands the texts that its model writes to the function which scores them, if it is told so."""
 LABEL_TRAINERS = dict.fromkeys(
     (*members("transformers", "Trainer Seq2SeqTrainer"), *PREPARING_TRAINERS),
-    words("model args data_collator train_dataset"),
+    words("model args data_collator train_dataset eval_dataset"),
 )
 """Trainers that give their rows to the model with its labels, and the positional parameters of each."""
+KEPT_ARGUMENTS = words("model args data_collator train_dataset eval_dataset compute_metrics")
+"""Arguments that such a trainer keeps as attributes."""
+TRAINER_METHODS = frozenset(words("train evaluate predict"))
+"""Its methods that train or score."""
+TRAINER_PARTS = frozenset(words("_prepare_inputs compute_loss training_step create_optimizer"))
+"""Its methods that do a part of that, which a class of the project may call."""
 LABEL_COLLATORS = frozenset(
     members("transformers", "default_data_collator DataCollatorWithPadding DataCollatorForSeq2Seq")
 )

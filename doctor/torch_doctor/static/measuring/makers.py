@@ -190,6 +190,11 @@ def _scores(_: Making) -> Meta:
     return Meta("floating", (None, None, None))
 
 
+def _class_scores(made: Making) -> Meta:
+    """A score of each class for each row, or for each place of each row."""
+    return Meta("floating", (shapes.BATCH, *(None,) * (made.of - 1)) if isinstance(made.of, int) else None)
+
+
 EFFECTS: Final[dict[str, Effect]] = {
     **dict.fromkeys(table.MAKERS, _maker),
     **dict.fromkeys(
@@ -210,5 +215,6 @@ EFFECTS: Final[dict[str, Effect]] = {
     "tokenized": _tokens,
     "filled up": _tokens,
     "scores of tokens": _scores,
+    "scores of classes": _class_scores,
     "parameter": first_of,
 }

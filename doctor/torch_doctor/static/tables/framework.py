@@ -36,8 +36,9 @@ class Method(Struct, frozen=True):
 
     acts: tuple[Act, ...] = ()
     of: int | None = None  # the position of what it acts on: a loss, parameters
-    returns: Literal["nothing", "same", "arguments", "tensor", "context", "unknown"] = "unknown"
-    # same: the one argument; arguments: all of them in order, alone where alone; context: a context manager
+    returns: Literal["nothing", "same", "bare", "arguments", "tensor", "context", "unknown"] = "unknown"
+    # same: the one argument; bare: the model without what `prepare` put around it; arguments: all of them in order,
+    # alone where alone; context: a context manager
 
 
 class Framework(Struct, frozen=True):

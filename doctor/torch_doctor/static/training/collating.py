@@ -109,7 +109,7 @@ def _kept(run: Run, value: Value) -> Value:
     if isinstance(value, Sequence) and value.kind in ("tuple", "list") and value.content.rest is None:
         return Sequence(value.kind, Content(tuple(_kept(run, each) for each in value.content.items)), names=value.names)
     if isinstance(value, Mapping) and "rest" not in value.fields:
-        mapping = Mapping()
+        mapping = Mapping(value.born)
         for key, each in value.fields.items():
             if isinstance(each, Value):
                 mapping.fields[key] = _kept(run, each)
@@ -134,7 +134,7 @@ def _fresh(run: Run, value: Value, flow: Flow) -> Value:
         content = Content(tuple(_fresh(run, each, flow) for each in value.content.items))
         return run.own(Sequence(value.kind, content, names=value.names))
     if isinstance(value, Mapping):
-        mapping: Mapping = run.own(Mapping())
+        mapping: Mapping = run.own(Mapping(value.born))
         for key, each in value.fields.items():
             mapping.fields[key] = _fresh(run, each, flow)
         return mapping

@@ -58,13 +58,15 @@ _SPLIT = re.compile(r"([^\[\]+]+)\[(-?\d*)(%?):(-?\d*)(%?)\]")
 class Rows(Struct, frozen=True):
     """Rows of a data set: the same ones have the same `text`. `order` is how they were put in order, "" as they are stored.
 
-    `of` are those that they were chosen from, and `stretches` the one of these that they are, where that is known.
+    `of` are those that they were chosen from, and `stretches` the one of these that they are, where that is known. What
+    maps names to data sets that the script put there has these as its `parts`.
     """
 
     text: str
     order: str = ""
     of: Rows | None = None
     stretches: tuple[Stretch, ...] = ()
+    parts: dict[Symbol, Rows] | None = None
 
     @property
     def stored(self) -> bool:
@@ -95,6 +97,8 @@ def _of_symbol(known: dict[Symbol, Rows], symbol: Symbol) -> Rows | None:
     if symbol[0] != "[]" or len(symbol) != 3 or not isinstance(symbol[1], tuple):
         return None
     whole = _of_symbol(known, symbol[1])
+    if whole is not None and whole.parts is not None:
+        return whole.parts.get(symbol[2])
     return None if whole is None else Rows(f"{whole.text}[{_shown(symbol[2])}]", whole.order, whole.of)
 
 
@@ -115,6 +119,30 @@ def loaded(run: Run, name: str, call: Call) -> Value:
             run.of(Stored).rows[result.symbol] = Rows(text)
         elif isinstance(split, Const) and isinstance(split.value, str):
             run.of(Stored).rows[result.symbol] = _split(text, split.value)
+    return result
+
+
+@library_family(hugging_face.MADE)
+def made(run: Run, name: str, call: Call) -> Value:
+    """Make a data set of rows that the script has."""
+    result = opaque_calls.opaque(run, Lib(name), call)
+    if isinstance(result, Unknown):
+        run.of(Stored).rows[result.symbol] = Rows(f"made {fresh_symbol()}")
+    return result
+
+
+@library_family(hugging_face.TABLES)
+def put_together(run: Run, name: str, call: Call) -> Value:
+    """Give names to data sets."""
+    given = call.argument(0)
+    given = None if given is None else run.resolve(given)
+    fields = given.fields if isinstance(given, Mapping) else {}
+    named = {key[1]: value for key, value in fields.items() if isinstance(key, tuple) and isinstance(value, Value)}
+    result = opaque_calls.opaque(run, Lib(name), call)
+    known = {symbol_of(Const(key)): of(run, run.resolve(value)) for key, value in {**named, **call.keywords}.items()}
+    if isinstance(result, Unknown) and "rest" not in fields and "**" not in call.keywords:
+        parts = {key: rows for key, rows in known.items() if rows is not None}
+        run.of(Stored).rows[result.symbol] = Rows(f"made {fresh_symbol()}", parts=parts)
     return result
 
 
@@ -143,6 +171,8 @@ def _made(run: Run, rows: Rows, name: str, call: Call) -> Rows | None:
     """What a method gives of these rows."""
     if name in _KEEPING:
         return rows
+    if rows.parts is not None:
+        return None
     if name in _ORDERING:
         seeded = name == "sort" or "seed" in call.keywords or bool(call.args)
         how = _texts(name, call, call.keywords) if seeded else ""
@@ -150,7 +180,9 @@ def _made(run: Run, rows: Rows, name: str, call: Call) -> Rows | None:
     if name in _CHOOSING:
         return Rows(f"{rows.text}.{_texts(name, call, call.keywords)}", rows.order, rows)
     if name == "train_test_split":
-        return Rows(f"split {fresh_symbol()}", "", rows)
+        seeded = "seed" in call.keywords or "shuffle" in call.keywords
+        how = f"{rows.text}{rows.order}.{_texts(name, call, call.keywords)}" if seeded else f"split {fresh_symbol()}"
+        return Rows(how, "", rows)
     found = _stretch(run, name, call)
     if found is None:
         return None

@@ -89,7 +89,7 @@ def _made(run: Run, function: Value, before: Mapping | None, call: Call) -> Mapp
 
 def _kept(run: Run, result: Value, before: Mapping | None) -> Mapping:
     """The columns that are padded; of the others nothing is known."""
-    kept = Mapping()
+    kept = Mapping(result.born) if isinstance(result, Mapping) else Mapping()
     if before is not None:
         kept.fields.update(before.fields)
     for key, value in result.fields.items() if isinstance(result, Mapping) else ():

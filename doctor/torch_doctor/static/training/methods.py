@@ -13,7 +13,7 @@ from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.training import container_methods, drawing, exit_stacks
 from torch_doctor.static.training.computing import distributions, tensor_methods
 from torch_doctor.static.training.data import transforming
-from torch_doctor.static.training.frameworks import framework_loops, trainer_metrics, trainers
+from torch_doctor.static.training.frameworks import framework_loops, trainer_loops, trainers
 from torch_doctor.static.training.module import module_methods
 from torch_doctor.static.training.update import gradients, optimizer_methods, parameter_methods
 from torch_doctor.static.values import (
@@ -88,8 +88,7 @@ def _of_tool(run: Run, of: Tool, name: str, call: Call) -> Value:
     picture = transforming.transformed(run, of, call) if name == "__call__" else None
     if picture is not None:
         return picture
-    if name in trainer_metrics.METHODS and not run.modules_called:
-        trainer_metrics.scored(run, of, call.node)
+    trainer_loops.called(run, of, name, call)
     if call.args or call.keywords:
         _may_be_set(run, of)
     if call.args and call.args[0].tells_version:
@@ -171,10 +170,10 @@ def _inherited(run: Run, of: Instance, name: str, call: Call) -> Value:
     if name == "__init__":
         trainers.told(run, of, call)
         return NOTHING
-    if name == "train" and not run.modules_called:
-        framework_loops.train(run, of, call.node)
-    if name in trainer_metrics.METHODS and not run.modules_called:
-        trainer_metrics.scored(run, of, call.node)
+    trainer_loops.called(run, of, name, call)
+    known = trainer_loops.inherited(run, of, name, call)
+    if known is not None:
+        return known
     bases = map(canonical, of.cls.libraries())
     return library.inherited(run, bases, name, call) or opaque_calls.opaque(run, Method(of, name), call)
 

@@ -162,7 +162,7 @@ class Fact(Enum):
     TOLD_AS_DRAWN = "told as drawn", False, _both
     """The trace says that it is trained from the weights that it was built with, or that it never gets gradients."""
     GIVEN_TO_BASE = "given to base", None, _agreed
-    """The call of the constructor of a base class that is a library's trainer."""
+    """What the constructor of a library's trainer was given, and where that stands."""
     OPTIMIZERS = "optimizers", None, None
     """What `configure_optimizers` returned to the framework that drives the module."""
     DOUBTFUL = "doubtful", None, _first
@@ -190,7 +190,9 @@ class Fact(Enum):
     CLEARED = "cleared", frozenset[Any](), _union
     """The symbols of what is not known, but had its gradients cleared."""
     DRIVEN = "driven", frozenset[int](), _union
-    """The numbers of the modules whose training loop a framework ran."""
+    """The numbers of the modules and trainers whose training loop a framework ran."""
+    SCORED = "scored", frozenset[int](), _union
+    """The numbers of the trainers whose predictions a function of the project has scored."""
     EMPTIED = "emptied", frozenset[Any](), _union
     """What was taken out of a holder: the number of the fields that it was in, the key, and the number of a loop around."""
     WAITS = "waits", 0, max

@@ -130,6 +130,21 @@ class Averaged(Event, frozen=True, kw_only=True):
         return f"divide a sum: {quoted(self.name)}"
 
 
+class Gathered(Event, frozen=True, kw_only=True):
+    """Values of all processes are put together or added up, those of samples that fill up the last batches included.
+
+    Only the static witness writes it.
+    """
+
+    sums: frozenset[int] = NO_EVENTS
+    """The `Summed` events in the values."""
+    forwards: frozenset[int] = NO_EVENTS
+    """The `Forward` events whose results the values contain."""
+
+    def words(self, _: Names, /) -> str:
+        return "gather values of all processes"
+
+
 class Multiplied(Event, frozen=True, kw_only=True):
     """A sum or an average is multiplied by a number that the source does not give."""
 

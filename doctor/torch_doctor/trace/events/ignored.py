@@ -39,6 +39,9 @@ class PredictionsPassed(Event, frozen=True, kw_only=True):
     `site` is the definition of the function.
     """
 
+    classes: bool = False
+    """Whether each row of the predictions has the scores of the classes, and each label is the class of one row."""
+
     def words(self, _: Names, /) -> str:
         return "pass predictions and labels to this function"
 

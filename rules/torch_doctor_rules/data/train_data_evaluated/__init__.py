@@ -70,7 +70,8 @@ class TrainDataEvaluated(Rule):
 
     ## When it is not reported
     - If training reads a part of the evaluated dataset that is not the only one of a split that any loader reads.
-    - If other samples are evaluated as well: the score on training data is then shown for comparison.
+    - If other samples are evaluated as well: the score on training data is then shown for comparison. The `eval_dataset` of a
+      transformers `Trainer` is reported nevertheless.
     - With samplers, unless training reads all samples of the dataset and a `SubsetRandomSampler` draws the evaluated ones
       from it.
     - For copies to which something is added or that are changed otherwise, if only the inputs or only the targets are

@@ -34,12 +34,15 @@ class Overlaps:
         self.loaders = trace.view(Loaders)
 
     def found(self) -> Iterator[tuple[LoaderBuilt, Forward, Site, LoaderBuilt]]:
-        """Every loader that evaluates, with where its rows are found to be those that another one trains on."""
+        """Every loader that evaluates, with where its rows are found to be those that another one trains on.
+
+        Where a framework is told to evaluate rows, no other rows that are evaluated excuse it.
+        """
         pairs = [(loader, forward, self._source(loader, forward)) for loader, forward in self.loaders.evaluating()]
-        if all(source is not None for _, _, source in pairs) and not self.loaders.evaluates_unseen():
-            for loader, forward, source in pairs:
-                if source is not None:
-                    yield loader, forward, *source
+        alone = all(source is not None for _, _, source in pairs) and not self.loaders.evaluates_unseen()
+        for loader, forward, source in pairs:
+            if source is not None and (alone or loader.scores):
+                yield loader, forward, *source
 
     def shared(self) -> Iterator[tuple[LoaderBuilt, Backward, Forward, LoaderBuilt]]:
         """Every loader that trains and is all that is evaluated, while another one, of other rows, lies idle."""
@@ -66,7 +69,8 @@ class Overlaps:
             if site is None or backward.index > forward.index or not self._remembers(other, forward):
                 continue
             if (
-                self._scores(forward, backward)
+                loader.scores
+                or self._scores(forward, backward)
                 or self._sums_up(loader, forward, backward)
                 or (parted and is_scored(self.trace, forward))
             ):

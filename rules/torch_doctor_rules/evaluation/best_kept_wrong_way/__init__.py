@@ -35,7 +35,8 @@ class BestKeptWrongWay(Rule):
     A loss is better if it is lower, an accuracy if it is higher. If the comparison points the other way, each worse
     model replaces the kept one. If the best figure starts at a value that nothing can beat, such as 0 for a loss, or
     never gets a new value, the kept model is the first or the last one, or there is none. Training itself is right, so
-    that the figures of the epochs look good, and only the model that is delivered is not.
+    that the figures of the epochs look good, and only the model that is delivered is not. The same holds for the settings
+    of a transformers `Trainer`: without `greater_is_better`, it keeps the highest figure unless its name ends with "loss".
 
     ## Example
     ```python

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, same_place
 from torch_doctor.trace import AnswersScored
-from torch_doctor_rules.evaluation.metric_out_of_range.counts import Counts
+from torch_doctor_rules.evaluation.metric_out_of_range.counts import GATHERED, Counts
 from torch_doctor_rules.evaluation.metric_out_of_range.scored import (
     COUNTED,
     SETTLED,
@@ -38,6 +38,9 @@ class MetricOutOfRange(Rule):
 
     A probability that is converted to an integer is 0 unless it is exactly 1, and every probability exceeds 0. The
     predictions are then the same for every model, and the metric only shows how frequent a class is.
+
+    A loader that accelerate prepares fills up its last batches with other samples, so that each process gets as many.
+    `gather` and `reduce` count these samples twice: the figure may exceed 1. `gather_for_metrics` drops them.
 
     ## Example
     ```python
@@ -80,6 +83,7 @@ class MetricOutOfRange(Rule):
     - The marks of a sample are combined by `all`, `any` or `mean` before they are counted.
     - The share of correct predictions in each batch is summed: TDR405 and TDR410 check how such sums are averaged.
     - The number of samples is counted or computed in a way that cannot be resolved.
+    - For `gather` and `reduce`: the samples are known to fill all batches, or the accelerator has settings for its batches.
 
     ## References
     - https://docs.pytorch.org/tutorials/beginner/basics/optimization_tutorial.html#full-implementation
@@ -117,6 +121,8 @@ class MetricOutOfRange(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether perfect predictions got the score that they should."""
+        if any(each.note == GATHERED for each in finding.trail):
+            return "no sample is repeated in a run of one process"
         found, here = figures(trace, finding)
         if here and any(is_right(event) for event in found):
             return True

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from torch_doctor.rule import Step
-from torch_doctor.trace import Averaged, LoopEntered, Meaned, Multiplied, SettledCompared, Summed
+from torch_doctor.trace import Averaged, Gathered, LoopEntered, Meaned, Multiplied, SettledCompared, Summed
 from torch_doctor_rules.evaluation.metric_out_of_range.scored import COUNTED, SETTLED, step
 from torch_doctor_rules.judging.batch_means import batch_of, divides_by_rows, inside
 from torch_doctor_rules.judging.loaders import Loaders
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.trace import Event, LoaderBuilt, Scope, Trace
+
+
+GATHERED = "samples that fill up the last batches are gathered, too"
 
 
 class Score(Struct, frozen=True):
@@ -78,6 +81,12 @@ class Counts:
             return
         name = named(sums[-1].holder, "the sum")
         trail = (Step(sums[-1].site, "correct predictions are added up here"), *self._step(sums[-1]))
+        if (gathered := _filled_up(self.trace, average, sums, loader)) is not None:
+            text = message("`{sum}` counts some samples twice if several processes evaluate", sum=name)
+            trail = (*trail[:1], Step(gathered.site, GATHERED))
+            yield Score(
+                average, text, "gather the predictions in the way that drops repeated samples, as for metrics", trail
+            )
         each = min(_each(event.hits or ()) for event in sums)
         if not inside(average, batch) and (
             average.length in self._lengths(loader, sums) or self._counts_batches(average, batch)
@@ -138,3 +147,19 @@ def _each(hits: tuple[int | str | None, ...]) -> int:
 def _loop_of(event: Event) -> int:
     around = event.scope.iterations()
     return around[-1].loop if around else 0
+
+
+def _filled_up(trace: Trace, average: Averaged, sums: list[Summed], loader: LoaderBuilt) -> Gathered | None:
+    """Return what gathers the counts that are divided by the number of samples, repeated samples included.
+
+    None if the number of samples shows that a single process would not even get an incomplete batch.
+    """
+    whole = loader.rows and loader.batch and loader.rows % loader.batch == 0
+    if not loader.filled_up or average.length != loader.dataset or not average.length or whole:
+        return None
+    for event in trace.of(Gathered):
+        of_total = bool(event.sums & average.sums)
+        of_batch = any(event.forwards & each.forwards and trace.same_iteration(event, each) for each in sums)
+        if event.index < average.index and (of_total or of_batch):
+            return event
+    return None

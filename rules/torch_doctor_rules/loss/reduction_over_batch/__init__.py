@@ -124,7 +124,8 @@ class ReductionOverBatch(Rule):
 
     def _said(self, event: Normalised | Ranked, text: str, reason: Step) -> Finding:
         named = message(text, function=event.function.rpartition(".")[2])
-        return self.finding(event.site, named, help=HELP, trail=(reason,), edits=[Keyword(event.site, "dim", "1", -1)])
+        edits = [] if event.of_array else [Keyword(event.site, "dim", "1", -1)]
+        return self.finding(event.site, named, help=HELP, trail=(reason,), edits=edits)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether it went over another dimension, or over the only one."""

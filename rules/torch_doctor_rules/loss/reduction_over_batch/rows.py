@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Step
-from torch_doctor.trace import Compared, Kind, LossCalled, Normalised, Ranked, Trace
+from torch_doctor.trace import Compared, Kind, LossCalled, Normalised, PredictionsPassed, Ranked, Trace
 from torch_doctor_rules.judging.loss_inputs import CROSS_ENTROPY, MARGIN, NLL
 from torch_doctor_rules.judging.loss_shapes import ANY, rank
 from torch_doctor_rules.judging.sample_dimension import PAIR, alike, are_labels
@@ -36,6 +36,9 @@ def readers(trace: Trace, event: Normalised) -> Iterator[Step]:
             and alike(event.input, loss)
         ):
             yield Step(loss.site, f"{loss.loss.rpartition('.')[2]} treats each row as a sample here")
+    for passed in trace.at(*sorted(event.input.forwards)):
+        if isinstance(passed, PredictionsPassed) and passed.classes and event.input.kind is Kind.LOGITS:
+            yield Step(passed.site, "each row of the predictions is a sample here")
     judged = {compared.chosen for compared in trace.of(Compared) if are_labels(compared.target)}
     for choice in trace.of(Ranked) if event.input.kind is Kind.LOGITS or trace.observed else ():
         given = choice.input

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.values import Call, Optimizer, Symbol, Value
 
 STEPS: Final = "gradient_accumulation_steps"
+STEPS_AT: Final = 3
 PLUGIN: Final = "gradient_accumulation_plugin"
 NO_GUARDS: Final[Guards] = frozenset()
 _NOT_KEPT: Final = frozenset(("deepspeed_plugin", "fsdp_plugin", "megatron_lm_plugin", "**"))
@@ -31,9 +32,15 @@ class Windows(Lasting):
     prepared: dict[int, int] = per_run(dict)
 
 
+def settings(call: Call) -> tuple[str, ...]:
+    """Return the arguments of an accelerator by which it divides losses, or by which something else may."""
+    named = ((STEPS,) if len(call.args) > STEPS_AT else ()) + tuple(call.keywords)
+    return tuple(name for name in named if name in (STEPS, PLUGIN, *_NOT_KEPT))
+
+
 def built(run: Run, tool: Tool, call: Call) -> None:
     """Note an accelerator whose windows are known to have several passes."""
-    given: Value | None = call.argument(3, STEPS)
+    given: Value | None = call.argument(STEPS_AT, STEPS)
     plugin = call.keywords.get(PLUGIN)
     if isinstance(plugin, Tool):
         given = plugin.keywords.get("num_steps")

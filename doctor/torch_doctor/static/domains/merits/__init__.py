@@ -20,7 +20,7 @@ from torch_doctor.static.domains.merits.merit import (
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import merits as table
 from torch_doctor.static.tables import shapes
-from torch_doctor.static.values import Const, Either, Making, Plain, Sequence, Tensor, Value
+from torch_doctor.static.values import ARRAY, Const, Either, Making, Plain, Sequence, Tensor, Value
 from torch_doctor.static.values.shapes import Returned
 from torch_doctor.static.values.shapes import read_from as _read_from
 from torch_doctor.static.values.symbols import LENGTH
@@ -120,6 +120,9 @@ class Merits(Domain["Merit | None"]):
     # --- numbers ---
 
     def _of_number(self, value: Plain) -> Merit | None:
+        array = value.size.args[0] if value.size is not None and value.size.name == ARRAY else None
+        if isinstance(array, Tensor) and array.flow.forwards:
+            return self.of(array)
         symbol = value.symbol
         if symbol[0] == LENGTH or (value.size is not None and value.size.name in ("size", "shape")):
             return Merit(TRUTH)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.domains.shifting import Line, Tokens
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call
+    from torch_doctor.trace import Site
 
 _LOSSES: Final = frozenset(("torch.nn.CrossEntropyLoss", "torch.nn.functional.cross_entropy"))
 _SEQUENCES: Final = frozenset(
@@ -71,7 +72,7 @@ class NextTokens(
         if isinstance(func, Method):
             given = trainers.labelled(run, func.of)
             if given is not None and given.model == NEXT and given.tokens is not None:
-                self._labelled(run, call, given.tokens, given.labels)
+                self._labelled(run, call, given.tokens, given.labels, place=given.place)
             return
         name = func.layer if isinstance(func, Module) else ""
         if "**" not in call.keywords:
@@ -128,9 +129,12 @@ class NextTokens(
         )
 
     def _labelled(
-        self, run: Run, call: Call, tokens: Value, labels: Value, *, used: bool = True
+        self, run: Run, call: Call, tokens: Value, labels: Value, *, used: bool = True, place: Site | None = None
     ) -> TokensCompared | None:
-        """Write how far a model looks ahead that moves its labels by itself, and gets labels that had been moved."""
+        """Write how far a model looks ahead that moves its labels by itself, and gets labels that had been moved.
+
+        `place` is where the labels are written if the call that hands them to the model is not the script's.
+        """
         made = labels.meta if isinstance(labels, Tensor) else None
         labels = self._put.get(made, labels) if isinstance(made, Making) else labels
         own, target = (shifting.line(each, self._masked, through=False) for each in (tokens, labels))
@@ -139,13 +143,14 @@ class NextTokens(
             return None
         event: TokensCompared = run.emit(
             TokensCompared,
-            call.node,
+            call.node if place is None else place,
             name=call.name,
             target=run.text_of_argument(call.node, len(call.args), "labels"),
             ahead=found[0] + 1,
             model=call.name,
             itself=True,
             used=used,
+            given_at=None if place is None else run.site(call.node),
         )
         return event
 

@@ -10,7 +10,8 @@ from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.observers.loss.class_axes import ClassAxes
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.values import Const, Lib, Method, Sequence, Tensor
+from torch_doctor.static.training.data import array_calls, arrays
+from torch_doctor.static.values import Const, Lib, Method, Plain, Sequence, Tensor
 from torch_doctor.trace import Compared, Kind, Matched, Ranked, Source
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _LAST: Final = Const(-1)
 _COMPARING: Final = frozenset(("eq", "ne", "==", "!="))
 
 
-class Ranking(Observer, called=(Method, Lib), computed=_COMPARING):
+class Ranking(Observer, called=(Method, Lib, Plain), computed=_COMPARING):
     """Along which dimension of what tensor the largest are looked for, and what answers of models are compared with."""
 
     writes = (Ranked, Compared, Matched)
@@ -36,7 +37,10 @@ class Ranking(Observer, called=(Method, Lib), computed=_COMPARING):
     @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
         """Write a choice, follow it through other methods, and write what it is compared with."""
-        if isinstance(func, Method):
+        of_array = array_calls.called(func, call) if isinstance(func, (Plain, Lib)) else None
+        if of_array is not None:
+            name, call, result = f"torch.{of_array[0]}", of_array[1], arrays.tensor_of(result) or result
+        elif isinstance(func, Method):
             name = f"torch.{func.name}"
         elif isinstance(func, Lib):
             name = canonical(func.name)
@@ -58,7 +62,8 @@ class Ranking(Observer, called=(Method, Lib), computed=_COMPARING):
             if isinstance(along, int):
                 fact = with_facts(run.fact(given), given)
                 over = self._classes.are(run, given, along)
-                event = run.emit(Ranked, call.node, function=name, input=fact, dim=along, over_classes=over)
+                known = {"over_classes": over, "of_array": of_array is not None}
+                event = run.emit(Ranked, call.node, function=name, input=fact, dim=along, **known)
                 self._chosen |= {id(value): (value, event.index) for value in _places(result)}
 
     @override
@@ -69,6 +74,7 @@ class Ranking(Observer, called=(Method, Lib), computed=_COMPARING):
     @override
     def computed(self, run: Run, _: str, operands: tuple[Value, ...], node: p.Node) -> None:
         """Write a comparison of what was chosen with something else, and of tensors that are not alike."""
+        operands = tuple(arrays.tensor_of(each) or each for each in operands)
         _match(run, operands, node)
         for value, other in zip(operands, reversed(operands), strict=True):
             if id(value) in self._chosen and id(other) not in self._chosen:

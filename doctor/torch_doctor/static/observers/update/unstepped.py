@@ -10,7 +10,7 @@ from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.program.using import path_of
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.state import per_run
-from torch_doctor.static.tables import training
+from torch_doctor.static.tables import frameworks, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import (
     Bound,
@@ -128,7 +128,7 @@ class Unstepped(Observer, called=(ClassValue, Lib, Partial), invoked=(Named(Boun
             if func.name not in STEPS | ASKS:
                 run.emit(ScheduleShared, call.node, scheduler=func.of.id, to=func.name)
         elif isinstance(func, Method):
-            if isinstance(func.of, Tool):
+            if isinstance(func.of, Tool) and not _gives_back(func.of, func.name):
                 _share_all(run, func.name, call)
             if func.name in STEPS and not isinstance(func.of, Optimizer):
                 run.emit(StepCalled, call.node)
@@ -155,6 +155,13 @@ class Unstepped(Observer, called=(ClassValue, Lib, Partial), invoked=(Named(Boun
 def _is_outside(run: Run) -> bool:
     """Whether unknown callers of a method have what is stored now: `self`, or what it has."""
     return run.trace.begins_outside and (not run.stack or run.stack[0].owner is not None)
+
+
+def _gives_back(owner: Tool, name: str) -> bool:
+    """Whether a method of a framework's object only returns what it is given, prepared."""
+    framework = frameworks.OWNERS.get(owner.name)
+    known = framework.methods.get(name) if framework is not None and not framework.owns_gradients else None
+    return known is not None and known.returns == "arguments"
 
 
 def _share_all(run: Run, to: str, call: Call) -> None:

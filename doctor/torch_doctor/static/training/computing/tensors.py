@@ -158,7 +158,7 @@ def what_is_read(name: str, tensor: Value | None) -> Making | None:
         return Making(shapes.NUMEL, (tensor,))
     if isinstance(tensor, (Tensor, Unknown)) and name == "numpy":
         kind = tensor.kind if isinstance(tensor, Tensor) else Kind.UNKNOWN
-        return Making(ARRAY, (Tensor(kind=kind, meta=making("detach", (tensor,))),))
+        return Making(ARRAY, (Tensor(tensor.flow.cut(), kind, meta=making("detach", (tensor,))),))
     return _number(tensor) if name == "item" else None
 
 

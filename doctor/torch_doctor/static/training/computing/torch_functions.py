@@ -12,7 +12,7 @@ from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import functions, placing, torch_functions
 from torch_doctor.static.training import cuts, pixels, plain_tensors
 from torch_doctor.static.training.computing import tensors
-from torch_doctor.static.training.data import arrays
+from torch_doctor.static.training.data import array_calls
 from torch_doctor.static.values import (
     FRESH,
     NOWHERE,
@@ -69,7 +69,7 @@ def call_function(run: Run, name: str, known: Function, call: Call) -> Value:
         dims = max(0, dims)
     result = tensors.computed(run, short if short in ("log", "exp") else name, known, call, dims=dims)
     result = pixels.made(run, name, call, result)
-    result = arrays.labelled(call, result) if known.source is not None else result
+    result = array_calls.labelled(call, result) if known.source is not None else result
     if (
         isinstance(result, Tensor)
         and short in tensors.JOINING

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static import program as p
-from torch_doctor.static.flow import EMPTY
+from torch_doctor.static.flow import EMPTY, Flow, blend
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import arrays as table
@@ -60,7 +60,14 @@ def is_certain(value: Plain) -> bool:
 
 
 def _array(made: Making | Meta | None, kind: Kind = Kind.UNKNOWN) -> Making | None:
-    return None if made is None else Making(ARRAY, (Tensor(EMPTY, kind, meta=made),))
+    return None if made is None else Making(ARRAY, (Tensor(_history(made), kind, meta=made),))
+
+
+def _history(made: Making | Meta) -> Flow:
+    """What an array was computed of: predictions of a model, or what a loader gave."""
+    given = made.args if isinstance(made, Making) else ()
+    found = [each.flow.cut() for each in given if isinstance(each, Tensor) and each.flow is not EMPTY]
+    return blend(found) if found else EMPTY
 
 
 UNKNOWN: Final = Making(ARRAY, (Tensor(),))
@@ -122,15 +129,15 @@ def _cast(array: Tensor, dtype: str) -> Making | None:
 
 def _drawn(name: str, call: Call) -> Making | None:
     """What a random draw gives, as a function or as a method of a generator."""
-    args = tuple(map(_as_tensor, call.args))
-    keywords = {key: _as_tensor(value) for key, value in call.keywords.items()}
+    args = tuple(map(as_tensor, call.args))
+    keywords = {key: as_tensor(value) for key, value in call.keywords.items()}
     return _array(making(name, args, keywords, table.DRAWS.get(name.removeprefix(table.DRAWN))))
 
 
 def _like(alike: str, args: Args, named: Keywords) -> Making | None:
     """What torch would make of the arguments under this name, with the dtypes of numpy."""
-    keywords = {_SETTINGS.get(name, name): value for name, value in named.items()}
-    given = tuple(_as_tensor(value) for value in args)
+    keywords = {SETTINGS.get(name, name): value for name, value in named.items()}
+    given = tuple(as_tensor(value) for value in args)
     if alike in _ELEMENTWISE and all(isinstance(each, Plain) and each.size is None for each in given):
         return None  # numbers, or arrays that come from out of sight
     if _differs(alike, given, keywords):
@@ -143,7 +150,8 @@ def _like(alike: str, args: Args, named: Keywords) -> Making | None:
     if made is None:
         return None
     kept = kinds.leading(given[0]) if given and alike in _MOVING else None
-    kind = Kind.LABELS if kept is not None and kept.kind is Kind.LABELS else Kind.UNKNOWN
+    chosen = alike in _CHOOSING and bool(given) and given[0].flow is not EMPTY
+    kind = Kind.LABELS if chosen or (kept is not None and kept.kind is Kind.LABELS) else Kind.UNKNOWN
     if "dtype" in keywords:
         return _array(made, kind)
     meta = measured(Tensor(meta=made))
@@ -170,13 +178,15 @@ def _differs(alike: str, given: Args, keywords: Keywords) -> bool:
 _ELEMENTWISE: Final = torch_table.ELEMENTWISE | torch_table.TESTS | torch_table.SAME | torch_table.FLOATING
 _MATRIX: Final = 2
 """The dimensions of a matrix."""
-_SETTINGS: Final = {"axis": "dim", "keepdims": "keepdim", "num": "steps"}
+SETTINGS: Final = {"axis": "dim", "keepdims": "keepdim", "num": "steps"}
 """Arguments that torch calls otherwise."""
+_CHOOSING: Final = ("argmax", "argmin")
 _MOVING: Final = frozenset((*table.METHODS.values(), "cat", "stack", "unsqueeze", "as_tensor", "clone", "long"))
 """Functions that leave labels what they are."""
 
 
-def _as_tensor(value: Value) -> Value:
+def as_tensor(value: Value) -> Value:
+    """Return the tensor that torch would make of an array, also in a list; another value as it is."""
     if isinstance(value, Sequence):
         return Sequence(value.kind, Content(*_content(value)))
     return tensor_of(value) or value
@@ -184,7 +194,7 @@ def _as_tensor(value: Value) -> Value:
 
 def _content(value: Sequence) -> tuple[tuple[Value, ...], Value | None]:
     content = value.content
-    return tuple(map(_as_tensor, content.items)), None if content.rest is None else _as_tensor(content.rest)
+    return tuple(map(as_tensor, content.items)), None if content.rest is None else as_tensor(content.rest)
 
 
 # --- what is made of them ---
@@ -283,14 +293,3 @@ def some_rows(value: Value) -> Making | None:
         return None
     meta = measured(array)
     return _array(Meta(meta.dtype, shapes.with_first(meta.shape, None)), array.kind)
-
-
-# --- tensors of them ---
-
-
-def labelled(call: Call, result: Value) -> Value:
-    """A tensor that a function of torch made of labels: they are labels still."""
-    array = tensor_of(call.argument(0, "data"))
-    if array is None or array.kind is not Kind.LABELS or not isinstance(result, Tensor):
-        return result
-    return result.altered(kind=Kind.LABELS)

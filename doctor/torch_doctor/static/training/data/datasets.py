@@ -224,7 +224,7 @@ def _copied(run: Run, value: Value) -> Value:
     if isinstance(value, Sequence) and value.content.rest is None:
         return Sequence(value.kind, Content(tuple(_copied(run, item) for item in value.content.items)))
     if isinstance(value, Mapping) and "rest" not in value.fields:
-        mapping = Mapping()
+        mapping = Mapping(value.born)
         for key, item in value.fields.items():
             if isinstance(item, Value):
                 mapping.fields[key] = _copied(run, item)
@@ -249,7 +249,7 @@ def _lasting(run: Run, value: Tensor) -> Meta | Making | Returned | None:
     """How a tensor was made, where that tells of pictures, padding or marks, or which stretch it is; else its dtype and shape."""
     if run.ask(Padded, value) is not None:
         return run.of(Padded).lasting(value)
-    tells = shifting.is_stretch(value) or run.ask(PictureOf, value) is not None
+    tells = shifting.is_stretch(value) or shifting.is_row(value) or run.ask(PictureOf, value) is not None
     tells = tells or run.ask(Marked, value) is Numbers.MARKS or run.ask(ScaleOf, value) is not None
     return value.meta if tells else measured(value)
 
@@ -273,7 +273,7 @@ def _batched(run: Run, item: Value | None, size: Size, flow: Flow, place: Origin
         parts = tuple(_batched(run, each, size, flow, place) for each in item.content.items)
         return run.own(Sequence("tuple", Content(parts)))
     if isinstance(item, Mapping):
-        mapping: Mapping = run.own(Mapping())
+        mapping: Mapping = run.own(Mapping(item.born))
         for key, each in item.fields.items():
             mapping.fields[key] = _batched(run, each, size, flow, place)
         return mapping

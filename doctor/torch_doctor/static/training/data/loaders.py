@@ -102,6 +102,13 @@ def called(run: Run, loader: Loader, name: str) -> None:
             run.trace.replace(built, called=name)
 
 
+def filled_up(run: Run, loader: Loader) -> None:
+    """Write that the last batches of a loader are filled up with other samples."""
+    for built in run.trace.of(LoaderBuilt):
+        if built.loader == loader.id:
+            run.trace.replace(built, filled_up=True)
+
+
 def _batches(given: Keywords) -> int | None:
     """How many batches one pass gives, from the sizes of what is in sight."""
     size = given.get("batch_size", Const(1))

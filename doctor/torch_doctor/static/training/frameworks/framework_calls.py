@@ -11,7 +11,7 @@ from torch_doctor.static.libraries import lightning
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.tables import frameworks, launchers, training
 from torch_doctor.static.training import places
-from torch_doctor.static.training.frameworks import batches, framework_loops, lightning_loops
+from torch_doctor.static.training.frameworks import batches, framework_loops, lightning_loops, preparing, trainers
 from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.training.unresolved import escaping
 from torch_doctor.static.training.update import construction, gradients
@@ -36,6 +36,7 @@ from torch_doctor.trace import Owned, Stepped
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
+    from torch_doctor.static.tables.framework import Method
 
 
 _ENGINES = {*frameworks.ENGINE_TRAINERS, *frameworks.ENGINE_EVALUATORS, *frameworks.ENGINE_STEPS}
@@ -85,10 +86,14 @@ def owner_built(run: Run, name: str, call: Call) -> Tool:
     framework = frameworks.OWNERS[owner]
     values = call.values
     tool: Tool = run.own(Tool(run.site(call.node), owner, held(values), call.args, dict(call.keywords)))
-    run.emit(Owned, call.node, framework=framework.name)
+    run.emit(Owned, call.node, framework=framework.name, details=windows.settings(call))
     windows.built(run, tool, call)
+    trainers.constructed(run, tool, call)
     if framework.owns_gradients:
-        escaping.hand_over(run, name, values, values, call.node)
+        kept = trainers.held_until_asked(run, tool)
+        given = tuple(value for value in values if value not in kept)
+        escaping.hand_over(run, name, given, given, call.node)
+        places.lost_sight(run, module_parts.with_parts(run, frozenset(each.id for each in kept)), ())
     return tool
 
 
@@ -122,9 +127,7 @@ def framework_method(run: Run, of: Tool, name: str, call: Call) -> Value | None:
             through=f"{call.receiver}.{name}",
         )
     if "prepare" in known.acts:
-        for value in call.values:
-            if isinstance(value, Optimizer):
-                windows.prepared(run, of, value)
+        call = preparing.prepared(run, of, call)
     if "clip" in known.acts:
         gradients.clipped(run, f"{of.name}.{name}", call, managed=True)
     if "step" in known.acts:
@@ -138,10 +141,20 @@ def framework_method(run: Run, of: Tool, name: str, call: Call) -> Value | None:
             whole=False,
             clears="clear" in known.acts,
         )
+    if "gather" in known.acts:
+        preparing.gathered(run, name, call)
     if "opaque" in known.acts:
         return opaque_calls.opaque(run, of, call)
+    return _returned(run, of, known, call)
+
+
+def _returned(run: Run, of: Tool, known: Method, call: Call) -> Value:
+    """What a method of a framework's object returns, by its description."""
+    given = call.argument(known.of or 0) or next(iter(call.keywords.values()), Unknown())
     if known.returns == "same":
         return given
+    if known.returns == "bare":
+        return preparing.bare(run, given)
     if known.returns == "arguments":
         return construction.arguments_again(run, call)
     if known.returns == "nothing":

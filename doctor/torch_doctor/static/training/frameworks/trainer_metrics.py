@@ -1,4 +1,4 @@
-"""Functions of the project that score predictions for a trainer of a library, which are run where labels are known to be padded."""
+"""Functions of the project that score predictions for a trainer of a library."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static.domains.padding import Padded
 from torch_doctor.static.flow import EMPTY, Flow
-from torch_doctor.static.training.frameworks import trainers
+from torch_doctor.static.libraries import transformers
+from torch_doctor.static.measuring import measured
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training.frameworks import trainer_settings, trainers
+from torch_doctor.static.training.loss import language_models
 from torch_doctor.static.values import (
     ARRAY,
     Bound,
@@ -14,12 +18,14 @@ from torch_doctor.static.values import (
     Content,
     Fact,
     FunctionValue,
+    Instance,
     Making,
     Mapping,
     Partial,
     Plain,
     Sequence,
     Tensor,
+    Unknown,
     Value,
 )
 from torch_doctor.trace import Kind, PredictionsPassed, Source
@@ -27,37 +33,89 @@ from torch_doctor.trace import Kind, PredictionsPassed, Source
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Instance, Tool
+    from torch_doctor.static.values import Tool
 
 _FUNCTION: Final = "compute_metrics"
-METHODS: Final = frozenset(("train", "evaluate"))
-"""Methods of a trainer that may score predictions."""
+_CHOICE: Final = "preprocess_logits_for_metrics"
 
 
 def scored(run: Run, trainer: Tool | Instance, node: p.Node) -> None:
-    """Run the function that scores the predictions of a trainer, once for each, if it gets padded labels."""
+    """Run the function that scores the predictions of a trainer, if it gets padded labels; nothing is known of the model."""
     known = trainers.given(trainer)
-    if known is None or trainer.id in run.state.fact(Fact.DRIVEN) or _FUNCTION not in known:
+    if known is None or _FUNCTION not in known:
         return
-    function = run.resolve(known[_FUNCTION])
-    made = (
-        function.func
-        if isinstance(function, Partial)
-        else function.function
-        if isinstance(function, Bound)
-        else function
-    )
-    if not isinstance(made, FunctionValue):
-        return
-    data = known.get("eval_dataset", known.get("train_dataset"))
-    batch = trainers.batch_of(run, known if data is None else {**known, "train_dataset": data}, EMPTY)
+    name = "eval_dataset" if "eval_dataset" in known else "train_dataset"
+    batch = trainers.batch_of(run, known, EMPTY, name)
     labels = batch.fields.get(("key", "labels")) if isinstance(batch, Mapping) else None
-    if not isinstance(labels, Tensor) or run.ask(Padded, labels) is None:
-        return
-    run.heap.set(run.state.facts, Fact.DRIVEN, run.state.fact(Fact.DRIVEN) | {trainer.id})
-    event = run.emit(PredictionsPassed, run.site(made.node))
-    scores = Tensor(Flow(graph=False, forwards=frozenset((event.index,))), Kind.LOGITS)
-    truth = labels.with_flow(Flow(graph=False, source=Source.LOADER))
-    parts: tuple[Value, ...] = tuple(Plain(size=Making(ARRAY, (each,))) for each in (scores, truth))
+    if isinstance(labels, Tensor) and run.ask(Padded, labels) is not None:
+        _run(run, trainer, known, node, Tensor(kind=Kind.LOGITS), labels)
+
+
+def score(
+    run: Run, trainer: Tool | Instance, known: dict[str, Value], node: p.Node, output: Value, labels: Value
+) -> Value | None:
+    """Run the function that scores the predictions of a trainer on what its model has answered, and return its figures."""
+    scores = _scores(run, output)
+    choice = run.resolve(known[_CHOICE]) if _CHOICE in known else None
+    if choice is not None:
+        scores = run.resolve(run.call(choice, Call((scores, labels), {}, node))) if _function(choice) else Unknown()
+    if _generates(run, trainer, known):
+        scores = Unknown(scores.flow)
+    return _run(run, trainer, known, node, scores, labels)
+
+
+def _generates(run: Run, trainer: Tool | Instance, known: dict[str, Value]) -> bool:
+    """Whether a trainer may hand over texts that the model has written instead of scores."""
+    name = trainers.base(trainer) if isinstance(trainer, Instance) else canonical(trainer.name)
+    told = trainer_settings.flag(run, known.get("args"), "predict_with_generate", default=False)
+    return name == transformers.GENERATING_TRAINER and told is not False
+
+
+def _scores(run: Run, output: Value) -> Value:
+    """What a model has answered beside its loss: one tensor, or unknown ones."""
+    if isinstance(output, Mapping):
+        rest = [value for key, value in output.fields.items() if key != ("key", "loss") and isinstance(value, Value)]
+        return run.resolve(rest[0]) if len(rest) == 1 else Unknown()
+    if isinstance(output, Sequence):
+        items = output.content.items[1:]
+        return run.resolve(items[0]) if len(items) == 1 and output.content.rest is None else Unknown()
+    if isinstance(output, Unknown):
+        return language_models.part(run, output, "logits") or Unknown()
+    return Unknown()
+
+
+def _function(value: Value) -> FunctionValue | None:
+    made = value.func if isinstance(value, Partial) else value
+    made = made.function if isinstance(made, Bound) else made
+    return made if isinstance(made, FunctionValue) else None
+
+
+def _run(
+    run: Run, trainer: Tool | Instance, known: dict[str, Value], node: p.Node, scores: Value, labels: Value
+) -> Value | None:
+    """Run the function, once for each trainer, and return its figures."""
+    function = run.resolve(known[_FUNCTION]) if _FUNCTION in known else None
+    made = None if function is None else _function(function)
+    seen: frozenset[int] = run.state.fact(Fact.SCORED)
+    if function is None or made is None or trainer.id in seen:
+        return None
+    run.heap.set(run.state.facts, Fact.SCORED, seen | {trainer.id})
+    ranks = (len(measured(each).shape or ()) for each in (scores, labels))
+    classes = isinstance(scores, Tensor) and scores.kind is Kind.LOGITS and tuple(ranks) == (2, 1)
+    event = run.emit(PredictionsPassed, run.site(made.node), classes=classes)
+    flow = Flow(graph=False, forwards=frozenset((event.index,)))
+    # The arrays of all batches follow each other.
+    known_scores = isinstance(scores, Tensor)
+    predicted = Tensor(flow, scores.kind if isinstance(scores, Tensor) else Kind.UNKNOWN, meta=measured(scores))
+    truth = labels if isinstance(labels, Tensor) else Tensor(kind=Kind.LABELS)
+    truth = truth.with_flow(Flow(graph=False, source=Source.LOADER))
+    parts: tuple[Value, ...] = (
+        _array(predicted) if known_scores else Plain(),
+        _array(truth),
+    )
     given = run.own(Sequence("tuple", Content(parts), run.site(node), names=("predictions", "label_ids")))
-    run.call(function, Call((given,), {}, node))
+    return run.resolve(run.call(function, Call((given,), {}, node)))
+
+
+def _array(tensor: Tensor) -> Plain:
+    return Plain(size=Making(ARRAY, (tensor,)))

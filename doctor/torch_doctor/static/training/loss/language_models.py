@@ -1,4 +1,4 @@
-"""Models of libraries that compute the loss of their tokens themselves: where they look, and what their scores are made of."""
+"""What models of transformers answer: the loss of the labels that they were given, and scores of classes or of tokens."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch_doctor.static.libraries import transformers
 from torch_doctor.static.measuring import making
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables.language import NEXT
-from torch_doctor.static.values import Const, Module, Tensor, Unknown, Value
+from torch_doctor.static.values import Const, Making, Module, Tensor, Unknown, Value
 from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from torch_doctor.trace import PaddedTargets, TokensCompared
 
 SCORES: Final = "scores of tokens"
-"""Names how the scores are made that such a model gives for each of its tokens, which are the one argument."""
+"""Names how the scores are made that a model for the next token gives for each of its tokens, which are the one argument."""
+CLASS_SCORES: Final = "scores of classes"
+"""Names how the scores are made that any other model gives: `of` is how many dimensions they have."""
 
 
 def loss_of(module: Value) -> str:
@@ -42,23 +44,30 @@ class _Loss(Struct, frozen=True):
 
 
 class Answers(Knowledge):
-    """What models for the next token have answered to which tokens, and which answers have a loss of labels in them.
+    """What models have answered: how their scores are made, and which answers have a loss of labels in them.
 
     `said` are the events that speak of the loss of an answer, by the answer's number.
     """
 
-    tokens: dict[Symbol, Value] = per_run(dict)
+    scores: dict[Symbol, Making] = per_run(dict)
     labelled: dict[Symbol, int] = per_run(dict)
     said: dict[int, list[PaddedTargets | TokensCompared]] = per_run(dict)
 
 
 def answered(run: Run, module: Module, call: Call, answer: Value) -> Value:
-    """What a model of a library has answered: where it looks back only, what it was given is remembered."""
-    tokens, known = call.argument(0, "input_ids"), run.of(Answers)
-    looks = loss_of(module) if isinstance(answer, Unknown) else ""
-    if isinstance(answer, Unknown) and isinstance(tokens, (Tensor, Unknown)) and looks == NEXT:
-        known.tokens[answer.symbol] = tokens
-    if isinstance(answer, Unknown) and looks and "labels" in call.keywords:
+    """Note what a model of a library has answered: which scores, and whether there is a loss in it."""
+    if not isinstance(answer, Unknown):
+        return answer
+    tokens, known, looks = call.argument(0, "input_ids"), run.of(Answers), loss_of(module)
+    dims = transformers.dims_of_scores(module.layer)
+    made = None
+    if looks == NEXT and isinstance(tokens, (Tensor, Unknown)):
+        made = making(SCORES, (tokens,))
+    elif dims:
+        made = making(CLASS_SCORES, (), of=dims)
+    if made is not None:
+        known.scores[answer.symbol] = made
+    if (looks or dims) and "labels" in call.keywords:
         known.labelled[answer.symbol] = len(known.said)
         known.said[len(known.said)] = []
     return answer
@@ -67,8 +76,8 @@ def answered(run: Run, module: Module, call: Call, answer: Value) -> Value:
 def same(run: Run, before: Value, after: Unknown) -> Unknown:
     """The same answer, of which something else is known."""
     known = run.of(Answers)
-    if isinstance(before, Unknown) and before.symbol in known.tokens:
-        known.tokens[after.symbol] = known.tokens[before.symbol]
+    if isinstance(before, Unknown) and before.symbol in known.scores:
+        known.scores[after.symbol] = known.scores[before.symbol]
     if isinstance(before, Unknown) and before.symbol in known.labelled:
         known.labelled[after.symbol] = known.labelled[before.symbol]
     return after
@@ -121,7 +130,12 @@ def _used(run: Run, number: int) -> None:
         run.trace.replace(event, used=True)
 
 
-def scores(run: Run, answer: Unknown, name: str) -> Value | None:
-    """The scores in a model's answer; None for another attribute, or of anything else."""
-    tokens = run.of(Answers).tokens.get(answer.symbol) if name == "logits" and answer.flow.forwards else None
-    return None if tokens is None else Tensor(answer.flow, Kind.LOGITS, meta=making(SCORES, (tokens,)))
+def part(run: Run, answer: Unknown, name: object) -> Value | None:
+    """The loss or the scores in a model's answer, by their name or place; None for another part, or of anything else."""
+    known = run.of(Answers)
+    made, labelled = known.scores.get(answer.symbol), answer.symbol in known.labelled
+    if made is None or not answer.flow.forwards:
+        return None
+    if labelled and name in ("loss", 0):
+        return Tensor(taken(run, answer, name, answer.flow), Kind.LOSS, scalar=True)
+    return Tensor(answer.flow, Kind.LOGITS, meta=made) if name in ("logits", int(labelled)) else None

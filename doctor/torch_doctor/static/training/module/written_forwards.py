@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from torch_doctor.static.flow import blend
 from torch_doctor.static.values import Const, ParameterValue, Plain
-from torch_doctor.trace import Forward, TensorFact
+from torch_doctor.trace import Forward, Owned, TensorFact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,9 +38,10 @@ def under_way(run: Run) -> frozenset[int]:
 
 
 def dropped(run: Run, before: int, call: p.Call) -> None:
-    """Say of a forward that this call made since event `before` that nobody takes its result."""
-    site = run.site(call)
-    for event in run.trace.events[before:]:
+    """Say of a forward that this call made since event `before` that nobody takes its result; a framework takes its own."""
+    site, events = run.site(call), run.trace.events[before:]
+    owned = any(isinstance(event, Owned) and event.site == site for event in events)
+    for event in events if not owned else ():
         if isinstance(event, Forward) and event.site == site:
             run.trace.replace(event, used=False)
 

@@ -65,6 +65,10 @@ class LoaderBuilt(Event, frozen=True, kw_only=True):
     """Whether the batch size is the default of an option that the user can change."""
     orders: frozenset[int] = NO_EVENTS
     """The `Reordered` events that selected its samples."""
+    scores: bool = False
+    """Whether a framework was told to evaluate its samples."""
+    filled_up: bool = False
+    """Whether its last batches are filled up with other samples, so that each process gets as many."""
 
     def words(self, names: Names, /) -> str:
         order = {True: "shuffled", False: "in stored order", None: "order unknown"}[self.shuffle]

@@ -13,7 +13,7 @@ from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.training import container_methods, drawing, exit_stacks
 from torch_doctor.static.training.computing import distributions, tensor_methods
 from torch_doctor.static.training.data import transforming
-from torch_doctor.static.training.frameworks import framework_loops, trainer_loops, trainers
+from torch_doctor.static.training.frameworks import trainer_loops, trainers
 from torch_doctor.static.training.module import module_methods
 from torch_doctor.static.training.update import gradients, optimizer_methods, parameter_methods
 from torch_doctor.static.values import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import BatchTaken, Forward, LoaderBuilt, ScoreUsed
+from torch_doctor.trace import DECIDING, LOGGED, READ, BatchTaken, Forward, LoaderBuilt, ScoreUsed, TallyUsed
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import at, fact
 from torch_doctor_rules.judging.loaders import Loaders
@@ -61,7 +61,8 @@ class ScoreOfLastBatch(Rule):
     ## When it is not reported
     - For training, where the loss of the last batch is often printed as a sign of progress.
     - The scores are also summed or collected in the loop, and the last one is only shown or stored beside the sum. It is
-      reported if nothing reads the sum, or if the last score is compared or passed to a scheduler.
+      reported if nothing reads the sum, or if the last score is compared or passed to a scheduler. A metric object that
+      returns the score of a batch also sums all of them until `compute()` is called.
     - The loader yields one batch, or the loop ends in its first iteration.
     - The value is computed from several batches, such as a maximum or a running average.
     - It is unknown which loader yields the batches.
@@ -101,7 +102,7 @@ class ScoreOfLastBatch(Rule):
             loader = loaders.built.get(taken.pop()) if len(taken) == 1 else None
             if loader is None or not _gives_several(loader) or loaders.drawn(loader):
                 continue
-            if not all(_evaluates(loaders, forward) for forward in forwards):
+            if not all(_evaluates(loaders, forward) for forward in forwards) or _beside_the_sum(trace, used):
                 continue
             yield self.finding(
                 used.assigned,
@@ -143,6 +144,12 @@ class ScoreOfLastBatch(Rule):
 def _gives_several(loader: LoaderBuilt) -> bool:
     """Whether nothing says that all rows are in one batch."""
     return loader.full is not True and loader.batches != 1 and loader.batch != 0 and not loader.unseen
+
+
+def _beside_the_sum(trace: Trace, used: ScoreUsed) -> bool:
+    """Whether a metric object returned the score, and what it adds up is read or logged as well."""
+    read = {event.tally for event in trace.of(TallyUsed) if event.how in (READ, LOGGED)}
+    return used.how not in DECIDING and not used.tallies.isdisjoint(read)
 
 
 def _evaluates(loaders: Loaders, forward: Forward) -> bool:

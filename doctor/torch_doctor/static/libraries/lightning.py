@@ -51,6 +51,8 @@ LIGHTNING_MANUAL = {
     "all_gather": Method(("gather",), of=0, returns="tensor"),
 }
 """What a LightningModule calls on itself, with automatic_optimization = False above all."""
+OWN_LOGS = frozenset(("log", "log_dict"))
+"""The methods of a module that log a figure; of a metric object the trainer logs what it adds up, and resets it."""
 
 # https://lightning.ai/docs/fabric/stable/api/fabric_methods.html
 FABRIC = Framework(

@@ -30,6 +30,9 @@ METRICS: Final = libraries.table(lambda library: library.metrics)
 """Metrics of libraries: a "share" lies between 0 and 1, a "gain" anywhere, and larger ones are better; an "error" is 0 at best."""
 TALLIES: Final = libraries.every(lambda library: library.tallies)
 """Begin the names of classes whose objects add up what models answer, until `reset` is called."""
+_OVER_ALL: Final = frozenset(words("MaxMetric MinMetric MetricTracker Running RunningMean RunningSum"))
+"""Metrics that are meant to go on over epochs: the best so far, and windows."""
+_FUNCTIONS: Final = ".functional."
 
 SAME: Final = frozenset(
     words(
@@ -64,3 +67,8 @@ OPERATORS: Final[Mapping[str, str]] = {
     **dict.fromkeys(words("logical_and bitwise_and"), "&"),
 }
 """Functions and methods that are operators, by their signs."""
+
+
+def adds_up(name: str) -> bool:
+    """Whether an object of a class, by its canonical name, adds up what models answer until `reset` is called."""
+    return name.startswith(TALLIES) and _FUNCTIONS not in name and name.rpartition(".")[2] not in _OVER_ALL

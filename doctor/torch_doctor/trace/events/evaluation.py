@@ -155,6 +155,10 @@ class Multiplied(Event, frozen=True, kw_only=True):
         return "multiply a sum or an average"
 
 
+DECIDING: Final = frozenset(("compared", "given to a scheduler"))
+"""How a score decides something, in `ScoreUsed`: for that, the sum over all batches is meant, if there is one."""
+
+
 class ScoreUsed(Event, frozen=True, kw_only=True):
     """After a loop over batches, a loss or metric of a single batch is used."""
 
@@ -168,12 +172,14 @@ class ScoreUsed(Event, frozen=True, kw_only=True):
     """The `Forward` events that it measures, all of one batch."""
     loop: int
     """The loop."""
+    tallies: frozenset[int] = NO_EVENTS
+    """The objects, as in `TallyUsed`, that returned it and add up the scores of all batches."""
 
     def words(self, _: Names, /) -> str:
         return f"the last batch's {quoted(self.holder)} is {self.how}"
 
 
-ADDED, BEGUN, READ = "added", "begun", "read"
+ADDED, BEGUN, READ, LOGGED = "added", "begun", "read", "logged"
 """What happens to an object that adds up results, in `TallyUsed`."""
 
 
@@ -190,7 +196,8 @@ class TallyUsed(Event, frozen=True, kw_only=True):
     built: Site
     """Where the object is constructed."""
     how: str
-    """What happens: "added", "begun" if it is or may be set back, "read" outside of loops over batches."""
+    """What happens: "added", "begun" if it is or may be set back, "read" outside of loops over batches, "logged" if
+    a library reads and resets it."""
     name: str = ""
     """The expression that a result is added to."""
     forwards: frozenset[int] = NO_EVENTS

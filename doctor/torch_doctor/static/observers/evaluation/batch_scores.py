@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training.module import written_forwards
-from torch_doctor.static.values import Lib, Mapping, Method, Plain, Sequence, Tensor
+from torch_doctor.static.values import Lib, Mapping, Method, Plain, Sequence, Tensor, Tool, UnknownAttribute
 from torch_doctor.trace import LoopKind, ScopeKind
 
 if TYPE_CHECKING:
@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 
 
 def named_call(func: Value, call: Call) -> tuple[str, tuple[Value, ...]]:
-    """The name of a function that is known, or of a method, and all that it is given; nothing for others."""
+    """The name of a function that is known, or of a method, and all that it is given; no name for an object of a library."""
     if isinstance(func, Method) and isinstance(func.of, Tensor):
+        return f"torch.{func.name}", (func.of, *call.values)
+    if isinstance(func, UnknownAttribute):
         return f"torch.{func.name}", (func.of, *call.values)
     if isinstance(func, Lib):
         return canonical(func.name), call.values
     if isinstance(func, Plain) and func.symbol[0] == "." and isinstance(func.symbol[1], tuple):
         return f"numpy.{func.symbol[2]}", (Plain(func.symbol[1]), *call.values)
-    return "", ()
+    return "", call.values if isinstance(func, Tool) else ()
 
 
 def parts_of(values: Iterable[Value]) -> Iterator[Value]:
@@ -52,9 +54,9 @@ def _batch(scope: Scope) -> Scope | None:
     return next((each for each in reversed([*scope.iterations()]) if each.loop_kind is LoopKind.BATCHES), None)
 
 
-def in_the_loop(scope: Scope | None) -> bool:
-    """Whether this lies in a loop over batches, and in no function that is called there."""
-    while scope is not None and scope.kind is ScopeKind.ITERATION:
+def in_the_loop(scope: Scope | None, *, called: bool = False) -> bool:
+    """Whether this lies in a loop over batches, and, unless `called`, in no function that is called there."""
+    while scope is not None and (called or scope.kind is ScopeKind.ITERATION):
         if scope.loop_kind is LoopKind.BATCHES:
             return True
         scope = scope.parent

@@ -8,60 +8,40 @@ from msgspec import Struct
 
 from torch_doctor.static import libraries
 from torch_doctor.static import program as p
-from torch_doctor.static.measuring import measured
+from torch_doctor.static.libraries.lightning import OWN_LOGS
 from torch_doctor.static.observer import Named, Observer, override
-from torch_doctor.static.observers.evaluation.batch_scores import in_the_loop, loop_left, named_call, parts_of
+from torch_doctor.static.observers.evaluation.batch_scores import in_the_loop, loop_left, parts_of
+from torch_doctor.static.observers.evaluation.known_scores import FOLLOWED, KnownScores, far
 from torch_doctor.static.program.influence import never_read
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.state import per_path, per_run
-from torch_doctor.static.tables import words
 from torch_doctor.static.tables.canonical import among, canonical
 from torch_doctor.static.tables.sinks import SINKS
 from torch_doctor.static.values import (
     Const,
     Lib,
     Method,
+    Module,
     Plain,
     Sequence,
-    Tensor,
     Tool,
     Unknown,
     UnknownAttribute,
     Zero,
 )
-from torch_doctor.trace import Kind, ScoreUsed
+from torch_doctor.trace import DECIDING, ScoreUsed
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, MutableSet
 
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Call, Symbol, Value
+    from torch_doctor.static.values import Call, Value
     from torch_doctor.trace import Site
 
-_DATA, _HITS, _SCORE = 0, 1, 2
-"""What is known to come of forwards: their results, whether each row's is right, and a figure for the batch."""
-_METRICS: Final = ("sklearn.metrics.", "torchmetrics.functional.")
-_FOLLOWED: Final = ("torch.", "numpy.", "builtins.", "math.", *_METRICS)
-_SUMMARIES: Final = frozenset(words("sum mean count_nonzero average"))
-_SAME: Final = frozenset(
-    words("item float int round cpu detach numpy tolist clone sqrt exp mean sum double half str abs")
-)
-"""Functions that leave a score what it is, or say it in another unit."""
 _ORDERING: Final = frozenset(("<", ">", "<=", ">="))
 _SHOWING: Final = frozenset(("builtins.print",))
 _LOGGING: Final = frozenset(libraries.every(lambda library: library.loggers))
-_DECIDING: Final = frozenset(("compared", "given to a scheduler"))
-"""Uses that decide something, for which the sum is meant, if there is one."""
 _COLLECTING: Final = frozenset(("append", "add"))
-
-
-class _Known(Struct, frozen=True):
-    """What a value comes from: `roots` are the values that became scores first, `alive` keeps the value's id its own."""
-
-    level: int
-    forwards: frozenset[int]
-    roots: frozenset[Hashable] = frozenset()
-    alive: object = None
 
 
 class _Assigned(Struct, frozen=True):
@@ -75,7 +55,7 @@ class _Assigned(Struct, frozen=True):
 
 class LastScores(
     Observer,
-    called=(Named(Lib, lambda name: canonical(name).startswith(_FOLLOWED)), Method, UnknownAttribute, Tool, Plain),
+    called=(Named(Lib, lambda name: canonical(name).startswith(FOLLOWED)), Method, UnknownAttribute, Tool, Plain),
     invoked=(Named(Lib, among({*_SHOWING, *_LOGGING, *SINKS})), Method),
     computed=("+", "-", "%", *_ORDERING),
 ):
@@ -87,7 +67,6 @@ class LastScores(
 
     writes = (ScoreUsed,)
 
-    _known: dict[Hashable, _Known] = per_run(dict)  # by the symbol of a number, or the id of a tensor
     _assigned: MutableSet[_Assigned] = per_path(set)
     _collected: set[Hashable] = per_run(set)  # roots that are added up
     _mixed: set[Hashable] = per_run(set)  # roots that scores of other batches are added to
@@ -101,77 +80,17 @@ class LastScores(
         """Follow results of forwards through functions that are known."""
         if isinstance(func, (UnknownAttribute, Tool)) or (isinstance(func, Method) and isinstance(func.of, Unknown)):
             self._collect(run, call.values)
-        if not isinstance(result, (Plain, Tensor)) or self._score(result) is not None:
-            return
-        name, given = named_call(func, call)
-        known = [found for value in given if (found := self._of(value)) is not None]
-        if not known:
-            return
-        level = self._level(name, known, result, alone=len(given) == 1)
-        if level is None or (level < _SCORE and isinstance(result, Tensor) and not result.flow.forwards):
-            return
-        key = result.symbol if isinstance(result, Plain) else id(result)
-        roots = frozenset[object]().union(*(each.roots for each in known)) or frozenset((key,))
-        forwards = frozenset[int]().union(*(each.forwards for each in known))
-        self._known.setdefault(key, _Known(level, forwards, roots if level == _SCORE else frozenset(), result))
-
-    def _level(self, name: str, known: list[_Known], result: Value, *, alone: bool) -> int | None:
-        level, short = max(each.level for each in known), name.rpartition(".")[2]
-        if level == _SCORE:
-            return _SCORE if short in _SAME and len(known) == 1 else None
-        if name.startswith(_METRICS):
-            return _SCORE
-        if short == "eq":
-            return _HITS
-        if level == _HITS and short in _SUMMARIES:
-            whole = alone if isinstance(result, Plain) else isinstance(result, Tensor) and result.scalar is True
-            return _SCORE if whole else None
-        return level
-
-    def _of(self, value: Value) -> _Known | None:
-        """What a value is known to come from."""
-        if isinstance(value, Tensor):
-            found = self._known.get(id(value))
-            if found is not None or not value.flow.forwards or value.flow.sums:
-                return found
-            if value.scalar is True and (value.flow.means or value.kind is Kind.LOSS):
-                roots = value.flow.means or frozenset((id(value),))
-                found = self._known[id(value)] = _Known(_SCORE, value.flow.forwards, roots, value)
-                return found
-            hits = measured(value).dtype == "bool"
-            return _Known(_HITS if hits else _DATA, value.flow.forwards)
-        if isinstance(value, Plain) and self._known and not value.flow.sums:
-            return self._in(value.symbol)
-        return None
-
-    def _in(self, symbol: Symbol) -> _Known | None:
-        """The same of a number or array that was computed of others."""
-        found = self._known.get(symbol)
-        if found is not None:
-            return found
-        op, *parts = symbol
-        if op not in ("+", "-", "*", "/", "==") or not all(isinstance(part, tuple) for part in parts):
-            return None
-        known = [each for part in parts if (each := self._in(part)) is not None]
-        if not known:
-            return None
-        forwards = frozenset[int]().union(*(each.forwards for each in known))
-        if op == "==":
-            return _Known(_HITS, forwards)
-        others = [part for part in parts if self._in(part) is None]
-        if op in "+-" and any(part[0] != "const" for part in others):
-            return None
-        level = min(each.level for each in known)
-        return _Known(level, forwards, frozenset[object]().union(*(each.roots for each in known)))
+        run.of(KnownScores).follow(func, call, result)
 
     # --- where scores go ---
 
     @override
     def assigned(self, run: Run, node: p.Assign, value: Value) -> None:
-        """Remember which names scores get in the loop itself."""
-        if run.loop_depth and in_the_loop(run.scope):
+        """Remember which names scores get in the loop itself, and which attributes in what is called there."""
+        attributes = all(isinstance(each, p.Attribute) for target in node.targets for each in _targets(target))
+        if run.loop_depth and in_the_loop(run.scope, called=attributes):
             read = {each.id for each in walk(node.value) if isinstance(each, p.Name)}
-            known = self._score(value)
+            known = run.of(KnownScores).score(value)
             if known is not None and any(isinstance(each, p.Name) and each.id in read for each in node.targets):
                 self._mixed |= known.roots  # it is computed of what the name was for earlier batches
             for target in node.targets:
@@ -182,7 +101,7 @@ class LastScores(
             for part, item in zip(target.items, value.content.items, strict=False):
                 self._named(run, part, item, site)
             return
-        known = self._score(value)
+        known = run.of(KnownScores).score(value)
         if known is not None:
             self._assigned.add(_Assigned(site, run.text(target), known.forwards, known.roots))
 
@@ -191,9 +110,9 @@ class LastScores(
         """Sums that scores go into, comparisons that they decide, and texts of them."""
         if op in "+-":
             sums = (Plain, Unknown, Zero, Sequence)
-            scores = [self._score(value) for value in operands]
+            scores = [run.of(KnownScores).score(value) for value in operands]
             others = [value for value, score in zip(operands, scores, strict=True) if score is None]
-            if _far(scores):
+            if far(scores):
                 now = [score for score in scores if score is not None and not loop_left(run, score.forwards)]
                 self._mixed.update(*(score.roots for score in now))
             elif any(isinstance(each, sums) or each.flow.sums for each in others) and not self._in_vain(run, node):
@@ -219,6 +138,8 @@ class LastScores(
             elif isinstance(func.of, Sequence) and func.name in _COLLECTING:
                 if not self._use(run, call.values, "kept", call.node):
                     self._collect(run, call.values)
+            elif isinstance(func.of, Module) and func.name in OWN_LOGS:
+                self._use(run, call.values, "logged", call.node)
             elif isinstance(func.of, Tool):
                 how = "given to a scheduler" if func.name == "step" else "logged"
                 self._use(run, call.values, how, call.node)
@@ -237,25 +158,28 @@ class LastScores(
         """Write that scores are used behind their loop; whether there are any."""
         used = False
         for value in parts_of(values):
-            known = self._score(value)
+            known = run.of(KnownScores).score(value)
             loop = 0 if known is None else loop_left(run, known.forwards)
             if known is None or not loop:
                 continue
             used = True
             assigned = [each for each in self._assigned if each.forwards == known.forwards and each.roots & known.roots]
-            beside = known.roots & self._collected and how not in _DECIDING
+            beside = known.roots & self._collected and how not in DECIDING
             if not assigned or beside or known.roots & self._mixed or (node, known.forwards) in self._told:
                 continue
             self._told.add((node, known.forwards))
             names = {run.text(part) for part in walk(node) if isinstance(part, (p.Name, p.Attribute, p.Index))}
             by_name = [each for each in assigned if each.name in names]
             last = max(by_name or assigned, key=lambda each: (each.site.row, each.site.column))
-            run.emit(ScoreUsed, node, holder=last.name, assigned=last.site, how=how, forwards=known.forwards, loop=loop)
+            told = run.of(KnownScores).tallies
+            tallies = frozenset(told[root] for root in known.roots & told.keys())
+            of = {"forwards": known.forwards, "loop": loop, "tallies": tallies}
+            run.emit(ScoreUsed, node, holder=last.name, assigned=last.site, how=how, **of)
         return used
 
     def _collect(self, run: Run, values: Iterable[Value]) -> None:
         for value in parts_of(values):
-            known = self._score(value)
+            known = run.of(KnownScores).score(value)
             if known is not None and not loop_left(run, known.forwards):
                 self._collected |= known.roots
 
@@ -268,11 +192,6 @@ class LastScores(
             self._vain[node] = never_read(body, node.target.id)
         return self._vain[node]
 
-    def _score(self, value: Value) -> _Known | None:
-        found = self._of(value) if isinstance(value, (Tensor, Plain)) else None
-        return found if found is not None and found.level == _SCORE else None
 
-
-def _far(scores: list[_Known | None]) -> bool:
-    """Whether two scores are of different batches."""
-    return len({score.forwards for score in scores if score is not None}) > 1
+def _targets(target: p.Expr) -> tuple[p.Expr, ...]:
+    return target.items if isinstance(target, p.Display) else (target,)

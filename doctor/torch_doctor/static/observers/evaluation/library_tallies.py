@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from torch_doctor.static.libraries.lightning import OWN_LOGS
 from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.observers.evaluation.tallies import LOOKING, forwards_in
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.tables.merits import TALLIES
-from torch_doctor.static.values import Lib, Method, Tool, Unknown, UnknownAttribute, Value, leaves, reachable
-from torch_doctor.trace import ADDED, BEGUN, READ, LoopKind, TallyUsed
+from torch_doctor.static.tables.merits import adds_up
+from torch_doctor.static.values import Lib, Method, Module, Tool, Unknown, UnknownAttribute, Value, leaves, reachable
+from torch_doctor.trace import ADDED, BEGUN, LOGGED, READ, LoopKind, TallyUsed
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call
 
-_OVER_ALL: Final = frozenset(words("MaxMetric MinMetric MetricTracker Running RunningMean RunningSum"))
-"""Metrics that are meant to go on over epochs: the best so far, and windows."""
-_FUNCTIONS: Final = ".functional."
 _ADDS: Final = frozenset(words("update forward __call__"))
 _READS: Final = frozenset(words("compute result"))
 _KEEPS: Final = frozenset(words("to cuda cpu float double half eval train requires_grad_ state_dict plot keys"))
@@ -41,10 +39,15 @@ class LibraryTallies(
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """A metric, or one of its methods, is called; or somebody gets it, or resets something that is not known."""
         of = func.of if isinstance(func, (Method, UnknownAttribute)) else func
-        if isinstance(of, Tool) and _is_metric(of):
+        if isinstance(of, Tool) and adds_up(canonical(of.name)):
             self._used(run, of, func.name if isinstance(func, Method) else "__call__", call)
-        elif not self._metrics or isinstance(func, Method):
+        elif not self._metrics:
             return
+        elif isinstance(func, Method):
+            if isinstance(of, Module) and func.name in OWN_LOGS:
+                for each in call.values:
+                    if isinstance(each, Tool) and each.id in self._metrics:
+                        self._emit(run, each, LOGGED, call)
         elif isinstance(func, UnknownAttribute) and func.name == _RESET:
             self._begin(run, list(self._metrics.values()), call)
         else:
@@ -73,8 +76,3 @@ class LibraryTallies(
     def _emit(self, run: Run, metric: Tool, how: str, call: Call, forwards: frozenset[int] = frozenset()) -> None:
         of = {"tally": metric.id, "class_name": metric.name.rpartition(".")[2], "built": metric.born}
         run.emit(TallyUsed, call.node, how=how, name=call.name or metric.name, forwards=forwards, **of)
-
-
-def _is_metric(tool: Tool) -> bool:
-    name = canonical(tool.name)
-    return name.startswith(TALLIES) and _FUNCTIONS not in name and name.rpartition(".")[2] not in _OVER_ALL

@@ -18,8 +18,8 @@ class Loop:
     tell what happened in it: anything, a backward pass or an update, another loop that trains or goes through a loader;
     `alone` that it lies in no other. `steps` counts the updates, `trained_since` the passes before the first in which
     anything of training happened, `evaluated` the pass in which a module ran last that nothing of training followed;
-    `extended`: it made one more pass for that. `owned`: a library runs it, in a call of the script's. `length` is how many
-    passes it makes if nothing ends it; None: unknown.
+    `extended`: it made one more pass for that. `owned`: a library runs it, in a call of the script's, and `validates` in it
+    while it trains. `length` is how many passes it makes if nothing ends it; None: unknown.
     """
 
     __slots__ = (
@@ -42,6 +42,7 @@ class Loop:
         "steps",
         "trained",
         "trained_since",
+        "validates",
         "watched",
     )
 
@@ -57,7 +58,7 @@ class Loop:
         self.trained = False
         self.trained_since = 0
         self.nested = False
-        self.watched = False
+        self.watched = self.validates = False
         self.capped = self.extended = False
         self.steps = self.evaluated = 0
         self.alone = True

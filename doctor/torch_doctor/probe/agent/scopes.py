@@ -142,7 +142,7 @@ class Scopes:
         if not loop.run:
             self._runs += 1
             loop.run = self._runs
-            fields = {"loop_kind": kind, "over": loop.node.text, "length": loop.length}
+            fields = {"loop_kind": kind, "over": loop.node.text, "length": loop.length, "validates": loop.validates}
             self.event("LoopEntered", site, parent, loop=loop.run, **fields)
         scope = self._write_scope(parent, "iteration", "", site, loop.run, loop.number, kind)
         self.event("LoopIterated", site, scope, loop=loop.run, number=loop.number)

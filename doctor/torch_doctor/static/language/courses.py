@@ -151,6 +151,7 @@ def entered(run: Run, site: Site, number: int, course: Course, before: int = 0) 
         whole=course.whole,
         before=before,
         turn=course.turn,
+        validates=course.validates,
     )
 
 

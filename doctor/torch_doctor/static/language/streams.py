@@ -123,18 +123,21 @@ def passed_through(run: Run, passed: PassThrough, call: Call, bar: str = "") -> 
         return Stream(item, content, next(iter(loaders), 0), length=length, whole=whole)
     stream = stream_of(run, given, _given(call, position))
     if passed.style == "enumerate":
-        content = stream.content
-        if content is not None and content.rest is None:
-            content = Content(
-                tuple(Sequence("tuple", Content((Const(i), item))) for i, item in enumerate(content.items))
-            )
-        index = _index(call, of_batches=bool(stream.loader) and stream.length != math.inf)
-        pair = Sequence("tuple", Content((classes.numbered(run, index, stream.item), stream.item)))
-        return Stream(pair, content, stream.loader, length=stream.length, whole=stream.whole)
+        return numbered(run, stream, call.argument(1, "start"))
     if passed.style == "cycle":
         return Stream(stream.item, None, stream.loader, length=math.inf, bar=bar)
     length, whole = (None, False) if passed.style == "part" else (stream.length, stream.whole)
     return Stream(stream.item, stream.content, stream.loader, length=length, bar=bar, whole=whole)
+
+
+def numbered(run: Run, stream: Stream, start: Value | None = None) -> Stream:
+    """What `enumerate` makes of a stream; it may be given where to start."""
+    content = stream.content
+    if content is not None and content.rest is None:
+        content = Content(tuple(Sequence("tuple", Content((Const(i), item))) for i, item in enumerate(content.items)))
+    index = _index(start or Const(0), of_batches=bool(stream.loader) and stream.length != math.inf)
+    pair = Sequence("tuple", Content((classes.numbered(run, index, stream.item), stream.item)))
+    return Stream(pair, content, stream.loader, length=stream.length, whole=stream.whole)
 
 
 def _contents(streams: list[Stream]) -> list[Content | None]:
@@ -161,9 +164,8 @@ def _paired(run: Run, loaders: list[int]) -> None:
             run.trace.replace(event, beside=event.beside | frozenset(loaders) - {event.loader})
 
 
-def _index(call: Call, *, of_batches: bool) -> Plain:
-    """What `enumerate` counts; it may be given where to start."""
-    start = call.argument(1, "start") or Const(0)
+def _index(start: Value, *, of_batches: bool) -> Plain:
+    """What `enumerate` counts from a number."""
     first = start.value if isinstance(start, Const) else None
     if first == 0:
         return Plain((COUNTER, None, ORDINAL) if of_batches else (COUNTER, None), WHOLE)

@@ -122,6 +122,8 @@ BEFORE_TRAINING = words("configure_model on_fit_start on_train_start")
 """What is called before the first epoch, in the mode in which each part was left: `fit` calls no `train()`."""
 EACH_EPOCH = words("on_train_epoch_start on_train_batch_start on_train_batch_end")
 AFTER_EPOCH = words("training_epoch_end on_train_epoch_end")
+TRIALS = words("overfit_batches fast_dev_run **")
+"""The arguments of a trainer with which it only tries whether a module can be trained."""
 AFTER_TRAINING = words("on_train_end on_fit_end")
 IN_ORDER = frozenset(
     {

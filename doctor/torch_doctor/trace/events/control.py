@@ -32,6 +32,8 @@ class LoopEntered(Event, frozen=True, kw_only=True):
 
     0 if it executes all of them now.
     """
+    validates: bool = False
+    """Whether a trainer of a library validates in it while it trains: its loaders are meant for held-out samples."""
     turn: int = 0
     """The number by which formulas of tests name its iterations. Only the static witness writes it."""
 

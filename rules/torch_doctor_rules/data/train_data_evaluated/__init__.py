@@ -70,8 +70,9 @@ class TrainDataEvaluated(Rule):
 
     ## When it is not reported
     - If training reads a part of the evaluated dataset that is not the only one of a split that any loader reads.
-    - If other samples are evaluated as well: the score on training data is then shown for comparison. The `eval_dataset` of a
-      transformers `Trainer` is reported nevertheless.
+    - If other samples are evaluated as well: the score on training data is then shown for comparison. If a trainer of Lightning
+      validates while it trains, only its validation loaders count as others, and the `eval_dataset` of a transformers `Trainer`
+      is reported in any case.
     - With samplers, unless training reads all samples of the dataset and a `SubsetRandomSampler` draws the evaluated ones
       from it.
     - For copies to which something is added or that are changed otherwise, if only the inputs or only the targets are

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace import (
@@ -10,6 +11,7 @@ from torch_doctor.trace import (
     Forward,
     GaveUp,
     LoaderBuilt,
+    LoopEntered,
     LossCalled,
     RowsSplit,
     SamplesChosen,
@@ -39,22 +41,41 @@ class Overlaps:
         Where a framework is told to evaluate rows, no other rows that are evaluated excuse it.
         """
         pairs = [(loader, forward, self._source(loader, forward)) for loader, forward in self.loaders.evaluating()]
-        alone = all(source is not None for _, _, source in pairs) and not self.loaders.evaluates_unseen()
+        anything = all(source is not None for _, _, source in pairs) and not self.loaders.evaluates_unseen()
+        validating = [source for _, forward, source in pairs if self.validates(forward)]
         for loader, forward, source in pairs:
+            alone = anything or (self.validates(forward) and None not in validating and not self._validates_unseen())
             if source is not None and (alone or loader.scores):
                 yield loader, forward, *source
 
     def shared(self) -> Iterator[tuple[LoaderBuilt, Backward, Forward, LoaderBuilt]]:
-        """Every loader that trains and is all that is evaluated, while another one, of other rows, lies idle."""
-        if any(True for _ in self.loaders.evaluating()):
-            return
+        """Every loader that trains and is all that is evaluated, while another one, of other rows, lies idle.
+
+        What a trainer validates while it trains is judged for itself: other rows may be tested later.
+        """
+        others = [forward for _, forward in self.loaders.evaluating()]
         trained = {loader.loader for loader, _ in self.loaders.training()}
         for loader, backward, forward in self.loaders.shared():
             if trained - {loader.loader}:
                 continue  # each trains something else, as weights and an architecture
+            if others and (not self.validates(forward) or any(map(self.validates, others))):
+                continue
             idle = next((other for other in self._left_over() if other.dataset not in (0, loader.dataset)), None)
             if idle is not None and backward.index < forward.index and self._scores(forward, backward):
                 yield loader, backward, forward, idle
+
+    def validates(self, forward: Forward) -> bool:
+        """Whether a trainer of a library validates what it trains with these rows: they are meant to be held out."""
+        return bool(self._validations & {scope.loop for scope in forward.scope.iterations()})
+
+    def _validates_unseen(self) -> bool:
+        """Whether a trainer also validates batches of a loader that nobody saw built."""
+        unseen = (forward for forward in self.loaders.evaluations() if forward.inputs.loader not in self.loaders.built)
+        return any(map(self.validates, unseen))
+
+    @cached_property
+    def _validations(self) -> set[int]:
+        return {event.loop for event in self.trace.of(LoopEntered) if event.validates}
 
     def shown_by_run(self, trained: set[int], evaluated: set[int], built: list[DatasetBuilt]) -> bool:
         """Whether datasets surely have rows in common: no window that reaches back, and no whole beside one of its parts."""
@@ -72,7 +93,7 @@ class Overlaps:
                 loader.scores
                 or self._scores(forward, backward)
                 or self._sums_up(loader, forward, backward)
-                or (parted and is_scored(self.trace, forward))
+                or ((parted or self.validates(forward)) and is_scored(self.trace, forward))
             ):
                 return site, other
         return None

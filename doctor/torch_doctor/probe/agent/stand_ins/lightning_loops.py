@@ -61,6 +61,10 @@ def _limit(trainer: Any) -> str:
         most, now = batches if "train" in name else EVALUATED, getattr(trainer, name, None)
         if now and (isinstance(now, float) or now > most):
             setattr(trainer, name, most)
+    if getattr(trainer, "num_sanity_val_steps", 0):
+        trainer.num_sanity_val_steps = 0  # it evaluates what nothing has been trained of
+    if getattr(trainer, "log_every_n_steps", 0) > batches:
+        trainer.log_every_n_steps = batches  # the trainer warns of epochs that are shorter
     loop = trainer.fit_loop
     last = getattr(trainer, "current_epoch", 0) + EPOCHS
     if loop.max_epochs is None or not 0 <= loop.max_epochs <= last:

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
 
-_TURN = Plain(("turn", "batch_idx"))
-
 
 class Feeding(Struct, frozen=True):
     """Where the trainer gets the rows of a stage: an argument, a data module or the module, and what the user calls it."""
@@ -199,9 +197,9 @@ def _train(fit: Fit) -> None:
 
     def epoch() -> bool:
         fit.hook("on_train_epoch_start")
-        _batches(fit, "training_step", rows, lambda batch: _step(fit, batch, driven))
+        _batches(fit, "training_step", rows, partial(_step, fit, driven))
         if held_out is not None:
-            _evaluate(fit, lightning.VALIDATE, held_out)
+            _evaluate(fit, lightning.VALIDATE, held_out, validates=_validates(fit))
         for name in lightning.AFTER_EPOCH:
             fit.hook(name)
         lightning_optimizers.schedule(run, fit.module, driven.each_epoch, fit.node)
@@ -215,11 +213,17 @@ def _train(fit: Fit) -> None:
         fit.hook(name)
 
 
-def _step(fit: Fit, batch: Value, driven: lightning_optimizers.Driven) -> Value:
+def _validates(fit: Fit) -> bool:
+    """Whether the trainer surely has its loaders validated, and not the batches that it overfits to try whether it can."""
+    given = set() if fit.trainer is None else fit.trainer.keywords.keys()
+    return fit.trainer is not None and given.isdisjoint(lightning.TRIALS)
+
+
+def _step(fit: Fit, driven: lightning_optimizers.Driven, batch: Value, number: Value) -> Value:
     """What the trainer does with a batch of the training."""
     run, optimizers = fit.run, driven.optimizers
-    fit.hook("on_train_batch_start", batch, _TURN)
-    loss = fit.hook("training_step", batch, _TURN) or NOTHING
+    fit.hook("on_train_batch_start", batch, number)
+    loss = fit.hook("training_step", batch, number) or NOTHING
     if isinstance(loss, Mapping):
         found = loss.fields.get(("key", "loss"))
         loss = found if isinstance(found, Value) else loss
@@ -231,11 +235,11 @@ def _step(fit: Fit, batch: Value, driven: lightning_optimizers.Driven) -> Value:
         for each in optimizers:
             gradients.stepped(run, each, fit.node, "optimizer")
     lightning_optimizers.schedule(run, fit.module, driven.each_batch, fit.node)
-    fit.hook("on_train_batch_end", loss, batch, _TURN)
+    fit.hook("on_train_batch_end", loss, batch, number)
     return loss
 
 
-def _evaluate(fit: Fit, stage: lightning.TrainerStage, rows: Feeding) -> None:
+def _evaluate(fit: Fit, stage: lightning.TrainerStage, rows: Feeding, *, validates: bool = False) -> None:
     """What the trainer does where it evaluates; behind it, each part has the mode that it had."""
     run, module, node = fit.run, fit.module, fit.node
     if not any(fit.has(name) for name in stage.hooks):
@@ -247,24 +251,26 @@ def _evaluate(fit: Fit, stage: lightning.TrainerStage, rows: Feeding) -> None:
         if not name.endswith("_step"):
             fit.hook(name)
         elif fit.has(name):
-            _batches(fit, name, rows, partial(_scored, fit, name))
+            _batches(fit, name, rows, partial(_scored, fit, name), validates=validates)
     run.heap.set(run.state.fields, "grad", grad)
     modes.set_mode(run, module, training_=own, node=node, name=module.class_name)
     run.heap.set(module.facts, Fact.MODE, mode)
 
 
-def _scored(fit: Fit, name: str, batch: Value) -> Value:
+def _scored(fit: Fit, name: str, batch: Value, number: Value) -> Value:
     """What a hook makes of a batch that is evaluated."""
-    return fit.hook(name, batch, _TURN) or NOTHING
+    return fit.hook(name, batch, number) or NOTHING
 
 
-def _batches(fit: Fit, name: str, rows: Feeding, step: Callable[[Value], Value]) -> None:
+def _batches(
+    fit: Fit, name: str, rows: Feeding, step: Callable[[Value, Value], Value], *, validates: bool = False
+) -> None:
     """Go through the batches that a step gets; what several loaders of a training are made into is not followed."""
     function = module_parts.method_of(fit.module, name)
     assert function is not None
     several = name == "training_step" and len(rows.loaders) != 1
     for loader in (Unknown(),) if several else rows.loaders:
-        batches.through(fit.run, function.node, fit.node, loader, rows.over, step)
+        batches.through(fit.run, function.node, fit.node, loader, rows.over, step, validates=validates)
 
 
 def _finish(fit: Fit) -> None:

@@ -123,6 +123,7 @@ class Watcher:
         if frame is not None:
             span = recorder.sites.spans[recorder.sites.of_frame(frame)]
             loop = self._watch.loops.own(frame, span, text, batches=text == BATCHES)
+            loop.validates = _validates(running)
             self._under_way[id(running)] = frame, loop
 
     def _end(self, running: Any) -> None:
@@ -130,3 +131,10 @@ class Watcher:
         if known is not None:
             known[1].next = False
             self._watch.loops.disown(*known)
+
+
+def _validates(running: Any) -> bool:
+    """Whether a loop of Lightning's validates while its trainer trains, and tries nothing but that."""
+    trainer = running.trainer
+    tries = getattr(trainer, "overfit_batches", 0) or getattr(trainer, "fast_dev_run", False)
+    return bool(trainer.state.fn == "fit" and trainer.validating and not tries)

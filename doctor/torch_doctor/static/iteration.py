@@ -25,8 +25,8 @@ class Course(Struct, frozen=True):
     """A loop's way: `item(number)` is what pass `number` (from 1) gets, `over` the user's words for what it goes through.
 
     `passes` are those that are executed; `length` is how many there are in a run, as a stream tells it. `whole` is the loader
-    that there is exactly one pass for each batch of; 0 where there is none. `turn` is how symbols name its passes. `validates`: it is a
-    trainer's validation, while it trains.
+    that there is exactly one pass for each batch of; 0 where there is none. `turn` is how symbols name its passes.
+    `validates`: it is a trainer's validation, while it trains.
     """
 
     passes: int

@@ -12,6 +12,24 @@ _SCORED = """
     """
 _MISSED = "mean_squared_error mean_absolute_error mean_absolute_percentage_error"
 _TASKS = ("", "Binary", "Multiclass", "Multilabel")
+CLASS_AXIS = 1
+"""The dimension in which a metric of torchmetrics looks for the classes of scores that have one dimension more than the labels.
+
+https://lightning.ai/docs/torchmetrics/stable/classification/accuracy.html#multiclassaccuracy
+"""
+
+
+def chooses(name: str, task: object) -> bool:
+    """Whether a metric of torchmetrics, which is told this task, chooses the class with the largest score."""
+    short = name.rpartition(".")[2]
+    shares = {*words(_SHARES), *words(_SCORED)}
+    if (
+        not name.startswith("torchmetrics.")
+        or short.removeprefix("Multiclass").removeprefix("multiclass_") not in shares
+    ):
+        return False
+    return short.lower().startswith("multiclass") or task == "multiclass"
+
 
 LIBRARY = Library(
     metrics={

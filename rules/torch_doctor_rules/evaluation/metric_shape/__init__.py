@@ -33,7 +33,7 @@ class MetricShape(Rule):
     single score is always 0, so every sample is assigned class 0, whatever the model predicts.
 
     An argmax of `[batch, steps, classes]` along the steps has as many answers as there are labels if there are as many
-    steps as classes. It chooses a step for each class.
+    steps as classes. It chooses a step for each class. Metrics of torchmetrics look for the classes of such scores in dimension 1.
 
     The sum of two boolean tensors is a boolean tensor: `+` is a logical or. A count such as `(predicted + expected == 2)`
     is therefore 0 for every model.

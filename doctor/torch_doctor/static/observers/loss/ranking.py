@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static import program as p
+from torch_doctor.static.libraries import measures
 from torch_doctor.static.measuring import measured, size_at, with_facts
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.observers.loss.class_axes import ClassAxes
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training.data import array_calls, arrays
-from torch_doctor.static.values import Const, Lib, Method, Plain, Sequence, Tensor
+from torch_doctor.static.values import Const, Lib, Method, Plain, Sequence, Tensor, Tool
 from torch_doctor.trace import Compared, Kind, Matched, Ranked, Source
 
 if TYPE_CHECKING:
@@ -22,9 +23,10 @@ _DIM: Final = {"argmax": 1, "max": 1, "topk": 2}
 """The position of `dim` after the tensor, by function."""
 _LAST: Final = Const(-1)
 _COMPARING: Final = frozenset(("eq", "ne", "==", "!="))
+_ADDING: Final = frozenset(("update", "forward"))
 
 
-class Ranking(Observer, called=(Method, Lib, Plain), computed=_COMPARING):
+class Ranking(Observer, called=(Method, Lib, Plain, Tool), computed=_COMPARING):
     """Along which dimension of what tensor the largest are looked for, and what answers of models are compared with."""
 
     writes = (Ranked, Compared, Matched)
@@ -38,19 +40,35 @@ class Ranking(Observer, called=(Method, Lib, Plain), computed=_COMPARING):
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
         """Write a choice, follow it through other methods, and write what it is compared with."""
         of_array = array_calls.called(func, call) if isinstance(func, (Plain, Lib)) else None
-        if of_array is not None:
-            name, call, result = f"torch.{of_array[0]}", of_array[1], arrays.tensor_of(result) or result
+        if _is_metric(func, call):
+            self._scored(run, func, call)
+        elif of_array is not None:
+            made = arrays.tensor_of(result) or result
+            self._followed(run, f"torch.{of_array[0]}", of_array[1], made, of_array=True)
         elif isinstance(func, Method):
-            name = f"torch.{func.name}"
+            self._followed(run, f"torch.{func.name}", call.with_first(func.of), result)
         elif isinstance(func, Lib):
-            name = canonical(func.name)
-        else:
+            self._followed(run, canonical(func.name), call, result)
+
+    def _scored(self, run: Run, func: Value, call: Call) -> None:
+        """Write a metric's own choice among scores, and what it compares them or a choice with."""
+        scores, labels = call.argument(0, "preds"), call.argument(1, "target")
+        if not isinstance(scores, Tensor) or not isinstance(labels, Tensor):
             return
+        event = self._chosen[id(scores)][1] if id(scores) in self._chosen else None
+        shapes = [measured(each).shape for each in (scores, labels)]
+        if event is None and None not in shapes and len(shapes[0] or ()) == len(shapes[1] or ()) + 1:
+            over = self._classes.are(run, scores, measures.CLASS_AXIS)
+            fact = with_facts(run.fact(scores), scores)
+            axis = measures.CLASS_AXIS
+            event = run.emit(Ranked, call.node, function=_named(func), input=fact, dim=axis, over_classes=over).index
+        if event is not None:
+            run.emit(Compared, call.node, chosen=event, target=with_facts(run.fact(labels), labels))
+
+    def _followed(self, run: Run, name: str, call: Call, result: Value, *, of_array: bool = False) -> None:
         short = name.removeprefix("torch.")
         if not self._chosen and short not in _DIM and short not in _COMPARING:
             return
-        if isinstance(func, Method):
-            call = call.with_first(func.of)
         given = call.argument(0, "input")
         if short in _COMPARING:
             self.computed(run, short, call.values, call.node)
@@ -62,7 +80,7 @@ class Ranking(Observer, called=(Method, Lib, Plain), computed=_COMPARING):
             if isinstance(along, int):
                 fact = with_facts(run.fact(given), given)
                 over = self._classes.are(run, given, along)
-                known = {"over_classes": over, "of_array": of_array is not None}
+                known = {"over_classes": over, "of_array": of_array}
                 event = run.emit(Ranked, call.node, function=name, input=fact, dim=along, **known)
                 self._chosen |= {id(value): (value, event.index) for value in _places(result)}
 
@@ -79,6 +97,20 @@ class Ranking(Observer, called=(Method, Lib, Plain), computed=_COMPARING):
         for value, other in zip(operands, reversed(operands), strict=True):
             if id(value) in self._chosen and id(other) not in self._chosen:
                 run.emit(Compared, node, chosen=self._chosen[id(value)][1], target=with_facts(run.fact(other), other))
+
+
+def _named(func: Value) -> str:
+    """The dotted name of a function, or of the class of an object that is called or whose method is."""
+    of = func.of if isinstance(func, Method) and func.name in _ADDING else func
+    return canonical(of.name) if isinstance(of, (Lib, Tool)) else ""
+
+
+def _is_metric(func: Value, call: Call) -> bool:
+    """Whether a metric is called that chooses the class with the largest score."""
+    of = func.of if isinstance(func, Method) else func
+    given = of if isinstance(of, Tool) else call
+    task = given.keywords.get("task") or next(iter(given.args[:1] if isinstance(of, Tool) else ()), None)
+    return measures.chooses(_named(func), task.value if isinstance(task, Const) else None)
 
 
 def _match(run: Run, operands: tuple[Value, ...], node: p.Node) -> None:

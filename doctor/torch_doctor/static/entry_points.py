@@ -11,7 +11,7 @@ from torch_doctor.static.flow import blend
 from torch_doctor.static.language import instances
 from torch_doctor.static.language.invocation import MORE
 from torch_doctor.static.training.evaluation import modes
-from torch_doctor.static.training.frameworks import lightning_loops, trainer_loops
+from torch_doctor.static.training.frameworks import lightning_fit, lightning_loops, trainer_loops
 from torch_doctor.static.training.module import forwards
 from torch_doctor.static.training.unresolved import arguments, entering, escaping
 from torch_doctor.static.values import (
@@ -73,7 +73,7 @@ def use(run: Run, thing: Value, cls: p.Class) -> None:
 def _use_module(run: Run, module: Module) -> None:
     """Call a module that nobody in sight calls."""
     assert module.cls is not None
-    if lightning_loops.is_lightning(module.cls):
+    if lightning_fit.is_lightning(module.cls):
         lightning_loops.alone(run, module, module.cls.node)
         return
     found = module.cls.find("forward")

@@ -114,6 +114,8 @@ class Schedules:
             entered = (each for each in self.trace.of(LoopEntered) if each.loop == scope.loop)
             lengths = [Count(number=int(each.length), text=each.over) for each in entered if each.length]
             return next(iter(lengths), None)
+        if any(outer.site == scope.site for outer in scope.iterations()[:-1]):
+            return None  # a trainer runs both at one call, which counts the outer one
         found = [each for each in self.trace.of(LoopCounted) if each.index < step.index]
         found = [each for each in found if same_place(scope.site, each.site)]
         return found[-1].passes if found else None

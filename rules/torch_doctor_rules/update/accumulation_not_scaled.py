@@ -134,7 +134,8 @@ def _of_means(trace: Trace, window: Window) -> bool:
     """
     backward = window.backward
     alike = [event for event in trace.of(Backward) if event.site == backward.site]
-    if any(event.divided is not False for event in alike) or may_divide(trace, backward) or not backward.whole:
+    divides = may_divide(trace, backward) and not backward.as_is
+    if any(event.divided is not False for event in alike) or divides or not backward.whole:
         return False
     forwards = backward.loss.graph_forwards or backward.forwards
     losses = [

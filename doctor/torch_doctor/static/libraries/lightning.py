@@ -40,7 +40,7 @@ LIGHTNING = Framework(
 LIGHTNING_MANUAL = {
     "optimizers": Method(returns="unknown"),
     "lr_schedulers": Method(returns="unknown"),
-    "manual_backward": Method(("backward",), of=0, returns="nothing"),
+    "manual_backward": Method(("backward", "as_is"), of=0, returns="nothing"),
     "toggle_optimizer": Method(returns="nothing"),
     "untoggle_optimizer": Method(returns="nothing"),
     "clip_gradients": Method(("clip",), returns="nothing"),
@@ -63,13 +63,13 @@ FABRIC = Framework(
         "setup_module": Method(("prepare",), returns="same"),
         "setup_optimizers": Method(("prepare",), returns="arguments"),
         "setup_dataloaders": Method(("prepare",), returns="arguments"),
-        "backward": Method(("backward",), of=0, returns="nothing"),
+        "backward": Method(("backward", "as_is"), of=0, returns="nothing"),
         "clip_gradients": Method(("clip",), of=0),
         "autocast": Method(returns="context"),
-        "no_backward_sync": Method(returns="context"),
+        "no_backward_sync": Method(returns="neutral"),
         "init_module": Method(returns="context"),
         "init_tensor": Method(returns="context"),
-        "rank_zero_first": Method(returns="context"),
+        "rank_zero_first": Method(returns="neutral"),
         "to_device": Method(returns="same"),
         "all_gather": Method(("gather",), of=0, returns="tensor"),
         "all_reduce": Method(("gather",), of=0, returns="tensor"),
@@ -122,6 +122,12 @@ BEFORE_TRAINING = words("configure_model on_fit_start on_train_start")
 """What is called before the first epoch, in the mode in which each part was left: `fit` calls no `train()`."""
 EACH_EPOCH = words("on_train_epoch_start on_train_batch_start on_train_batch_end")
 AFTER_EPOCH = words("training_epoch_end on_train_epoch_end")
+COMBINED = tuple(
+    f"lightning.{module}.CombinedLoader" for module in ("utilities", "utilities.combined_loader", "trainer.supporters")
+)
+"""The class of loaders that are gone through together."""
+MOST = "max_epochs"
+"""The argument of a trainer that limits its epochs."""
 TRIALS = words("overfit_batches fast_dev_run **")
 """The arguments of a trainer with which it only tries whether a module can be trained."""
 AFTER_TRAINING = words("on_train_end on_fit_end")
@@ -137,6 +143,23 @@ IN_ORDER = frozenset(
     }
 )
 """The hooks whose place in the order is known; the others are called once, behind the training."""
+
+LOOKING_ON = frozenset(
+    members(
+        "lightning.callbacks",
+        """
+        ModelCheckpoint EarlyStopping LearningRateMonitor RichProgressBar TQDMProgressBar ProgressBar ModelSummary
+        RichModelSummary Timer DeviceStatsMonitor GPUStatsMonitor
+        """,
+    )
+)
+"""Callbacks that leave the module as it is."""
+
+
+def is_for_batches(hook: str) -> bool:
+    """Whether an evaluation calls a hook for each batch."""
+    return "_batch_" in hook or hook.endswith(("_step", "_step_end"))
+
 
 _PUBLIC = ("Trainer", "LightningModule", "LightningDataModule", "Callback", "seed_everything", "Fabric")
 

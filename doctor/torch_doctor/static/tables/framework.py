@@ -23,11 +23,12 @@ Act: TypeAlias = Literal[
     "window",
     "gather",
     "opaque",
+    "as_is",
 ]
 """What a method does to the contract.
 
 loop: it runs all of it, on its own terms; window: a pass begins, and prepared optimizers wait for the window; opaque: it may do
-any of it.
+any of it; as_is: it does not divide the loss.
 """
 
 
@@ -36,9 +37,9 @@ class Method(Struct, frozen=True):
 
     acts: tuple[Act, ...] = ()
     of: int | None = None  # the position of what it acts on: a loss, parameters
-    returns: Literal["nothing", "same", "bare", "arguments", "tensor", "context", "unknown"] = "unknown"
+    returns: Literal["nothing", "same", "bare", "arguments", "tensor", "context", "neutral", "unknown"] = "unknown"
     # same: the one argument; bare: the model without what `prepare` put around it; arguments: all of them in order,
-    # alone where alone; context: a context manager
+    # alone where alone; context: a context manager; neutral: one within which all is as without it, on one device
 
 
 class Framework(Struct, frozen=True):

@@ -164,7 +164,11 @@ class Fact(Enum):
     GIVEN_TO_BASE = "given to base", None, _agreed
     """What the constructor of a library's trainer was given, and where that stands."""
     OPTIMIZERS = "optimizers", None, None
-    """What `configure_optimizers` returned to the framework that drives the module."""
+    """The optimizers that `configure_optimizers` returned to the framework that drives the module."""
+    SCHEDULERS = "schedulers", None, None
+    """The same of schedulers."""
+    TOGGLED = "toggled", None, _agreed
+    """The optimizer whose parameters alone get gradients, with the number of events before."""
     DOUBTFUL = "doubtful", None, _first
     """For a loss: the event of its construction, where that got who knows what."""
 

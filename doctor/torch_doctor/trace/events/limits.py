@@ -61,6 +61,8 @@ class Owned(Event, frozen=True, kw_only=True):
     """The name of the framework."""
     details: tuple[str, ...] = ()
     """What is known of its settings."""
+    followed: bool = False
+    """Whether all that it steps is reported."""
 
     def words(self, _: Names, /) -> str:
         return f"{self.framework} runs the loop{in_brackets(self.details)}"

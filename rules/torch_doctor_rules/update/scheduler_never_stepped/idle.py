@@ -45,8 +45,8 @@ def updates(trace: Trace, built: SchedulerBuilt) -> list[Stepped]:
 def is_idle(trace: Trace, written: ScheduleWritten) -> bool:
     """Whether nothing in the source steps a scheduler or sets the rate of its optimizer, and nobody else can."""
     built = next((each for each in trace.of(SchedulerBuilt) if each.scheduler == written.scheduler), None)
-    owned = any(event.framework != "accelerate" for event in trace.of(Owned))
-    if built is None or written.sets_rates or owned or trace.of(GaveUp):
+    unseen = trace.of(GaveUp) or any(not (each.followed or each.framework == "accelerate") for each in trace.of(Owned))
+    if built is None or written.sets_rates or unseen:
         return False
     siblings = [each for each in trace.of(SchedulerBuilt) if each.optimizer == built.optimizer]
     numbers = {each.scheduler for each in siblings}

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import courses, loops, streams
 from torch_doctor.static.training.data import batch_parts
-from torch_doctor.static.values import Loader, Sequence, Stream, Unknown, Value
+from torch_doctor.static.values import Content, Loader, Mapping, Sequence, Stream, Unknown, Value
 from torch_doctor.trace import BatchTaken, Source
 
 if TYPE_CHECKING:
@@ -40,18 +40,23 @@ def through(
     validates while it trains. Of what is no loader in sight, nothing is known but that it gives batches.
     """
     given = run.resolve(given)
-    stream = streams.stream_of(run, given) if isinstance(given, Loader) else None
-    if stream is None:
+    several = _loaders_in(run, given)
+    if isinstance(given, Loader):
+        stream = streams.stream_of(run, given)
+    elif several:
+        stream = Stream(_side_by_side(run, given, node), None, several[0])
+    else:
         loader: Loader = run.own(Loader(None, over))
         batch = batch_parts.begun(run, Unknown(Flow(source=Source.LOADER, loader=loader.id)))
         stream = Stream(batch, None, loader.id)
-    number = stream.loader
+    numbers = several or [stream.loader]
     pairs = streams.numbered(run, stream)
     course = replace(courses.through(run, pairs, over, ()), validates=validates)
     taken: list[Sequence] = []
 
     def begin(turn: int) -> bool:
-        run.emit(BatchTaken, node, loader=number, name=over)
+        for number in numbers:
+            run.emit(BatchTaken, node, loader=number, name=over)
         item = course.item(turn)
         assert isinstance(item, Sequence)
         taken.append(item)
@@ -63,3 +68,37 @@ def through(
         return True
 
     loops.iterate(run, body, node.at, course, begin, once)
+
+
+def parts_of(given: Value) -> list[tuple[object, Value]]:
+    """What a list or dict holds of which all is known, by the indices or keys."""
+    if isinstance(given, Sequence) and given.content.rest is None:
+        return [*enumerate(given.content.items)]
+    if isinstance(given, Mapping) and "rest" not in given.fields:
+        return [(key[1], value) for key, value in given.fields.items() if isinstance(key, tuple)]
+    return []
+
+
+def _loaders_in(run: Run, given: Value) -> list[int]:
+    """The loaders in a list or dict of loaders; none where it holds anything else."""
+    found: list[int] = []
+    for _, each in parts_of(given) if not isinstance(given, Loader) else ():
+        value = run.resolve(each)
+        inside = [value.id] if isinstance(value, Loader) else _loaders_in(run, value)
+        if not inside:
+            return []
+        found += inside
+    return found
+
+
+def _side_by_side(run: Run, given: Value, node: p.Node) -> Value:
+    """The batches that loaders give together, in a list or dict as that of the loaders."""
+    if isinstance(given, Loader):
+        return streams.stream_of(run, given).item
+    batches = {key: _side_by_side(run, run.resolve(each), node) for key, each in parts_of(given)}
+    if isinstance(given, Sequence):
+        return run.own(Sequence("list", Content(tuple(batches.values())), run.site(node)))
+    table: Mapping = run.own(Mapping(run.site(node)))
+    for key, batch in batches.items():
+        run.heap.set(table.fields, ("key", key), batch)
+    return table

@@ -30,6 +30,7 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
     held,
+    leaves,
 )
 from torch_doctor.static.values.symbols import NEUTRAL
 from torch_doctor.trace import Owned, Stepped
@@ -79,6 +80,12 @@ def deepspeed(run: Run, __: str, call: Call) -> Sequence:
     return Sequence("tuple", Content((model, optimizer, Unknown(), Plain())))
 
 
+@library(*lightning.COMBINED)
+def combined(run: Run, name: str, call: Call) -> Tool:
+    """A loader of Lightning that goes through others."""
+    return run.own(Tool(run.site(call.node), name, held(call.values), call.args, dict(call.keywords)))
+
+
 @library_family({*frameworks.OWNERS, *frameworks.FACTORIES} - _ENGINES, stage=Stage.ADAPTER)
 def owner_built(run: Run, name: str, call: Call) -> Tool:
     """Construct what owns the loop, or a part of it."""
@@ -86,7 +93,8 @@ def owner_built(run: Run, name: str, call: Call) -> Tool:
     framework = frameworks.OWNERS[owner]
     values = call.values
     tool: Tool = run.own(Tool(run.site(call.node), owner, held(values), call.args, dict(call.keywords)))
-    run.emit(Owned, call.node, framework=framework.name, details=windows.settings(call))
+    followed = framework is lightning.LIGHTNING
+    run.emit(Owned, call.node, framework=framework.name, details=windows.settings(call), followed=followed)
     windows.built(run, tool, call)
     trainers.constructed(run, tool, call)
     if framework.owns_gradients:
@@ -116,8 +124,11 @@ def framework_method(run: Run, of: Tool, name: str, call: Call) -> Value | None:
     given = call.argument(position) or next(iter(call.keywords.values()), Unknown())
     if "loop" in known.acts:
         seen = framework is lightning.LIGHTNING and lightning_loops.called(run, of, name, call)
+        if framework is lightning.LIGHTNING and not seen:
+            run.emit(Owned, call.node, framework=framework.name)
         left = [value for value in call.values if not seen or isinstance(run.resolve(value), Module)]
-        escaping.hand_over(run, f"{call.receiver}.{name}", (of, *left), (), call.node)
+        followed = seen and lightning_loops.followed(run, of)
+        escaping.hand_over(run, f"{call.receiver}.{name}", (of, *left), (), call.node, keeps_modes=followed)
         return Unknown()
     if "backward" in known.acts:
         gradients.backward(
@@ -125,6 +136,7 @@ def framework_method(run: Run, of: Tool, name: str, call: Call) -> Value | None:
             given,
             Call((), call.keywords, call.node, run.text_of_argument(call.node, position)),
             through=f"{call.receiver}.{name}",
+            as_is="as_is" in known.acts,
         )
     if "prepare" in known.acts:
         call = preparing.prepared(run, of, call)
@@ -159,11 +171,23 @@ def _returned(run: Run, of: Tool, known: Method, call: Call) -> Value:
         return construction.arguments_again(run, call)
     if known.returns == "nothing":
         return NOTHING
+    if known.returns == "neutral":
+        return Plain()
     if known.returns == "tensor":
         return Unknown(given.flow.cut())
     if "window" in known.acts and windows.entered(run, of):
         return Unknown(Flow(graph=None), symbol=(NEUTRAL, of.id))
     return Unknown(Flow(graph=None))
+
+
+def _toggled_off(run: Run, of: Module, loss: Value) -> frozenset[int]:
+    """What gets no gradients of a loss since an optimizer was toggled: what only others have."""
+    toggled, known = of.fact(Fact.TOGGLED), of.fact(Fact.OPTIMIZERS)
+    if toggled is None or not isinstance(known, Sequence) or min(loss.flow.forwards, default=-1) < toggled[1]:
+        return frozenset()
+    optimizers = [each for each in leaves(known) if isinstance(each, Optimizer)]
+    own = frozenset[int]().union(*(each.modules for each in optimizers if each.id == toggled[0]))
+    return frozenset[int]().union(*(each.modules for each in optimizers)) - own if own else frozenset()
 
 
 def owned_method(run: Run, of: Module, name: str, call: Call) -> Value | None:
@@ -174,6 +198,8 @@ def owned_method(run: Run, of: Module, name: str, call: Call) -> Value | None:
             call.args[0],
             Call((), call.keywords, call.node, run.text_of_argument(call.node, 0)),
             through=f"{call.receiver}.{name}",
+            as_is=name in lightning.LIGHTNING_MANUAL,
+            frozen=_toggled_off(run, of, call.args[0]),
         )
         return NOTHING
     engine = of.fact(Fact.ENGINE)
@@ -191,11 +217,19 @@ def owned_method(run: Run, of: Module, name: str, call: Call) -> Value | None:
             clears=True,
         )
         return NOTHING
-    if name == "optimizers":
-        known = of.fact(Fact.OPTIMIZERS)
+    if name in ("optimizers", "lr_schedulers"):
+        known = of.fact(Fact.OPTIMIZERS if name == "optimizers" else Fact.SCHEDULERS)
         if isinstance(known, Value):
             return known
-        return run.own(Optimizer(None, "", module_parts.parts_of(run, of).owners, whole=False))
+        if name == "optimizers":
+            return run.own(Optimizer(None, "", module_parts.parts_of(run, of).owners, whole=False))
+    given = run.resolve(call.argument(0, "optimizer") or NOTHING)
+    if name in ("toggle_optimizer", "untoggle_optimizer"):
+        toggled = (given.id, len(run.trace.events)) if isinstance(given, Optimizer) and name[0] == "t" else None
+        run.heap.set(of.facts, Fact.TOGGLED, toggled)
+        return NOTHING
+    if name == "clip_gradients":
+        gradients.clipped(run, "lightning.LightningModule.clip_gradients", Call((given,), {}, call.node), managed=True)
     if name in lightning.LIGHTNING_MANUAL:
         return Unknown(Flow(graph=None)) if lightning.LIGHTNING_MANUAL[name].returns != "nothing" else NOTHING
     if name in ("log", "log_dict", "print", "save_hyperparameters"):

@@ -30,15 +30,20 @@ class Driven(Struct, frozen=True):
 def driven(run: Run, module: Module, configured: Value) -> Driven:
     """What the trainer steps of all that the hook of a module returned; whichever of several was chosen is among it."""
     returned = _optimizers_in(configured)
-    if returned:
-        only = returned[0] if len(returned) == 1 else Sequence("list", Content(tuple(returned)))
-        run.heap.set(module.facts, Fact.OPTIMIZERS, only)
+    _given_back(run, module, Fact.OPTIMIZERS, returned)
+    _given_back(run, module, Fact.SCHEDULERS, _all_schedulers_in(configured))
     intervals = list(_schedulers_in(configured))
     return Driven(
         tuple(each for each in leaves(*returned) if isinstance(each, Optimizer)),
         tuple(scheduler for scheduler, interval in intervals if interval == "step"),
         tuple(scheduler for scheduler, interval in intervals if interval == "epoch"),
     )
+
+
+def _given_back(run: Run, module: Module, fact: Fact, found: list[Value]) -> None:
+    """Note what a method of the module returns in manual optimization: all that it configured, or the only one."""
+    if found:
+        run.heap.set(module.facts, fact, found[0] if len(found) == 1 else Sequence("list", Content(tuple(found))))
 
 
 def schedule(run: Run, module: Module, schedulers: tuple[Tool, ...], node: p.Node) -> None:
@@ -60,6 +65,14 @@ def _optimizers_in(value: Value) -> list[Value]:
         inside = value.content.all() if isinstance(value, Sequence) else value.values()
         return [found for item in inside for found in _optimizers_in(item)]
     return [value] if any(isinstance(each, Optimizer) for each in leaves(value)) else []
+
+
+def _all_schedulers_in(value: Value) -> list[Value]:
+    """The schedulers that a hook returns, in containers or not, however they are stepped."""
+    if isinstance(value, (Sequence, Mapping)):
+        inside = value.content.all() if isinstance(value, Sequence) else value.values()
+        return [found for item in inside for found in _all_schedulers_in(item)]
+    return [value] if isinstance(value, Tool) and training.scheduler_of(value.name) else []
 
 
 def _schedulers_in(value: Value, interval: Value | None = None) -> Iterator[tuple[Tool, str]]:

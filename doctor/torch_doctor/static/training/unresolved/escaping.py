@@ -57,11 +57,13 @@ class Assigning(Knowledge):
     node: p.Assign | None = per_run()
 
 
-def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node, *, stays: bool = False) -> None:
+def hand_over(
+    run: Run, to: str, holders: Args, values: Args, node: p.Node, *, stays: bool = False, keeps_modes: bool = False
+) -> None:
     """Write that what these values hold went out of sight: from here on, all of it may be otherwise.
 
     `holders` are what somebody got or has, `values` those among them that may go backward there. `stays`: who got
-    them goes on while the script does.
+    them goes on while the script does. `keeps_modes`: who got them leaves each part in the mode that it is known to be in.
     """
     reached = _held(run, holders)
     assigned = run.of(Assigning).node
@@ -94,7 +96,7 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node, *, s
     scalers, reached_loaders = _scalers_and_loaders(run, holders)
     whole = module_parts.with_parts(run, modules)
     places.lost_sight(run, whole, reached_loaders)
-    if not builds:
+    if not builds and not keeps_modes:
         modes.lost_sight(run, whole)
     _lost_constants(run, whole)
     modes.met_whole(run, [each for each in map(run.objects.get, whole) if isinstance(each, Module)])

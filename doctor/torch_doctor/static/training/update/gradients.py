@@ -57,8 +57,14 @@ def backward(
     *,
     through: str,
     context: bool = False,
+    as_is: bool = False,
+    frozen: frozenset[int] = frozenset(),
 ) -> None:
-    """Write that gradients were computed; `call` holds what `backward` got beside the loss, and the words for it."""
+    """Write that gradients were computed; `call` holds what `backward` got beside the loss, and the words for it.
+
+    `as_is`: the framework that it goes `through` does not divide the loss. `frozen` are modules whose parameters it had frozen for
+    the time being.
+    """
     value = _reaching(run, value, call.node)
     flow = value.flow
     mending.taken(run, flow)
@@ -77,8 +83,10 @@ def backward(
     keeping.had_a_graph(run)
     for observe in run.observers.backward:
         observe(run, value, call)
-    surely = flow.surely or flow.modules  # some have gradients; where none is certain, all that may be
-    opaque = isinstance(value, Unknown) or flow.graph is not True or not flow.forwards or surely != flow.modules
+    surely = (flow.surely or flow.modules) - frozen  # some have gradients; where none is certain, all that may be
+    opaque = (
+        isinstance(value, Unknown) or flow.graph is not True or not flow.forwards or surely != flow.modules - frozen
+    )
     run.of(forward_cache.ForwardCache).count()
     run.emit(
         Backward,
@@ -93,6 +101,7 @@ def backward(
         retain_graph=call.flag("retain_graph", "create_graph", default=False),
         inputs_only=inputs is not None,
         context=context,
+        as_is=as_is,
         weighted=_weighted(call),
         scaled=flow.scaled,
         divided=flow.divided,
@@ -215,7 +224,8 @@ def clipped(run: Run, function: str, call: Call, *, managed: bool = False) -> No
         return
     fill(run, call.node)
     given = call.args[:1] or tuple(value for key, value in call.keywords.items() if key == "parameters")
-    modules, whole = parameters.parameters_in(run, given)
+    of = run.resolve(given[0]) if given else None
+    modules, whole = (of.modules, of.whole) if isinstance(of, Optimizer) else parameters.parameters_in(run, given)
     alone = bool(given) and function.endswith("clip_grad_norm_") and _is_one_of_several(given[0])
     fields = {"modules": modules, "whole": whole and bool(given), "managed": managed, "alone": alone}
     run.emit(Clipped, call.node, function=function, name=run.text(call.node), **fields)

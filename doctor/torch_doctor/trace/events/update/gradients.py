@@ -92,6 +92,8 @@ class Backward(Event, frozen=True, kw_only=True):
     """The loss."""
     modules: frozenset[int]
     """The owners of the parameters that get gradients."""
+    as_is: bool = False
+    """Whether a framework that computes them surely does not divide the loss."""
     whole: bool
     """False if other parameters may also get gradients."""
     forwards: frozenset[int] = NO_EVENTS

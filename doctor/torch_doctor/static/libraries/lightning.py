@@ -121,6 +121,12 @@ PREPARED = words("prepare_data setup")
 BEFORE_TRAINING = words("configure_model on_fit_start on_train_start")
 """What is called before the first epoch, in the mode in which each part was left: `fit` calls no `train()`."""
 EACH_EPOCH = words("on_train_epoch_start on_train_batch_start on_train_batch_end")
+UPDATE = words(
+    """
+    on_before_zero_grad on_before_backward on_after_backward on_before_optimizer_step configure_gradient_clipping
+    """
+)
+"""What is called around the update of a batch, in this order, unless the module does all by hand."""
 AFTER_EPOCH = words("training_epoch_end on_train_epoch_end")
 COMBINED = tuple(
     f"lightning.{module}.CombinedLoader" for module in ("utilities", "utilities.combined_loader", "trainer.supporters")

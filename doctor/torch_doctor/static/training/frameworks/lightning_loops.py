@@ -43,10 +43,10 @@ def alone(run: Run, module: Module, node: p.Node) -> None:
     """What a trainer out of sight does with a module: it trains and evaluates it."""
     if _begins(run, module):
         fit = Fit(run, module, node)
-        _train(fit)
+        driven = _train(fit)
         for stage in (lightning.TEST, lightning.PREDICT):
             _evaluate(fit, stage, lightning_fit.fed(fit, stage))
-        _finish(fit)
+        _finish(fit, driven)
 
 
 def called(run: Run, trainer: Tool, name: str, call: Call) -> bool:
@@ -63,9 +63,9 @@ def called(run: Run, trainer: Tool, name: str, call: Call) -> bool:
     if stage is lightning.TRAIN:
         if not _begins(run, module):
             return False
-        _train(fit)
+        driven = _train(fit)
         _evaluate(fit, lightning.PREDICT, Feeding((Unknown(),), lightning.PREDICT.over))  # whoever predicts reads it
-        _finish(fit)
+        _finish(fit, driven)
     elif stage is lightning.PREDICT and not fit.has("predict_step"):
         _hand_back(fit)
         return False
@@ -97,8 +97,8 @@ def _begins(run: Run, module: Module) -> bool:
     return module.id not in driven
 
 
-def _train(fit: Fit) -> None:
-    """Train: the epochs, in each the batches, and behind them the validation."""
+def _train(fit: Fit) -> lightning_optimizers.Driven:
+    """Train: the epochs, in each the batches, and behind them the validation; return what is stepped."""
     run = fit.run
     run.emit(Owned, fit.node, framework="lightning", followed=fit.followed)
     lightning_fit.prepare(fit, "fit")
@@ -108,7 +108,7 @@ def _train(fit: Fit) -> None:
         fit.hook(name)
     held_out = lightning_fit.fed(fit, lightning.VALIDATE) if any(map(fit.has, lightning.VALIDATE.hooks)) else None
     if not fit.has("training_step"):
-        return
+        return lightning_optimizers.Driven()
 
     def epoch() -> bool:
         fit.hook("on_train_epoch_start")
@@ -131,6 +131,7 @@ def _train(fit: Fit) -> None:
     loops.iterate(run, fit.node, fit.node.at, course, begin, epoch)
     for name in lightning.AFTER_TRAINING:
         fit.hook(name)
+    return driven
 
 
 def _epochs(fit: Fit) -> Course:
@@ -162,10 +163,16 @@ def _step(fit: Fit, driven: lightning_optimizers.Driven, batch: Value, number: V
         loss = found if isinstance(found, Value) else loss
     if lightning_optimizers.is_automatic(fit.module):
         for each in optimizers:
+            fit.hook("on_before_zero_grad", each)
             run.emit(ZeroGrad, fit.node, target=each.id, name="optimizer", modules=each.modules, whole=each.whole)
         if loss.flow.forwards or loss.flow.graph is True or any(isinstance(leaf, Unknown) for leaf in leaves(loss)):
+            fit.hook("on_before_backward", loss)
             gradients.backward(run, loss, Call((), {}, fit.node, "loss"), through="lightning")
+        if optimizers:
+            fit.hook("on_after_backward")
         for each in optimizers:
+            fit.hook("on_before_optimizer_step", each)
+            fit.hook("configure_gradient_clipping", each, Plain(), Plain())
             gradients.stepped(run, each, fit.node, "optimizer")
     lightning_optimizers.schedule(run, fit.module, driven.each_batch, fit.node)
     fit.hook("on_train_batch_end", loss, batch, number)
@@ -215,7 +222,8 @@ def _batches(
         batches.through(fit.run, function.node, fit.node, loader, rows.over, step, validates=validates)
 
 
-def _finish(fit: Fit) -> None:
+def _finish(fit: Fit, driven: lightning_optimizers.Driven) -> None:
     """Call whatever else a module has for a trainer, in no order."""
-    for name in sorted(lightning.LIGHTNING.hooks - lightning.IN_ORDER):
+    called = lightning.UPDATE if driven.optimizers and lightning_optimizers.is_automatic(fit.module) else ()
+    for name in sorted(lightning.LIGHTNING.hooks - lightning.IN_ORDER - {*called}):
         fit.hook(name)

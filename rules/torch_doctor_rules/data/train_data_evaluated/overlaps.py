@@ -61,7 +61,8 @@ class Overlaps:
             if others and (not self.validates(forward) or any(map(self.validates, others))):
                 continue
             idle = next((other for other in self._left_over() if other.dataset not in (0, loader.dataset)), None)
-            if idle is not None and backward.index < forward.index and self._scores(forward, backward):
+            scores = self._scores(forward, backward) or (self.validates(forward) and is_scored(self.trace, forward))
+            if idle is not None and backward.index < forward.index and scores:
                 yield loader, backward, forward, idle
 
     def validates(self, forward: Forward) -> bool:

@@ -27,7 +27,12 @@ def first_unrecorded(trace: Trace, backward: Backward) -> Forward | None:
             if forward.index < backward.index and forward.trainable and trace.same_iteration(backward, forward)
         ]
     wrong = forwards and all(forward.grad is False and forward.trainable is True for forward in forwards)
-    return forwards[0] if wrong else None
+    return forwards[0] if wrong and not _goes_on(trace, forwards[0], backward) else None
+
+
+def _goes_on(trace: Trace, forward: Forward, backward: Backward) -> bool:
+    """Whether code out of sight got a module behind the forward, which may have computed the loss of its output."""
+    return any(event.modules - {forward.module} for event in trace.between(forward, backward, Escaped))
 
 
 def unrecorded_parts(trace: Trace) -> Iterator[tuple[Backward, Forward | PartUnrecorded]]:

@@ -10,10 +10,13 @@ from ..imports import after
 from .stand_in import StandIn
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import ModuleType
 
 BATCHES, EPOCHS = 3, 2
 """Batches of an epoch and epochs, as `caps` has them for loops."""
+WINDOWS = 2
+"""Windows that a module keeps by itself, of as many batches as the source shows."""
 MOST = 64
 """Batches of an epoch that evaluates, or steps, so seldom."""
 EVALUATED = 16
@@ -41,15 +44,16 @@ def _patch(stand_in: StandIn, module: ModuleType) -> None:
 def _limited(stand_in: StandIn, original: Any) -> Any:
     @functools.wraps(original)
     def limited(self: Any, *arguments: Any, **keywords: Any) -> Any:
-        stand_in.teller.note(_limit(self))
+        stand_in.teller.note(_limit(self, stand_in.plan.get("loops") or {}))
         return original(self, *arguments, **keywords)
 
     return limited
 
 
-def _limit(trainer: Any) -> str:
-    """Sets the limits of a trainer, none above its own, and says which."""
-    batches = BATCHES * max(1, getattr(trainer, "accumulate_grad_batches", 1))
+def _limit(trainer: Any, loops: Mapping[str, Any]) -> str:
+    """Sets the limits of a trainer, none above its own, and says which; `loops` is what the static witness knows of loops."""
+    windows = WINDOWS * max((each.get("period", 0) for each in loops.values()), default=0)
+    batches = max(windows, BATCHES * max(1, getattr(trainer, "accumulate_grad_batches", 1)))
     interval = getattr(trainer, "val_check_interval", None)
     if isinstance(interval, float):
         batches = max(batches, math.ceil(1 / interval) if interval else 0)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from torch_doctor.static.libraries.lightning import BEFORE_TRAINING, EVALUATION, LIGHTNING
+from torch_doctor.static.libraries.lightning import (
+    AFTER_EPOCH,
+    AFTER_TRAINING,
+    BEFORE_TRAINING,
+    EVALUATION,
+    LIGHTNING,
+    UPDATE,
+    VALIDATE,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +29,7 @@ import lightning.pytorch as pl
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-seen = {}
+seen, order = {}, []
 
 
 class Net(pl.LightningModule):
@@ -35,6 +43,7 @@ def watched(name):
     original = getattr(pl.LightningModule, name)
 
     def hook(self, *given, **named):
+        order.append(name)
         seen.setdefault(name, []).append([self.training, self.kept.training, torch.is_grad_enabled()])
         if name == "training_step":
             return nn.functional.cross_entropy(self.net(given[0][0]), given[0][1])
@@ -52,10 +61,13 @@ for name in json.loads(sys.argv[1]):
         setattr(Net, name, watched(name))
 rows = DataLoader(TensorDataset(torch.randn(16, 4), torch.randint(0, 2, (16,))), batch_size=8)
 quiet = dict(logger=False, enable_progress_bar=False, enable_model_summary=False, enable_checkpointing=False)
-trainer, net = pl.Trainer(max_epochs=2, accelerator="cpu", num_sanity_val_steps=0, **quiet), Net()
+limits = dict(max_epochs=1, limit_train_batches=1, limit_val_batches=1) if "once" in sys.argv else dict(max_epochs=2)
+trainer, net = pl.Trainer(**limits, accelerator="cpu", num_sanity_val_steps=0, **quiet), Net()
 trainer.fit(net, rows, rows)
-trainer.test(net, rows, verbose=False)
-trainer.predict(net, rows)
+print("ORDER", json.dumps(order))
+if "once" not in sys.argv:
+    trainer.test(net, rows, verbose=False)
+    trainer.predict(net, rows)
 print("SEEN", json.dumps(seen))
 """
 BANK = """
@@ -109,6 +121,22 @@ def test_each_hook_is_called_in_the_mode_that_the_table_says(write: Callable[...
                 continue  # it is called for both
             assert kept is False, name
             assert (training, grad) == ((False, False) if name in evaluated else (True, True)), name
+
+
+@pytest.mark.frameworks("lightning")
+def test_hooks_are_called_in_the_order_of_the_tables(write: Callable[..., Path]) -> None:
+    told = [
+        *("prepare_data", "setup", "configure_optimizers", "on_fit_start", "on_train_start"),
+        *("on_train_epoch_start", "on_train_batch_start", "training_step", *UPDATE, "on_train_batch_end"),
+        *(*VALIDATE.hooks, *AFTER_EPOCH, *AFTER_TRAINING),
+    ]
+    script = write("hooks.py", HOOKS)
+    names = json.dumps(sorted({*told, *BEFORE_TRAINING}))
+    out = subprocess.run([sys.executable, script, names, "once"], capture_output=True, text=True, check=True).stdout
+    order = json.loads(next(line for line in out.splitlines() if line.startswith("ORDER"))[6:])
+    seen = [name for name in order if name != "configure_model"]
+    assert seen == [name for name in told if name in seen]
+    assert {*UPDATE, "validation_step", "on_train_epoch_end", "on_train_end"} <= {*seen}
 
 
 @pytest.mark.parametrize(

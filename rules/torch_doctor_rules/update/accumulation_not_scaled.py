@@ -133,9 +133,8 @@ def _of_means(trace: Trace, window: Window) -> bool:
     Code that divides only if there are several micro-batches (`if steps > 1:`) divides whenever it is needed.
     """
     backward = window.backward
-    alike = [event for event in trace.of(Backward) if event.site == backward.site]
-    divides = may_divide(trace, backward) and not backward.as_is
-    if any(event.divided is not False for event in alike) or divides or not backward.whole:
+    plain = backward.whole and (backward.as_is or not may_divide(trace, backward))
+    if not plain or any(event.divided is not False for event in trace.of(Backward) if event.site == backward.site):
         return False
     forwards = backward.loss.graph_forwards or backward.forwards
     losses = [

@@ -207,15 +207,10 @@ def squeezed(shape: Shape | None, dim: object = None) -> Shape | None:
     if dim is None:
         return None if None in shape or ANY in shape else tuple(size for size in shape if size != 1)
     position = place(shape, dim)
-    if position is None or shape[position] is None or _is_named(shape[position]):
-        return None  # who takes it out means that it is 1
+    if position is None or not (isinstance(shape[position], int) or shape[position] in (BATCH, ANY)):
+        return None  # of a size that only has a name, the script says that it is 1
     rest = (*shape[:position], *shape[position + 1 :])
     return shape if shape[position] != 1 else None if rest == (ANY,) else rest
-
-
-def _is_named(size: Size) -> bool:
-    """Whether a size stands for a number of which only a name is known, other than the samples of a batch."""
-    return isinstance(size, str) and size not in (BATCH, ANY)
 
 
 def unsqueezed(shape: Shape | None, dim: object) -> Shape | None:

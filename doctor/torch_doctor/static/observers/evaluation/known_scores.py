@@ -38,7 +38,7 @@ _SCALED: Final = frozenset(words("* / mul div"))
 _ADDED: Final = frozenset(words("+ - add sub"))
 
 
-class Known(Struct, frozen=True):
+class ScoreOrigin(Struct, frozen=True):
     """What a value comes from: `roots` are the values that became scores first, `alive` keeps the value's id its own."""
 
     level: int
@@ -55,9 +55,9 @@ class KnownScores(Knowledge):
 
     tallies: dict[Hashable, int] = per_run(dict)
     """The objects of metrics that returned roots."""
-    _known: dict[Hashable, Known] = per_run(dict)  # by the symbol of a number, or the id of a tensor
+    _known: dict[Hashable, ScoreOrigin] = per_run(dict)  # by the symbol of a number, or the id of a tensor
 
-    def score(self, value: Value) -> Known | None:
+    def score(self, value: Value) -> ScoreOrigin | None:
         """What a score comes from; None for anything else."""
         found = self._of(value) if isinstance(value, (Tensor, Plain, Unknown)) else None
         return found if found is not None and found.level == _SCORE else None
@@ -79,9 +79,9 @@ class KnownScores(Knowledge):
         if tally:
             self.tallies[key] = tally
         forwards = frozenset[int]().union(*(each.forwards for each in known))
-        self._known.setdefault(key, Known(level, forwards, roots if level == _SCORE else frozenset(), result))
+        self._known.setdefault(key, ScoreOrigin(level, forwards, roots if level == _SCORE else frozenset(), result))
 
-    def _level(self, name: str, known: list[Known], result: Value, given: tuple[Value, ...]) -> int | None:
+    def _level(self, name: str, known: list[ScoreOrigin], result: Value, given: tuple[Value, ...]) -> int | None:
         level, short = max(each.level for each in known), name.rpartition(".")[2]
         if level == _SCORE:
             bounded = short in _BOUNDS and sum(isinstance(each, Const) for each in given) == len(given) - 1
@@ -99,7 +99,7 @@ class KnownScores(Knowledge):
             return _SCORE if whole else None
         return level
 
-    def _of(self, value: Value) -> Known | None:
+    def _of(self, value: Value) -> ScoreOrigin | None:
         """What a value is known to come from."""
         if isinstance(value, Tensor):
             found = self._known.get(id(value))
@@ -107,16 +107,16 @@ class KnownScores(Knowledge):
                 return found
             if value.scalar is True and (value.flow.means or value.kind is Kind.LOSS):
                 roots = value.flow.means or frozenset((id(value),))
-                found = self._known[id(value)] = Known(_SCORE, value.flow.forwards, roots, value)
+                found = self._known[id(value)] = ScoreOrigin(_SCORE, value.flow.forwards, roots, value)
                 return found
-            return self._calculated(value) or Known(
+            return self._calculated(value) or ScoreOrigin(
                 _HITS if measured(value).dtype == "bool" else _DATA, value.flow.forwards
             )
         if isinstance(value, (Plain, Unknown)) and self._known and not value.flow.sums:
             return self._in(value.symbol)
         return None
 
-    def _calculated(self, value: Tensor) -> Known | None:
+    def _calculated(self, value: Tensor) -> ScoreOrigin | None:
         """The same of a tensor that is a hit where another one is, or a score by, or beside, something of the same batch."""
         made = value.meta
         if not isinstance(made, Making) or made.name not in _SCALED | _ADDED:
@@ -129,10 +129,10 @@ class KnownScores(Knowledge):
             return None
         roots = frozenset[object]().union(*(each.roots for each in known))
         level = max(each.level for each in known)
-        found = self._known[id(value)] = Known(level, value.flow.forwards, roots, value)
+        found = self._known[id(value)] = ScoreOrigin(level, value.flow.forwards, roots, value)
         return found
 
-    def _in(self, symbol: Symbol) -> Known | None:
+    def _in(self, symbol: Symbol) -> ScoreOrigin | None:
         """The same of a number or array that was computed of others."""
         found = self._known.get(symbol)
         if found is not None:
@@ -145,12 +145,12 @@ class KnownScores(Knowledge):
             return None
         forwards = frozenset[int]().union(*(each.forwards for each in known))
         if op == "==":
-            return Known(_HITS, forwards)
+            return ScoreOrigin(_HITS, forwards)
         others = [part for part in parts if self._in(part) is None]
         if op in "+-" and any(part[0] != "const" for part in others):
             return None
         level = min(each.level for each in known)
-        return Known(level, forwards, frozenset[object]().union(*(each.roots for each in known)))
+        return ScoreOrigin(level, forwards, frozenset[object]().union(*(each.roots for each in known)))
 
 
 def _tally(func: Value, call: Call) -> int:
@@ -164,6 +164,6 @@ def _of_the_batch(value: Value) -> bool:
     return isinstance(value, Tensor) and value.flow.source is Source.LOADER and not value.flow.sums
 
 
-def far(scores: Iterable[Known | None]) -> bool:
+def far(scores: Iterable[ScoreOrigin | None]) -> bool:
     """Whether two scores are of different batches."""
     return len({score.forwards for score in scores if score is not None}) > 1

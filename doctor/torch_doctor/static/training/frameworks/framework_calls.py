@@ -123,13 +123,7 @@ def framework_method(run: Run, of: Tool, name: str, call: Call) -> Value | None:
     position = known.of or 0
     given = call.argument(position) or next(iter(call.keywords.values()), Unknown())
     if "loop" in known.acts:
-        seen = framework is lightning.LIGHTNING and lightning_loops.called(run, of, name, call)
-        if framework is lightning.LIGHTNING and not seen:
-            run.emit(Owned, call.node, framework=framework.name)
-        left = [value for value in call.values if not seen or isinstance(run.resolve(value), Module)]
-        followed = seen and lightning_loops.followed(run, of)
-        escaping.hand_over(run, f"{call.receiver}.{name}", (of, *left), (), call.node, keeps_modes=followed)
-        return Unknown()
+        return _looped(run, of, name, call)
     if "backward" in known.acts:
         gradients.backward(
             run,
@@ -178,6 +172,18 @@ def _returned(run: Run, of: Tool, known: Method, call: Call) -> Value:
     if "window" in known.acts and windows.entered(run, of):
         return Unknown(Flow(graph=None), symbol=(NEUTRAL, of.id))
     return Unknown(Flow(graph=None))
+
+
+def _looped(run: Run, of: Tool, name: str, call: Call) -> Unknown:
+    """What a method of a framework's object does that runs the loop: what is followed leaves the module to callbacks alone."""
+    framework = frameworks.OWNERS[of.name]
+    seen = framework is lightning.LIGHTNING and lightning_loops.called(run, of, name, call)
+    if framework is lightning.LIGHTNING and not seen:
+        run.emit(Owned, call.node, framework=framework.name)
+    left = [value for value in call.values if not seen or isinstance(run.resolve(value), Module)]
+    followed = seen and lightning_loops.followed(run, of)
+    escaping.hand_over(run, f"{call.receiver}.{name}", (of, *left), (), call.node, keeps_modes=followed)
+    return Unknown()
 
 
 def _toggled_off(run: Run, of: Module, loss: Value) -> frozenset[int]:

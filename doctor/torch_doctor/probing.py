@@ -15,7 +15,7 @@ from torch_doctor.rule import Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from torch_doctor.probe import Attention, Outcome, Own
+    from torch_doctor.probe import Attention, LessonKeeper, Outcome, Own
     from torch_doctor.probe.climb import Climb
     from torch_doctor.rule import Finding, Rule
     from torch_doctor.sources.ignores import Patterns
@@ -56,7 +56,7 @@ class Probing(Struct, frozen=True, kw_only=True):
     `sinks` are methods that want numbers, by the package that has them, and how each uses what it is given. Of `places` each
     run tells whether it came there. `climb` is a checkup that is wanted besides. `figuring`: the runs are to be compared with
     others. `shapes`: the runs tell which shapes variables get, and little else.
-    `gradients`: they tell where gradients go, and how large they are.
+    `gradients`: they tell where gradients go, and how large they are. `kept` has what was learnt of scripts before.
     """
 
     args: tuple[str, ...] = ()
@@ -78,6 +78,7 @@ class Probing(Struct, frozen=True, kw_only=True):
     figuring: Figuring | None = None
     shapes: bool = False
     gradients: bool = False
+    kept: LessonKeeper | None = None
 
     def args_for(self, script: Path) -> tuple[str, ...]:
         """Return the command-line arguments of a script: those of the last pattern that matches it, else `args`."""
@@ -154,6 +155,7 @@ def probed(script: Path, part: Runnable, rules: Sequence[Rule], how: Probing, at
         shapes=how.shapes,
         gradients=how.gradients,
         allowed=project.torch,
+        kept=how.kept,
         figures=None if how.figuring is None else how.figuring.asked(project.shown(script)),
     )
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,12 +11,14 @@ from torch_doctor.environments import NoInterpreterError
 from torch_doctor.probe import remarks
 from torch_doctor.probe.feeding import fed_by
 from torch_doctor.probe.following import Attention, Follower, Stop
+from torch_doctor.probe.hearing import heard
 from torch_doctor.probe.interpreter import interpreter
 from torch_doctor.probe.launch import Limits, launched
+from torch_doctor.probe.lessons import Course
 from torch_doctor.probe.older_versions import unsupported
-from torch_doctor.probe.plan import AGAIN, Request, again, foreseen, plan
+from torch_doctor.probe.plan import AGAIN, LessonKeeper, Request, again, foreseen, plan
 from torch_doctor.probe.protocol import Reader
-from torch_doctor.probe.ranks import failed, joined
+from torch_doctor.probe.ranks import failed
 from torch_doctor.probe.remarks import explained, unsaid, unsaid_rules
 from torch_doctor.probe.running import side_by_side
 from torch_doctor.probe.scratch import scratch_folder
@@ -27,6 +30,7 @@ from torch_doctor.trace import ArrayRead, DevicesAgreed, DevicesMet, End, MoveLo
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from torch_doctor.probe.hearing import Heard
     from torch_doctor.probe.interpreter import Interpreter
     from torch_doctor.probe.launch import Launched
     from torch_doctor.rule import Rule
@@ -36,6 +40,7 @@ __all__ = [
     "Attention",
     "Follower",
     "Judgement",
+    "LessonKeeper",
     "Names",
     "Outcome",
     "Own",
@@ -63,7 +68,7 @@ class Outcome:
     `trace` holds what was seen; it is None where the probe could not run, and `ending` says why. Else `ending` tells how
     the script ended, where that was not its end, and `stopped` that it was stopped before. `remarks` are lines on what ran
     it, how far it came and what stood in for what. `output` is what the script printed, `seconds` how long it took, and
-    `peak` the most memory, in bytes.
+    `peak` the most memory, in bytes. `notes` tell of the attempts that stopped early.
     """
 
     trace: Trace | None = None
@@ -73,6 +78,7 @@ class Outcome:
     output: str = ""
     seconds: float = 0.0
     peak: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -103,31 +109,38 @@ def probe(
     name = names.shown(request.script)
     attention = replace(waits or Attention(), script=name)
     limits = Limits(seconds=request.seconds, memory=request.memory)
-    expected = foreseen(traces)
+    expected, course = foreseen(traces), Course(request, name, functools.partial(_text, names))
+    read = functools.partial(_reader, name, names)
+
+    def attempt(scheme: dict[str, Any], seconds: float) -> Heard:
+        done = launched(python.path, scheme, replace(limits, seconds=seconds), attention)
+        return heard(done, read, expected)
+
     try:
         python = interpreter(request.python, request.root)
         with scratch_folder() as scratch:
             first = plan(request, scratch, rules, traces, names.absolute, laid=names.laid)
+            first["lessons"] = course.told()
             first["server"], word = _server(request, python, rules, attention)
             if (alone := _alone(request, python.path, first, attention)) is not None:
                 return alone
-            done = launched(python.path, first, limits, attention)
+            course.hear(attempt(first, request.seconds))
+        best = course.ended(first, python.path, attempt, attention)
     except NoInterpreterError as error:
         return Outcome(ending=str(error))
     except OSError as error:
         return Outcome(ending=f"{name} cannot be run: {error.strerror or error}")
-    readers = [_reader(name, names, lines) for lines in done.ranks or [done.lines]]
-    reader = joined(readers, _reader(name, names, done.lines)) if done.ranks else readers[0]
-    for each in (*readers, reader):
-        each.run.foreseen = expected
-    outcome = _with_versions(_outcome(name, readers, done, limits), reader, request)
+    done, reader = best.launched, best.reader
+    learnt = course.end()
+    outcome = replace(_outcome(name, best.readers, done, limits), seconds=course.seconds, notes=tuple(course.notes))
+    outcome = _with_versions(outcome, reader, request)
     if reader.greeted:
         ran = remarks.ran(name, reader.trace, python, outcome.seconds)
-        outcome = replace(outcome, remarks=(ran, *filter(None, [word]), *outcome.remarks))
+        outcome = replace(outcome, remarks=(ran, *filter(None, [word, learnt]), *outcome.remarks))
     if request.device == "cuda" and reader.greeted and reader.run.device != "cuda":
         return replace(outcome, trace=None, ending=f"torch of {python.path} finds no GPU: omit `--device`")
     _climb(request, python.path, first, outcome, attention)
-    left = request.seconds - done.seconds
+    left = request.seconds - course.seconds
     if (
         request.climb is None
         and request.figures is None
@@ -144,7 +157,7 @@ def probe(
         for event in second.trace.events if not second.run.doubt and not second.garbled else ():
             if isinstance(event, (ArrayRead, DevicesAgreed, DevicesMet, MoveLost, ParameterMoved, RowMoved)):
                 outcome.trace.add(event)
-        return replace(outcome, seconds=done.seconds + other.seconds, peak=max(done.peak, other.peak))
+        return replace(outcome, seconds=course.seconds + other.seconds, peak=max(done.peak, other.peak))
     return outcome
 
 
@@ -194,6 +207,14 @@ def _reader(name: str, names: Names, lines: Sequence[bytes]) -> Reader:
     reader = Reader(name, lambda path: names.shown(Path(path)), names.placed)
     reader.read(lines)
     return reader
+
+
+def _text(names: Names, name: str) -> str:
+    """The text of a file that users see by this name; nothing where it cannot be read."""
+    try:
+        return names.absolute(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def _asks_for_gpu(trace: Trace, rules: Sequence[Rule], names: Names) -> bool:

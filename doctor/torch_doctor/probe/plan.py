@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from torch_doctor.trace import (
     Backward,
@@ -51,6 +51,16 @@ SHARE = 0.85
 """The agent's part of the time, after which it stops the script by itself; then its process is ended."""
 
 
+class LessonKeeper(Protocol):
+    """Keeps what was learnt of a script, until the script or what lies beside it changes."""
+
+    def get(self, request: Request) -> bytes:
+        """The lessons of the last probe, a list as JSON."""
+
+    def put(self, request: Request, lessons: bytes) -> None:
+        """Keep those of this one."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What to run: paths are absolute; `root` is the folder of the project that `script` belongs to.
@@ -62,7 +72,7 @@ class Request:
     came there, by the paths of static sites. `climb` is a checkup that is wanted besides; `figures` says what the agent records of
     a run that is compared with another. `shapes`: the run tells which shapes variables get, and nothing that takes instruments.
     `gradients`: it tells where gradients go, and how large they are. `allowed` gives the versions of torch that the project
-    allows for the scripts of a folder.
+    allows for the scripts of a folder. `kept` has what was learnt of the script before.
     """
 
     script: Path
@@ -85,6 +95,7 @@ class Request:
     shapes: bool = False
     gradients: bool = False
     allowed: Callable[[Path], Versions] = lambda _: ANY
+    kept: LessonKeeper | None = None
 
 
 def plan(  # noqa: PLR0913 - two ways of naming places, and what is told

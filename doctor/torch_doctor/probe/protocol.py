@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
-IN_WORDS = frozenset({"stand_in", "refused", "missing", "asked", "note", "doubt", "ended", "doing"})
+IN_WORDS = frozenset({"left_out", "stand_in", "refused", "missing", "asked", "note", "doubt", "ended", "doing"})
 """What is shown to users, partly in the script's own words."""
-LONGER = frozenset({"asked", "ended"})
+LONGER = frozenset({"asked", "ended", "left_out"})
 """Those that may have several lines."""
 
 
@@ -58,6 +58,8 @@ class Reader:
             "ended": self._ended,
             "failed": self._failed,
             "late": self._late,
+            "left_out": self._left_out,
+            "learnt": lambda record: self.run.learnt.add(int(record["number"])),
             "figure": self._read,
             "replay": lambda record: self.run.replays.setdefault(record["what"], []).append(record["data"]),
             "weights": lambda record: self.run.weights.append((int(record["sizes"][0]), int(record["sizes"][1]))),
@@ -198,6 +200,16 @@ class Reader:
             frames=frames,
             interface=str(record.get("interface") or ""),
             time=float(record.get("time") or 0.0),
+            values=dict(record.get("values") or {}),
+        )
+
+    def _left_out(self, record: dict[str, Any]) -> None:
+        """A statement failed, and the script went on without it."""
+        path, row, function = record["place"]
+        frame = t.Frame(self._row(path, int(row)), str(function), "")
+        values = dict(record["values"])
+        self.run.left_out.append(
+            t.End(how="exception", exception=str(record["exception"]), frames=(frame,), values=values)
         )
 
     # --- values ---

@@ -120,6 +120,10 @@ def observed(
     if how is None:
         return
     how, stop = replace(how, sinks=BY_PACKAGE, places=places), Stop()
+    if scan.options.cache is not None:
+        from torch_doctor.scan.keeping import KeptLessons  # noqa: PLC0415 - only where it is asked for
+
+        how = replace(how, kept=KeptLessons(scan.options.cache))
     each = (
         _started(scan, runnable)
         if flags is None
@@ -165,6 +169,7 @@ def _hear(scan: Scanning, outcome: Outcome, script: Path, part: Runnable, how: P
     report = scan.report
     name = scan.options.names.get(script) or display(script)
     report.remarks += outcome.remarks
+    report.notes += outcome.notes
     report.outputs[name] = report.outputs.get(name, "") + outcome.output
     unseen = _unseen(name, outcome, part)
     report.unseen += unseen

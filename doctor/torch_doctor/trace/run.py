@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -86,6 +86,8 @@ class End(Struct, frozen=True, kw_only=True):
     """What the called function expects, if the exception is a call whose arguments do not fit it whatever their values are."""
     time: float = 0.0
     """When it ended, by the clock of the process, in seconds; 0 if unknown."""
+    values: dict[str, Any] = field(default_factory=dict)
+    """What the agent says of the exception beside its text: its classes, and the values in the statement that failed."""
 
 
 class Read(Struct, frozen=True):
@@ -148,6 +150,11 @@ class Run(Struct, kw_only=True):
     """The values that could not be restored, if the run is compared with another one."""
     weights: list[tuple[int, int]] = field(default_factory=list)
     """The number of trainable elements and tensors of each model, if the run is compared with another one."""
+
+    left_out: list[End] = field(default_factory=list)
+    """The exceptions of statements that were left out."""
+    learnt: set[int] = field(default_factory=set)
+    """The lessons of earlier attempts that it used, by their numbers."""
 
     def voids(self, *what: str) -> StandIn | None:
         """The first stand-in that makes it meaningless to conclude anything about one of these; None where none does."""

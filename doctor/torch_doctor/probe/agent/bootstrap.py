@@ -20,6 +20,7 @@ from . import compiler, environment, hooks
 from .caps import Caps, StopProbe
 from .channel import Channel
 from .ending import STOPPED, Ending
+from .failure import described
 from .imports import after, instead
 from .launcher import launch
 from .loops import Loops
@@ -210,6 +211,7 @@ class Run:
         if package is not None:
             self._stand_ins = package.StandIns(self._plan, self.recorder.tell, self._ranks)
             found.append(self._stand_ins.prepare)
+            self._ending.describe = functools.partial(described, sources=self._stand_ins.sources)
         return found
 
     def _guarded(self, install: Callable[..., Any], kept: tuple[int, ...]) -> None:

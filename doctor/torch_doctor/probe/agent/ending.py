@@ -30,6 +30,7 @@ class Ending:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self.before: list[Callable[[BaseException | None], None]] = []
+        self.describe: Callable[[BaseException, TracebackType | None], dict[str, Any]] = lambda *_: {}
 
     def of(self, run: Callable[[], None]) -> int:
         """The exit status of `run`, as Python would give it."""
@@ -80,6 +81,8 @@ class Ending:
             ]
             if how == "exception":
                 self._explain(error, line)
+            with contextlib.suppress(Exception):  # whatever the script's objects do when they are looked at
+                line["values"] = self.describe(error, shown)
         recorder.channel.write(**line)
         recorder.over = True
         recorder.channel.flush()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import discovery, libraries
 from ..guard import captured
+from .learnt import Learnt
 from .source import Sources
 from .stand_in import Setting, StandIn
 from .told import Teller
@@ -26,7 +27,7 @@ __all__ = ["StandIns", "stand_ins"]
 
 
 class StandIns:
-    """All stand-ins of one run.
+    """All stand-ins of one run; `sources` are the user's.
 
     Args:
         plan: `script` (absolute path), `project` (absolute folder of the user's own files), `args`, `device`.
@@ -36,7 +37,9 @@ class StandIns:
     """
 
     def __init__(self, plan: Mapping[str, Any], tell: Callable[..., None], ranks: Ranks) -> None:
-        setting = Setting(plan, Sources(plan["project"], plan["script"]), Teller(tell), ranks)
+        self.sources = Sources(plan["project"], plan["script"])
+        learnt = Learnt(plan.get("lessons") or (), lambda number: tell("learnt", number=number))
+        setting = Setting(plan, self.sources, Teller(tell), ranks, learnt)
         self.teller = setting.teller
         self._all = [kind(setting) for kind in stand_ins().values()]
 

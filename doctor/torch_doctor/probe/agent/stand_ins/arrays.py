@@ -47,6 +47,8 @@ class ArrayFiles(StandIn):
                 path = os.fspath(file) if isinstance(file, (str, os.PathLike)) else ""
                 if not path or os.path.lexists(path) or self.sources.innermost() is None:
                     raise
+                if self.learnt.form(path) is not None:  # it was no array
+                    raise
                 return self._made(
                     path, numpy, numpy.dtype(keywords.get("dtype", arguments[0] if text and arguments else float))
                 )
@@ -59,19 +61,20 @@ class ArrayFiles(StandIn):
         if path.endswith(PACKED) and keys:
             self.tell(path, f"{ROWS} synthetic rows for each of {', '.join(keys[:6])}")
             return {key: self._array(key, dtype, draw) for key in keys}
-        made = self._array(os.path.basename(path), dtype, draw)
+        made = self._array(os.path.basename(path), dtype, draw, self.learnt.of("array", path))
         self.tell(path, f"random numbers {'×'.join(map(str, made.shape))}")
         return made
 
-    def _array(self, name: str, dtype: Any, draw: Any) -> Any:
-        """Classes by the name, else rows of numbers; texts are whole numbers that are spelled out."""
+    def _array(self, name: str, dtype: Any, draw: Any, shape: Any = None) -> Any:
+        """Classes by the name, else rows of numbers, of a `shape` where it is known; texts are whole numbers spelled out."""
+        small = self.learnt.below(SMALL)
         if any(word in name.lower() for word in LABELS):
-            return draw.integers(0, PAIR, ROWS)
+            return draw.integers(0, min(PAIR, small), shape or ROWS)
         if dtype.kind in "iu":
-            return draw.integers(0, SMALL, (ROWS, PAIR)).astype(dtype)
+            return draw.integers(0, small, shape or (ROWS, PAIR)).astype(dtype)
         if dtype.kind in "US":
-            return draw.integers(0, SMALL, (ROWS, COLUMNS)).astype(dtype.kind)
-        return draw.random((ROWS, COLUMNS))
+            return draw.integers(0, small, shape or (ROWS, COLUMNS)).astype(dtype.kind)
+        return draw.random(shape or (ROWS, COLUMNS))
 
     def _keys(self) -> Iterator[str]:
         """The names by which the user's code takes what it reads apart."""

@@ -11,7 +11,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 from ..imports import after
-from . import folders, picture_code, told
+from . import folders, picture_code, settings, told
 from .project_files import meant
 from .source import spelled
 from .stand_in import Setting, StandIn
@@ -57,6 +57,7 @@ VOCABULARY = (
     "man woman king book letter word song story sees takes gives finds loses makes breaks reads writes hears near under over "
     "behind before after with without slowly quickly always never often today and or but"
 ).split()
+VOCABULARY_ALL = 10_000  # above all that a text of these words has: they begin with capitals, and end with a mark
 ENDS = (".", ".", "!", "?", ", and so on;", ' - "so it is": 1, 2.')
 NUMBERS = 1_000_000  # bytes of a file of numbers
 SMALL = 64  # numbers stay below it, so that they are indices of any vocabulary
@@ -70,7 +71,7 @@ class Files(StandIn):
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
-        self.tables = Tables(self.sources, self.teller)
+        self.tables = Tables(self.sources, self.teller, self.learnt)
 
     def prepare(self) -> None:
         """Patches what reads files."""
@@ -116,11 +117,15 @@ class Files(StandIn):
         name = os.fspath(path)
         if not isinstance(name, str):
             return False
-        ending = os.path.splitext(name)[1].lower()
-        if ending in TEXTS or (ending not in NO_TEXTS and self._is_read_in_lines()):
+        ending, form = os.path.splitext(name)[1].lower(), self.learnt.form(name)
+        if form == "unread":
+            return False
+        if form == "settings":
+            content, how = settings.marked(name), "settings with the keys read by the script"
+        elif ending in TEXTS or form == "text" or (ending not in NO_TEXTS and self._is_read_in_lines()):
             content, how = self._text(name), f"{LINES} lines of synthetic text"
         elif ending in (".csv", ".tsv"):
-            made = self.tables.text("\t" if ending == ".tsv" else ",")
+            made = self.tables.text("\t" if ending == ".tsv" else ",", name)
             if made is None:
                 return False
             content, how = made
@@ -135,15 +140,17 @@ class Files(StandIn):
         numbers = self._numbers_between()
         if numbers is not None:
             between, count = numbers
-            rows = (between.join(str(draw.randrange(SMALL)) for _ in range(count)) for _ in range(LINES))
+            small = self.learnt.below(SMALL)
+            rows = (between.join(str(draw.randrange(small)) for _ in range(count)) for _ in range(LINES))
             return "".join(f"{row}\n" for row in rows)
-        columns = 3 if self._splits_at_tabs() else 1
+        columns, most = (3 if self._splits_at_tabs() else 1), self.learnt.below(VOCABULARY_ALL)
+        known, ends = (VOCABULARY, ENDS) if most == VOCABULARY_ALL else (VOCABULARY[: max(1, most // 3)], ENDS[:1])
         if any(word in os.path.basename(name).lower() for word in ("label", "target", "class")):
             return "".join(f"{draw.randrange(2)}\n" for _ in range(LINES))
         lines = []
         for _ in range(LINES):
             parts = [
-                " ".join(draw.choices(VOCABULARY, k=draw.randint(4, WORDS))).capitalize() + draw.choice(ENDS)
+                " ".join(draw.choices(known, k=draw.randint(4, WORDS))).capitalize() + draw.choice(ends)
                 for _ in range(columns)
             ]
             lines.append("\t".join(parts) + "\n")
@@ -229,10 +236,10 @@ class Files(StandIn):
         """A file of small whole numbers, or of normal ones."""
         draw = numpy.random.default_rng(0)
         count = int(numpy.prod(shape)) if shape is not None else NUMBERS // dtype.itemsize
-        whole = dtype.kind in "iu"
-        values = draw.integers(0, SMALL, count).astype(dtype) if whole else draw.standard_normal(count).astype(dtype)
+        whole, small = dtype.kind in "iu", self.learnt.below(SMALL)
+        values = draw.integers(0, small, count).astype(dtype) if whole else draw.standard_normal(count).astype(dtype)
         _write(os.fspath(path), values.tobytes())
-        how = f"{count} random numbers {dtype}" + (f" below {SMALL}" if whole else "")
+        how = f"{count} random numbers {dtype}" + (f" below {small}" if whole else "")
         self.teller.stand_in(os.fspath(path), WHY, how, [told.FILES, told.VALUES])
 
     # --- pictures ---

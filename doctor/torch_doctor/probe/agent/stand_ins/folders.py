@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .told import Teller
 
 CLASSES, PICTURES = 2, 256  # two classes are in range for every model
+MOST = 16  # classes whose names are known
 FLAT = 64  # in a folder without classes
 SIDE = 256
 FEWEST = 8  # of one class, where there are many
@@ -82,7 +83,7 @@ class PictureFolders(StandIn):
         def walked(top: Any, *arguments: Any, **keywords: Any) -> Any:
             path = os.fspath(top) if isinstance(top, (str, os.PathLike)) else None
             if isinstance(path, str) and self._asks(path) and self.may_fill(path):
-                make(path, None, self.teller, "folder")  # which fills none that has anything in it
+                make(path, None, self, "folder")  # which fills none that has anything in it
             return walk(top, *arguments, **keywords)
 
         return walked
@@ -130,7 +131,7 @@ def _listing(listed: Callable[..., list[str]], stand_in: PictureFolders) -> Any:
             and stand_in.may_fill(root)
         ):
             made = (
-                make(root, None, stand_in.teller, "folder")
+                make(root, None, stand_in, "folder")
                 if picture_code.goes_deeper(sources)
                 else flat(root, stand_in.teller, picture_code.suffix(sources))
             )
@@ -195,7 +196,7 @@ def _fill_masks(root: str) -> None:
             _write(entry.path, (f"{number:04}.png" for number in range(FLAT)))
 
 
-def make(root: str, extensions: Any, teller: Teller, what: str) -> bool:
+def make(root: str, extensions: Any, stand_in: StandIn, what: str) -> bool:
     """Writes random pictures below `root`, a folder for each class; False where pictures would not do.
 
     They land in the scratch folder. A folder that has anything in it is none to fill.
@@ -205,14 +206,16 @@ def make(root: str, extensions: Any, teller: Teller, what: str) -> bool:
     if _holds_files(root):
         return False
     own = sorted(each.name for each in os.scandir(root) if _is_seen(each)) if os.path.isdir(root) else []
-    classes = own or [f"class_{number:02}" for number in range(CLASSES)]
+    names = [f"class_{number:02}" for number in range(CLASSES)]
+    known = stand_in.learnt.of("words", names[0]) or stand_in.learnt.of("words", names[1])
+    classes = own or (known or names)[:MOST]
     count = max(FEWEST, CLASSES * PICTURES // len(classes))
     ending = next((each for each in extensions or () if each in picture_code.READABLE), picture_code.USUAL)
     ending = picture_code.USUAL if picture_code.USUAL in (extensions or (ending,)) else ending
     for number, name in enumerate(classes):
         _write(os.path.join(root, name), (f"{place:03}{ending}" for place in range(count)), number)
     how = f"{len(classes) * count} random images {SIDE}×{SIDE}, {len(classes)} classes"
-    teller.stand_in(f"{what}({root!r})", WHY, how, [told.VALUES, told.FILES])
+    stand_in.teller.stand_in(f"{what}({root!r})", WHY, how, [told.VALUES, told.FILES])
     return True
 
 

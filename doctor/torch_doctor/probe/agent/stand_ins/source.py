@@ -81,8 +81,12 @@ class Sources:
 
     def statements(self, frame: FrameType) -> list[ast.stmt]:
         """The statements around the line that `frame` runs, the innermost first."""
-        tree = self.tree(frame.f_code.co_filename)
-        return _around(tree, frame.f_lineno) if tree is not None else []
+        return self.around(frame.f_code.co_filename, frame.f_lineno)
+
+    def around(self, path: str, row: int) -> list[ast.stmt]:
+        """The statements around a line of a file, the innermost first."""
+        tree = self.tree(path)
+        return _around(tree, row) if tree is not None else []
 
     def project_trees(self) -> Iterator[ast.Module]:
         """The trees of the script, of what lies beside it, and of what is loaded: where its arguments are looked at."""

@@ -8,17 +8,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..ranks import Ranks
+    from .learnt import Learnt
     from .source import Sources
     from .told import Teller
 
 
 class Setting(NamedTuple):
-    """What stand-ins know of the run: the plan, the user's sources, who tells of them, and this process among others."""
+    """What stand-ins know of the run: the plan, the user's sources, who tells of them, and this process among others.
+
+    `learnt` is what earlier attempts to run the script have found out.
+    """
 
     plan: Mapping[str, Any]
     sources: Sources
     teller: Teller
     ranks: Ranks
+    learnt: Learnt
 
 
 class StandIn:
@@ -38,7 +43,7 @@ class StandIn:
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
-        self.plan, self.sources, self.teller, self.ranks = setting
+        self.plan, self.sources, self.teller, self.ranks, self.learnt = setting
 
     def prepare(self) -> None:
         """Puts in place what has to be there before the script starts, and hooks for what it may import."""

@@ -15,10 +15,12 @@ from .source import spelled, targets
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from .learnt import Learnt
     from .source import Sources
     from .told import Teller
 
 ROWS = 512
+WIDE = 4  # columns of a table of which no name is known
 SMALL = 64  # whole numbers stay below it
 LABELS = (
     "label",
@@ -63,9 +65,10 @@ WORDS = "the a good bad small big film story is was never always ends begins wel
 class Tables:
     """Makes up tables for `pandas.read_csv` and its like, and for the csv files that are opened."""
 
-    def __init__(self, sources: Sources, teller: Teller) -> None:
+    def __init__(self, sources: Sources, teller: Teller, learnt: Learnt) -> None:
         self._sources = sources
         self._teller = teller
+        self._learnt = learnt
 
     def patch(self, module: ModuleType) -> None:
         """Patches the readers of pandas."""
@@ -87,8 +90,9 @@ class Tables:
             missing = isinstance(path, (str, os.PathLike)) and not os.path.lexists(path)
             if not missing or not self._sources.called_by_user():
                 return read(path, *arguments, **keywords)
-            columns = self._columns(pandas, keywords)
-            table = growing(pandas)({name: _values(str(name)) for name in columns}, index=range(ROWS))
+            learnt = self._learnt.of("columns", os.fspath(path)) or ()
+            columns = list(dict.fromkeys([*self._columns(pandas, keywords), *learnt]))
+            table = growing(pandas)({name: self._drawn(str(name)) for name in columns}, index=range(ROWS))
             table = _of_type(table, keywords.get("dtype"))
             dates = keywords.get("parse_dates")
             for name in _listed(dates) if dates is not True else ():
@@ -104,15 +108,26 @@ class Tables:
 
         return reading
 
-    def text(self, between: str) -> tuple[str, str] | None:
+    def text(self, between: str, path: str) -> tuple[str, str] | None:
         """The text of a csv file and what it is; None where no column is known."""
-        columns = self._columns(None, {})
+        columns = list(dict.fromkeys([*self._columns(None, {}), *(self._learnt.of("columns", path) or ())]))
+        if not columns and self._learnt.form(path) is not None:
+            columns = [f"feature {number}" for number in range(WIDE)]
         if not columns:
             return None
-        rows = zip(*(_values(str(name)) for name in columns), strict=True)
+        rows = zip(*(self._drawn(str(name)) for name in columns), strict=True)
         lines = [between.join(map(str, columns)), *(between.join(map(str, row)) for row in rows)]
         shown = ", ".join(map(str, columns[:6]))
         return "\n".join(lines) + "\n", f"{ROWS} synthetic rows with the columns read by the script ({shown})"
+
+    def _drawn(self, name: str) -> list[Any]:
+        """Values for a column of this name: words of the script, where it took others for none."""
+        values = _values(name)
+        words = self._learnt.of("words", str(values[0])) or self._learnt.of("words", str(values[1]))
+        if words:
+            return [words[number % len(words)] for number in range(ROWS)]
+        small = self._learnt.below(SMALL)
+        return [value % small if isinstance(value, int) else value for value in values]
 
     def _columns(self, pandas: Any, keywords: dict[str, Any]) -> list[Any]:
         """The columns that the user's code names of what is being read, or only some of them where it asks for these."""

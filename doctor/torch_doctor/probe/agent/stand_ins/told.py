@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import FrameType
 
 # What a stand-in makes meaningless; a rule whose verdict rests on one of these is undecided.
 VALUES = "values"  # inputs and targets are random
@@ -64,6 +65,13 @@ class Teller:
         """
         if self._first("folder", folder):
             self._tell("folder", folder=folder, what=what, place=place)
+
+    def left_out(self, exception: str, frame: FrameType, values: dict[str, Any]) -> None:
+        """Tells, for a next attempt, what a statement failed on that was left out."""
+        code = frame.f_code
+        self._tell(
+            "left_out", exception=exception, place=[code.co_filename, frame.f_lineno, code.co_name], values=values
+        )
 
     def missing(self, what: str, text: str) -> None:
         """Tells that `what` is not there and plays a part, and what to do (`text`: one clear line)."""

@@ -90,7 +90,7 @@ def _building(cls: type, build: Callable[..., None], datasets: Any, stand_in: St
             except MISSING as error:
                 name = next((each.__name__ for each in type(self).__mro__ if each.__name__ in KNOWN), "")
                 if issubclass(cls, datasets.DatasetFolder) and cls.__module__.endswith(".folder"):
-                    if not folders.make(str(given["root"]), given.get("extensions"), stand_in.teller, cls.__name__):
+                    if not folders.make(str(given["root"]), given.get("extensions"), stand_in, cls.__name__):
                         raise
                     build(*bound.args, **bound.kwargs)
                 elif name and not _is_there(given):

@@ -199,7 +199,7 @@ class DatasetFolder(VisionDataset):
         super().__init__(root, transform=transform, target_transform=target_transform)
         self.loader = loader or default_loader
         if not os.path.isdir(root):
-            folders.make(str(root), extensions, self.stand_in.teller, type(self).__name__)
+            folders.make(str(root), extensions, self.stand_in, type(self).__name__)
         self.classes = sorted(each.name for each in os.scandir(root) if each.is_dir())
         if not self.classes:
             message = f"Couldn't find any class folder in {root}."

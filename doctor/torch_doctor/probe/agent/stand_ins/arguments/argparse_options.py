@@ -75,7 +75,7 @@ def _patch_argparse(stand_in: StandIn, module: ModuleType) -> None:
 
 def _filled(parser: argparse.ArgumentParser, given: list[str], stand_in: StandIn) -> list[str]:
     """The arguments with those that are missing."""
-    needed = [*_required(parser), *_wanted(parser, stand_in.sources, given)]
+    needed = dict.fromkeys([*_required(parser), *_wanted(parser, stand_in.sources, given), *_learnt(parser, stand_in)])
     missing = [action for action in needed if not _is_given(parser, action, given)]
     positional = [action for action in missing if not action.option_strings]
     count = sum(not word.startswith("-") for word in given) if positional else 0
@@ -150,6 +150,13 @@ def _is_documented(action: argparse.Action, sources: Sources) -> bool:
     if value is None or any(word in action.dest.lower() for word in GOING_ON):
         return False
     return os.path.isfile(value) or wanted(sources, action.dest)
+
+
+def _learnt(parser: argparse.ArgumentParser, stand_in: StandIn) -> Iterator[argparse.Action]:
+    """What earlier attempts gave up without."""
+    for action in parser._actions if stand_in.learnt else ():
+        if any(True for _ in stand_in.learnt.all("argument", action.dest)):
+            yield action
 
 
 def _trains(action: argparse.Action) -> bool:
@@ -236,5 +243,8 @@ def _values(action: argparse.Action, parser: argparse.ArgumentParser, stand_in: 
     count = action.nargs if isinstance(action.nargs, int) else 1
     name = action.option_strings[-1] if action.option_strings else action.dest
     kind = METAVARS.get(str(action.metavar), action.type)
+    value = stand_in.learnt.of("argument", action.dest)
+    if value is not None:
+        return [str(value)] * count
     plain, choices = name.lstrip("-").replace("-", "_"), list(action.choices or ())
     return [made_up(plain, kind, choices, action.help or "", stand_in.sources)] * count

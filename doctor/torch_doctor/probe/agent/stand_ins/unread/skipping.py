@@ -10,9 +10,11 @@ import importlib
 import io
 import os
 import sys
+import traceback
 from typing import TYPE_CHECKING, Any
 
 from ... import hooks
+from ...failure import described
 from ...guard import RefusedError
 from ...interfaces import mismatch
 from ...rehearsal import rehearsals
@@ -185,6 +187,9 @@ class SkippedStatements(StandIn):
         where = f"line {frame.f_lineno}" + (f" in {name}" if name != "<module>" else "")
         why = f"the data cannot be read ({type(error).__name__}: {error})".replace("\n", " ")[:200]
         self.tell(where, "placeholder values inferred from their use", why=why)
+        with contextlib.suppress(Exception):  # whatever the script's objects do when they are looked at
+            values = described(error, error.__traceback__, self.sources)
+            self.teller.left_out("".join(traceback.format_exception_only(type(error), error)).strip(), frame, values)
 
 
 def _imports_torch(node: ast.AST) -> bool:

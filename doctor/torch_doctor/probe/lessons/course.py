@@ -1,0 +1,139 @@
+"""The attempts to run a script: each that stops early teaches the next one something."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from torch_doctor.probe.lessons.lesson import Lesson
+from torch_doctor.probe.lessons.reading import learn
+from torch_doctor.probe.plan import SHARE
+from torch_doctor.probe.scratch import scratch_folder
+from torch_doctor.probe.server import NoServerError
+from torch_doctor.trace import Stepped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from torch_doctor.probe.following import Attention
+    from torch_doctor.probe.hearing import Heard
+    from torch_doctor.probe.plan import Request
+
+MOST = 8  # attempts
+WANTED = 2  # updates, after which an attempt has shown enough
+LONGEST = 200  # characters of an exception
+LEAST = 2.0  # seconds for another attempt
+
+
+class Course:
+    """What is learnt of one script, from what earlier probes have learnt on.
+
+    `lessons` are those of the attempt that came furthest, `notes` tell of each attempt that was not the last, and `seconds`
+    is how long all of them took.
+    """
+
+    def __init__(self, request: Request, name: str, text: Callable[[str], str]) -> None:
+        self._request = request
+        self._name = name
+        self._text = text
+        self._heard: list[Heard] = []
+        self._failures: set[tuple[Any, ...]] = set()
+        kept = request.kept.get(request) if request.kept is not None and self._learns() else b"[]"
+        self._next = self._before = _decoded(kept)
+        self._best: Heard | None = None
+        self.lessons: list[Lesson] = list(self._next)
+        self.notes: list[str] = []
+        self.seconds = 0.0
+
+    def told(self) -> list[dict[str, Any]]:
+        """What the agent is told in the next attempt."""
+        return [each.told() for each in self._next]
+
+    def hear(self, heard: Heard) -> None:
+        """Take in an attempt."""
+        self._heard.append(heard)
+        self.seconds += heard.launched.seconds
+        if self._best is None or _reached(heard) > _reached(self._best):
+            self._best, self.lessons = heard, list(self._next)
+
+    def goes_on(self, attention: Attention) -> bool:
+        """Whether there is something to learn from the last attempt, and time for another one."""
+        heard = self._heard[-1]
+        run = heard.reader.run
+        left = self._request.seconds - self.seconds
+        steps = len(heard.reader.trace.of(Stepped))
+        if not self._learns() or steps >= WANTED or run.end.how != "exception" or run.doubt or attention.stop.asked:
+            return False
+        place = run.end.frames[-1].site if run.end.frames else None
+        failure, lessons = (run.end.exception, place, *(each.exception for each in run.left_out)), list[Lesson]()
+        if failure not in self._failures and len(self._heard) < MOST and left >= max(LEAST, heard.launched.seconds):
+            lessons = learn(run, self._next, self._text)
+        self._failures.add(failure)
+        if lessons or len(self._heard) > 1:
+            words, at = " ".join(run.end.exception.split())[:LONGEST], f" ({place})" if place is not None else ""
+            then = (
+                f"in the next one, {'; '.join(each.words for each in lessons)}"
+                if lessons
+                else "nothing more can be learnt"
+            )
+            reached = f"{steps} optimizer step{'s' * (steps != 1)}"
+            self.notes.append(f"{self._name}: attempt {len(self._heard)} stopped after {reached}: {words}{at}; {then}")
+        about = {(each.kind, each.what) for each in lessons}
+        self._next = [*(each for each in self._next if (each.kind, each.what) not in about), *lessons]
+        return bool(lessons)
+
+    def ended(
+        self,
+        first: dict[str, Any],
+        python: Path,
+        attempt: Callable[[dict[str, Any], float], Heard],
+        attention: Attention,
+    ) -> Heard:
+        """Go on until nothing more is learnt; the attempt that came furthest. What is run later has the lessons of that one."""
+        while self.goes_on(attention):
+            left = self._request.seconds - self.seconds
+            server = first.get("server") or self._server(python, attention)
+            with scratch_folder() as scratch:
+                later = {"server": server, "scratch": str(scratch), "timeout": left * SHARE, "lessons": self.told()}
+                self.hear(attempt({**first, **later}, left))
+        first["lessons"] = [each.told() for each in self.lessons]
+        return self._best or self._heard[0]
+
+    def _server(self, python: Path, attention: Attention) -> str:
+        """A server that forks the next attempts."""
+        own = self._request.own
+        if own is not None and own.serves(self._request.script, again=True):
+            with contextlib.suppress(NoServerError):
+                return str(own.address(python, attention))
+        return ""
+
+    def end(self) -> str:
+        """Keep what was learnt; in words, which lessons the attempt that came furthest has used."""
+        used = [] if self._best is None else [self.lessons[each] for each in sorted(self._best.reader.run.learnt)]
+        if used != self._before and self._request.kept is not None:
+            self._request.kept.put(self._request, msgspec.json.encode(used))
+        if not used:
+            return ""
+        words = "; ".join(each.words for each in used)
+        return f"{self._name}: {len(used)} lesson{'s were' if len(used) > 1 else ' was'} needed: {words}"
+
+    def _learns(self) -> bool:
+        """Whether attempts are repeated: not where runs are compared, or several processes run the script."""
+        request = self._request
+        return request.figures is None and request.processes == 1 and (request.climb is None or not request.climb.alone)
+
+
+def _decoded(kept: bytes) -> list[Lesson]:
+    try:
+        return msgspec.json.decode(kept, type=list[Lesson])
+    except msgspec.MsgspecError:
+        return []
+
+
+def _reached(heard: Heard) -> tuple[int, bool, int]:
+    """How far an attempt came."""
+    trace, end = heard.reader.trace, heard.reader.run.end
+    return len(trace.of(Stepped)), end.how in ("end", "exit"), len(trace.events)

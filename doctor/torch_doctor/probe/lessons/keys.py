@@ -1,0 +1,91 @@
+"""Names that something made up does not have: a column, a key, a class, a variable of the environment, an argument."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from torch_doctor.probe.lessons.lesson import Lesson, parsed
+
+if TYPE_CHECKING:
+    from torch_doctor.probe.lessons.lesson import Failure
+
+NO_COLUMN = re.compile(r"\[([^\]]*)\] not (?:in index|found in axis)|None of \[Index\(\[([^\]]*)\]")
+QUOTED = re.compile(r"'([^']+)'")
+GIVES_UP = ("RuntimeError", "ValueError", "AssertionError", "Exception", "SystemExit", "FileNotFoundError")
+
+
+def read(failure: Failure) -> Lesson | None:
+    """What is missing by its name."""
+    if failure.is_a("KeyError"):
+        return _variable(failure) or _words(failure) or _columns(failure)
+    return _attribute(failure) or _argument(failure)
+
+
+def _attribute(failure: Failure) -> Lesson | None:
+    """Something that holds the settings of a file that is not there, and lacks one; all that are read of it are wanted."""
+    missing = failure.values.get("attribute")
+    file = next((each for each in failure.guessed() if each.how.startswith("settings")), None)
+    if not missing or file is None or failure.knows("columns", file.what):
+        return None
+    names = list(dict.fromkeys([missing, *failure.among()]))
+    return Lesson("columns", file.what, names, f"`{file.what}` has {', '.join(map(repr, names[:6]))}")
+
+
+def _variable(failure: Failure) -> Lesson | None:
+    """A variable of the environment."""
+    name = failure.values.get("key")
+    if failure.values.get("module") != "os" or not isinstance(name, str) or "environ" not in failure.line:
+        return None
+    return Lesson("variable", name, None, f"the environment variable {name} has a placeholder value")
+
+
+def _words(failure: Failure) -> Lesson | None:
+    """A dictionary of the script that lacks a word which was made up: its own words are what is wanted."""
+    key, guessed = failure.values.get("key"), failure.guessed()
+    if not isinstance(key, (str, int)) or not guessed:
+        return None
+    for node in ast.walk(parsed(failure.line) or ast.Pass()):
+        if isinstance(node, ast.Subscript) and failure.terms.get(ast.unparse(node.slice)) == key:
+            known = failure.terms.get(ast.unparse(node.value))
+            words = (
+                [each for each in known["keys"] if isinstance(each, str)]
+                if isinstance(known, dict) and "keys" in known
+                else []
+            )
+            if words and not any(words[0] in each.how for each in guessed):  # and no row of a table that was made up
+                return Lesson("words", str(key), words, f"placeholder names are those of `{ast.unparse(node.value)}`")
+    return None
+
+
+def _columns(failure: Failure) -> Lesson | None:
+    """A column of a table, or a key of a record, with those that are named beside it."""
+    key = failure.values.get("key")
+    found = NO_COLUMN.search(failure.words)
+    names = QUOTED.findall(found[1] or found[2]) if found else [key] if isinstance(key, str) else []
+    names += [each for each in failure.values.get("among") or () if each not in names]
+    table = next((each for each in failure.guessed() if "synthetic rows" in each.how), None)
+    if not names or table is None:
+        return None
+    known = [name for each in failure.lessons if each.kind == "columns" for name in each.value]
+    if set(names) <= set(known):
+        return None
+    shown = ", ".join(map(repr, names[:6]))
+    return Lesson(
+        "columns", table.what, [*known, *(each for each in names if each not in known)], f"`{table.what}` has {shown}"
+    )
+
+
+def _argument(failure: Failure) -> Lesson | None:
+    """An argument without which the script gives up, by the test that led there."""
+    if not failure.line.startswith("raise") and not failure.is_a("AssertionError", "TypeError"):
+        return None
+    for written, value in failure.terms.items():
+        node = parsed(written)
+        expression = node.value if isinstance(node, ast.Expr) else None
+        if value not in (None, "") or not isinstance(expression, ast.Attribute):
+            continue
+        if isinstance(expression.value, ast.Name) and not failure.knows("argument", expression.attr):
+            return Lesson("argument", expression.attr, None, f"`{written}` has a placeholder value")
+    return None

@@ -1,0 +1,41 @@
+"""Whole numbers that are too large: for a table of embeddings, or as the numbers of classes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from torch_doctor.probe.lessons.lesson import Lesson
+
+if TYPE_CHECKING:
+    from torch_doctor.probe.lessons.lesson import Failure
+
+BELOW = "values"
+TARGET = re.compile(r"Target (\d+) is out of bounds|Class values must be smaller than num_classes")
+
+
+def read(failure: Failure) -> Lesson | None:
+    """An index above a vocabulary, or a class above those that a model tells apart."""
+    high = _entries(failure) or _classes(failure)
+    if (
+        not high
+        or not failure.guessed()
+        or any(each.kind == "range" and each.value <= high for each in failure.lessons)
+    ):
+        return None
+    return Lesson("range", BELOW, high, f"placeholder numbers are below {high}")
+
+
+def _entries(failure: Failure) -> int:
+    """How many entries the table has in which an index was looked up."""
+    if not failure.is_a("IndexError") or "index out of range in self" not in failure.words:
+        return 0
+    return int((failure.values.get("layer") or {}).get("num_embeddings") or 0)
+
+
+def _classes(failure: Failure) -> int:
+    """How many classes the scores tell apart of which a target is none."""
+    if not TARGET.search(failure.words):
+        return 0
+    shape: list[int] = (failure.values.get("input") or {}).get("shape") or [0]
+    return shape[1] if len(shape) > 1 else shape[0]

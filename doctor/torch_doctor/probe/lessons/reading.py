@@ -1,0 +1,38 @@
+"""From an exception to a lesson: the first of the kinds that has something to say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.probe.lessons import files, keys, ranges, shapes, versions
+from torch_doctor.probe.lessons.lesson import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import ModuleType
+
+    from torch_doctor.probe.lessons.lesson import Lesson
+    from torch_doctor.trace import Run
+
+ORDER = (shapes, ranges, keys, versions, files)
+
+
+def learn(run: Run, known: Sequence[Lesson], text: Callable[[str], str]) -> list[Lesson]:
+    """What a run teaches that an exception ended: what the statements teach that were left out before, else its end.
+
+    Nothing, where the exception is the script's own, or nothing new can be read from it.
+    """
+    found: list[Lesson] = []
+    for end in (*run.left_out, run.end):
+        lesson = _of(Failure(run, end, (*known, *found), text), ORDER[:-1] if end is not run.end else ORDER)
+        if lesson is not None and (end is not run.end or not found):
+            found.append(lesson)
+    return found
+
+
+def _of(failure: Failure, order: Sequence[ModuleType]) -> Lesson | None:
+    for kind in order:
+        lesson: Lesson | None = kind.read(failure)
+        if lesson is not None and not any(lesson.same(known) for known in failure.lessons):
+            return lesson
+    return None

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST = 8  # attempts
 WANTED = 2  # updates, after which an attempt has shown enough
+TIME = Lesson("time", "", value=True, words="batches are small, and models have fewer layers")
 LONGEST = 200  # characters of an exception
 LEAST = 2.0  # seconds for another attempt
 
@@ -47,6 +48,7 @@ class Course:
         self.lessons: list[Lesson] = list(self._next)
         self.notes: list[str] = []
         self.seconds = 0.0
+        self._slow = False
 
     def told(self) -> list[dict[str, Any]]:
         """What the agent is told in the next attempt."""
@@ -65,7 +67,10 @@ class Course:
         run = heard.reader.run
         left = self._request.seconds - self.seconds
         steps = len(heard.reader.trace.of(Stepped))
-        if not self._learns() or steps >= WANTED or run.end.how != "exception" or run.doubt or attention.stop.asked:
+        if self._learns() and steps == 0 and (heard.launched.ended_for == "time" or run.end.how == "stopped"):
+            self._too_slow(heard)
+        failed = run.end.how == "exception" or (run.end.how in ("end", "exit") and bool(run.left_out) and not steps)
+        if not self._learns() or steps >= WANTED or not failed or run.doubt or attention.stop.asked:
             return False
         place = run.end.frames[-1].site if run.end.frames else None
         failure, lessons = (run.end.exception, place, *(each.exception for each in run.left_out)), list[Lesson]()
@@ -73,17 +78,25 @@ class Course:
             lessons = learn(run, self._next, self._text)
         self._failures.add(failure)
         if lessons or len(self._heard) > 1:
-            words, at = " ".join(run.end.exception.split())[:LONGEST], f" ({place})" if place is not None else ""
+            at = f" ({place})" if place is not None else ""
+            words = " ".join(run.end.exception.split())[:LONGEST] or "its data was left out"
             then = (
                 f"in the next one, {'; '.join(each.words for each in lessons)}"
                 if lessons
                 else "nothing more can be learnt"
             )
             reached = f"{steps} optimizer step{'s' * (steps != 1)}"
-            self.notes.append(f"{self._name}: attempt {len(self._heard)} stopped after {reached}: {words}{at}; {then}")
+            self.notes.append(f"{self._name}: attempt {len(self._heard)} ended after {reached}: {words}{at}; {then}")
         about = {(each.kind, each.what) for each in lessons}
         self._next = [*(each for each in self._next if (each.kind, each.what) not in about), *lessons]
         return bool(lessons)
+
+    def _too_slow(self, heard: Heard) -> None:
+        """There is no time for another attempt: the next probe begins with less to compute."""
+        if self._request.kept is None or any(each.kind == TIME.kind for each in self._next) or not heard.reader.greeted:
+            return
+        self._slow = True
+        self.notes.append(f"{self._name}: there was no time for an optimizer step; in the next probe, {TIME.words}")
 
     def ended(
         self,
@@ -113,8 +126,9 @@ class Course:
     def end(self) -> str:
         """Keep what was learnt; in words, which lessons the attempt that came furthest has used."""
         used = [] if self._best is None else [self.lessons[each] for each in sorted(self._best.reader.run.learnt)]
-        if used != self._before and self._request.kept is not None:
-            self._request.kept.put(self._request, msgspec.json.encode(used))
+        keeps = [*used, TIME] if self._slow else used
+        if keeps != self._before and self._request.kept is not None:
+            self._request.kept.put(self._request, msgspec.json.encode(keeps))
         if not used:
             return ""
         words = "; ".join(each.words for each in used)

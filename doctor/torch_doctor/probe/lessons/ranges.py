@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from torch_doctor.probe.lessons.lesson import Failure
 
 BELOW = "values"
+DRAWN = re.compile(r"random numbers|synthetic (?:text|rows)")
+"""Substitutes that ask for a limit of their numbers and words."""
 TARGET = re.compile(r"Target (\d+) is out of bounds|Class values must be smaller than num_classes")
 
 
 def read(failure: Failure) -> Lesson | None:
     """An index above a vocabulary, or a class above those that a model tells apart."""
     high = _entries(failure) or _classes(failure)
-    if (
-        not high
-        or not failure.guessed()
-        or any(each.kind == "range" and each.value <= high for each in failure.lessons)
-    ):
+    if not high or not any(DRAWN.search(each.how) for each in failure.guessed()):
+        return None
+    if any(each.kind == "range" and each.value <= high for each in failure.lessons):
         return None
     return Lesson("range", BELOW, high, f"placeholder numbers are below {high}")
 

@@ -18,7 +18,7 @@ ORDER = (shapes, ranges, keys, versions, files)
 
 
 def learn(run: Run, known: Sequence[Lesson], text: Callable[[str], str]) -> list[Lesson]:
-    """What a run teaches that an exception ended: what the statements teach that were left out before, else its end.
+    """What a run teaches that came to too few updates: what the statements teach that were left out before, else its end.
 
     Nothing, where the exception is the script's own, or nothing new can be read from it.
     """

@@ -92,8 +92,8 @@ def _of_argument(failure: Failure) -> Lesson | None:
     got, wanted = int(found[2]), int(found[3])
     for stand_in in failure.run.stand_ins:
         option, _, value = stand_in.what.rpartition(" ")
+        name = option.lstrip("-").replace("-", "_")
         for old, new in ((got, wanted), (wanted, got)):
-            if "arguments" in stand_in.voids and value == str(old) and not failure.knows("argument", option):
-                name = option.lstrip("-").replace("-", "_")
+            if "arguments" in stand_in.voids and value == str(old) and not failure.knows("argument", name):
                 return Lesson("argument", name, str(new), f"`{option}` is {new}")
     return None

@@ -71,7 +71,7 @@ class Files(StandIn):
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
-        self.tables = Tables(self.sources, self.teller, self.learnt)
+        self.tables, self._lines = Tables(self.sources, self.teller, self.learnt), self.learnt.fewer(LINES)
 
     def prepare(self) -> None:
         """Patches what reads files."""
@@ -123,7 +123,7 @@ class Files(StandIn):
         if form == "settings":
             content, how = settings.marked(name), "settings with the keys read by the script"
         elif ending in TEXTS or form == "text" or (ending not in NO_TEXTS and self._is_read_in_lines()):
-            content, how = self._text(name), f"{LINES} lines of synthetic text"
+            content, how = self._text(name), f"{self._lines} lines of synthetic text"
         elif ending in (".csv", ".tsv"):
             made = self.tables.text("\t" if ending == ".tsv" else ",", name)
             if made is None:
@@ -141,14 +141,14 @@ class Files(StandIn):
         if numbers is not None:
             between, count = numbers
             small = self.learnt.below(SMALL)
-            rows = (between.join(str(draw.randrange(small)) for _ in range(count)) for _ in range(LINES))
+            rows = (between.join(str(draw.randrange(small)) for _ in range(count)) for _ in range(self._lines))
             return "".join(f"{row}\n" for row in rows)
         columns, most = (3 if self._splits_at_tabs() else 1), self.learnt.below(VOCABULARY_ALL)
         known, ends = (VOCABULARY, ENDS) if most == VOCABULARY_ALL else (VOCABULARY[: max(1, most // 3)], ENDS[:1])
         if any(word in os.path.basename(name).lower() for word in ("label", "target", "class")):
-            return "".join(f"{draw.randrange(2)}\n" for _ in range(LINES))
+            return "".join(f"{draw.randrange(2)}\n" for _ in range(self._lines))
         lines = []
-        for _ in range(LINES):
+        for _ in range(self._lines):
             parts = [
                 " ".join(draw.choices(known, k=draw.randint(4, WORDS))).capitalize() + draw.choice(ends)
                 for _ in range(columns)

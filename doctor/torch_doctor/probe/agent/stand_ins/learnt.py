@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
 
+FEWER = 8  # of which one is made up where there was no time for all
+
+
 class Learnt:
     """The lessons of a plan: each has a `kind`, says what it is about (`what`), and what that has to be (`value`).
 
@@ -35,6 +38,14 @@ class Learnt:
                     self._told.add(number)
                     self._used(number)
                 yield lesson["value"]
+
+    def kinds(self) -> set[str]:
+        """The kinds of which there are lessons."""
+        return {each["kind"] for each in self._lessons}
+
+    def fewer(self, count: int) -> int:
+        """How many of so many are made up: a part of them, where there was no time for all."""
+        return max(1, count // FEWER) if self and self.of("time") else count
 
     def names(self, kind: str) -> list[str]:
         """What there are lessons of a kind about."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import json
 import sys
@@ -11,22 +10,17 @@ from typing import TYPE_CHECKING, Any
 from ..imports import after
 from . import told
 from .arguments.values import number, untyped
-from .source import AGENT, spelled, targets
-from .stand_in import StandIn
+from .forms import LIST, MAPPING, RECORDS, TEXT, form_of, form_of_read, unpacked_into
+from .source import AGENT
+from .stand_in import Setting, StandIn
+from .tables import Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from types import FrameType, ModuleType
-
-    from .source import Sources
 
 MARK = "torch-doctor settings"
 LOADERS = ("load", "safe_load", "full_load", "unsafe_load")
-OF_MAPPINGS = frozenset({"items", "keys", "values", "get", "update", "copy", "setdefault", "pop"})
-OF_TEXTS = frozenset({"lower", "upper", "split", "strip", "startswith", "endswith", "format", "replace"})
-LISTING = frozenset({"enumerate", "len", "zip", "tuple", "list", "sorted", "max", "min", "sum"})
-MAPPING, LIST, TEXT = "mapping", "list", "text"
-DEEPEST = 3
+ROWS, PARTS, CORNERS = 64, 2, 4  # records of a file, values of a list, and those of a box
 
 
 def marked(path: str) -> str:
@@ -37,8 +31,12 @@ def marked(path: str) -> str:
 class SettingsFiles(StandIn):
     """Has what is read from such files be settings that grow."""
 
-    replaces = "file not found"
+    replaces = "in a file not found"
     voids = (told.FILES, told.VALUES, told.SHAPES, told.ARGUMENTS)
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        self._columns = Tables(self.sources, self.teller, self.learnt)
 
     def prepare(self) -> None:
         """Patches what reads JSON and YAML, in an attempt that has learnt of such a file."""
@@ -56,44 +54,56 @@ class SettingsFiles(StandIn):
         @functools.wraps(read)
         def reading(*arguments: Any, **keywords: Any) -> Any:
             content = read(*arguments, **keywords)
-            if isinstance(content, dict) and list(content) == [MARK]:
-                return Settings(self, content[MARK])
-            return content
+            if not isinstance(content, dict) or list(content) != [MARK]:
+                return content
+            if form_of_read(self.sources, self.sources.innermost()) in (LIST, RECORDS):
+                return self._records(content[MARK])
+            return Settings(self, content[MARK])
 
         return reading
 
-    def grown(self, path: str, key: str, frame: FrameType | None) -> Any:
-        """What the settings at a path hold under a key, by what the code does with it."""
+    def _records(self, path: str) -> list[Settings]:
+        self.tell(f"{path}[]", f"{ROWS} records with the keys read by the script")
+        return [Settings(self, f"{path}[]", number) for number in range(ROWS)]
+
+    def grown(self, path: str, key: str, frame: FrameType | None, row: int | None) -> Any:
+        """What the settings at a path hold under a key, by what the code does with it; in a record, by its number, too."""
         whole = f"{path}.{key}"
-        form = _form(self.sources, frame, key)
+        form = form_of(self.sources, frame, key)
         if form == MAPPING:
-            return Settings(self, whole)
+            return Settings(self, whole, row)
+        if form == RECORDS:
+            return self._records(whole)
         if form == LIST:
-            value: Any = [number(key.removesuffix("s"))] * 2
+            count = unpacked_into(self.sources, frame) or (CORNERS if "box" in key.lower() else PARTS)
+            value: Any = [number(key.removesuffix("s"))] * count
+        elif row is not None:
+            value = row if key.lower().endswith("id") else self._columns.drawn(key)[row]
         else:
             value = untyped(key, self.sources)
             if form != TEXT:
                 value = int(value) if value.isdecimal() else float(value) if _is_float(value) else value
-        self.tell(whole, repr(value))
+        self.tell(whole, "a placeholder value" if row is not None else repr(value))
         return value
 
 
 class Settings(dict[str, Any]):
     """Settings whose keys are there when they are asked for."""
 
-    def __init__(self, files: SettingsFiles, path: str) -> None:
+    def __init__(self, files: SettingsFiles, path: str, row: int | None = None) -> None:
         super().__init__()
         self._files = files
         self._path = path
+        self._row = row
         learnt = files.learnt.of("columns", path) or ()
         for key in learnt:
-            self[key] = files.grown(path, key, None)
+            self[key] = files.grown(path, key, None, row)
 
     def __missing__(self, key: Any) -> Any:
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and frame.f_code.co_filename.startswith(AGENT):
             frame = frame.f_back
-        self[key] = value = self._files.grown(self._path, str(key), frame)
+        self[key] = value = self._files.grown(self._path, str(key), frame, self._row)
         return value
 
     def get(self, key: Any, default: Any = None) -> Any:
@@ -113,76 +123,3 @@ def _is_float(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _form(sources: Sources, frame: FrameType | None, key: str) -> str:
-    """What the code takes the value of a key for, where it is read and where the name goes that holds it."""
-    if frame is not None:
-        statements = sources.statements(frame)
-        trees: list[ast.AST] = [*statements[:1]]
-        found = _used(trees, key, [sources.tree(frame.f_code.co_filename)])
-        if found:
-            return found
-    every = list(sources.project_trees())
-    return _used(every, key, every)
-
-
-def _used(trees: list[Any], key: str, files: list[Any], depth: int = DEEPEST) -> str:
-    """The form of what is read under a key, or is held by the names that get it."""
-    for tree in trees:
-        for parent, node in _pairs(tree):
-            if _reads(node, key):
-                found = _as(parent, node)
-                if found:
-                    return found
-                held = [name for name in targets(parent) if name] if isinstance(parent, ast.stmt) and depth else []
-                for name in held:
-                    found = _held(name, files)
-                    if found:
-                        return found
-    return ""
-
-
-def _held(name: str, files: list[Any]) -> str:
-    return next(
-        (
-            found
-            for tree in files
-            if tree is not None
-            for parent, node in _pairs(tree)
-            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and spelled(node) == name
-            if (found := _as(parent, node))
-        ),
-        "",
-    )
-
-
-def _pairs(tree: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    return ((parent, node) for parent in ast.walk(tree) for node in ast.iter_child_nodes(parent))
-
-
-def _reads(node: ast.AST, key: str) -> bool:
-    """Whether an expression reads something under a key: `x["key"]`, `x.get("key")`, `x.key`."""
-    if isinstance(node, ast.Subscript):
-        return isinstance(node.slice, ast.Constant) and node.slice.value == key
-    if isinstance(node, ast.Call) and spelled(node) == "get" and node.args:
-        return isinstance(node.args[0], ast.Constant) and node.args[0].value == key
-    return isinstance(node, ast.Attribute) and node.attr == key
-
-
-def _as(parent: ast.AST, node: ast.AST) -> str:
-    """What an expression is taken for by what stands around it."""
-    if isinstance(parent, ast.Subscript) and node is parent.value:
-        texts = isinstance(parent.slice, ast.Constant) and isinstance(parent.slice.value, str)
-        return MAPPING if texts else LIST if isinstance(parent.slice, ast.Constant) else ""
-    if isinstance(parent, ast.Attribute):
-        return TEXT if parent.attr in OF_TEXTS else MAPPING
-    if isinstance(parent, ast.keyword) and parent.arg is None:
-        return MAPPING
-    if isinstance(parent, (ast.For, ast.comprehension)) and node is parent.iter:
-        return LIST
-    if isinstance(parent, ast.Starred) or (
-        isinstance(parent, ast.Call) and spelled(parent) in LISTING and node in parent.args
-    ):
-        return LIST
-    return ""

@@ -29,11 +29,11 @@ class SmallBatches(StandIn):
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
-        self._slow = False
+        self._slow = self.learnt.of("time") is not None
 
     def needed(self, torch: Any) -> bool:
         """Whether the CPU computes what is meant for a GPU."""
-        return needed(torch, self.plan)
+        return self._slow or needed(torch, self.plan)
 
     def with_torch(self, torch: Any) -> None:
         """Patches what chooses the rows of the next batch."""
@@ -50,7 +50,7 @@ class SmallBatches(StandIn):
             if (
                 not most
                 or told.VALUES not in self.teller.voided
-                or getattr(self_, "_drop_last", True)
+                or (getattr(self_, "_drop_last", True) and "time" not in self.learnt.kinds())
                 or not isinstance(rows, list)
                 or len(rows) <= most
             ):

@@ -92,7 +92,7 @@ class Tables:
                 return read(path, *arguments, **keywords)
             learnt = self._learnt.of("columns", os.fspath(path)) or ()
             columns = list(dict.fromkeys([*self._columns(pandas, keywords), *learnt]))
-            table = growing(pandas)({name: self._drawn(str(name)) for name in columns}, index=range(ROWS))
+            table = growing(pandas)({name: self.drawn(str(name)) for name in columns}, index=range(ROWS))
             table = _of_type(table, keywords.get("dtype"))
             dates = keywords.get("parse_dates")
             for name in _listed(dates) if dates is not True else ():
@@ -115,12 +115,12 @@ class Tables:
             columns = [f"feature {number}" for number in range(WIDE)]
         if not columns:
             return None
-        rows = zip(*(self._drawn(str(name)) for name in columns), strict=True)
+        rows = zip(*(self.drawn(str(name)) for name in columns), strict=True)
         lines = [between.join(map(str, columns)), *(between.join(map(str, row)) for row in rows)]
         shown = ", ".join(map(str, columns[:6]))
         return "\n".join(lines) + "\n", f"{ROWS} synthetic rows with the columns read by the script ({shown})"
 
-    def _drawn(self, name: str) -> list[Any]:
+    def drawn(self, name: str) -> list[Any]:
         """Values for a column of this name: words of the script, where it took others for none."""
         values = _values(name)
         words = self._learnt.of("words", str(values[0])) or self._learnt.of("words", str(values[1]))

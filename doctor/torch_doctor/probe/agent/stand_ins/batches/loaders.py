@@ -156,7 +156,8 @@ class WantedBatches(StandIn):
     def _found(self, iterator: Any) -> Any:
         """What rehearsals find out, with few rows if the pass takes them, and with fewer where a forward takes long."""
         whole = _size(iterator._index_sampler)
-        for rows in dict.fromkeys((min(whole, MANY), whole)):
+        many = FEW if "time" in self.learnt.kinds() else MANY
+        for rows in dict.fromkeys((min(whole, many), whole)):
             learnt = self._rehearse(iterator, BatchFinder(self._torch, self.sources, rows))
             if learnt is rehearsals or (learnt and "failed" not in learnt):
                 break

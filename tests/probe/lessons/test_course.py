@@ -1,0 +1,129 @@
+"""When attempts follow each other, and what is read from an exception."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from torch_doctor.probe.following import Attention
+from torch_doctor.probe.hearing import Heard
+from torch_doctor.probe.launch import Launched
+from torch_doctor.probe.lessons import Course, learn
+from torch_doctor.probe.output import Output
+from torch_doctor.probe.plan import Request
+from torch_doctor.probe.protocol import Reader
+from torch_doctor.trace import End, Frame, Run, Site, StandIn
+
+HERE = Site("train.py", 3, 1, 3, 1)
+TEXT = "ids = open('corpus.txt').read()\n\nmodel(ids)\n"
+GUESS = StandIn(
+    what="corpus.txt", why="file not found", how="2000 lines of synthetic text", voids=frozenset({"files"}), site=HERE
+)
+KNOWN = StandIn(
+    what="torchvision.datasets.CIFAR100", why="data not found", how="random samples", voids=frozenset({"values"})
+)
+LOOKED_UP = {"kinds": ["IndexError", "LookupError"], "layer": {"class": "Embedding", "num_embeddings": 60}}
+
+
+class Memory:
+    """Keeps lessons in a variable."""
+
+    def __init__(self, lessons: bytes = b"[]") -> None:
+        self.lessons = lessons
+
+    def get(self, _: Request) -> bytes:
+        """What was kept."""
+        return self.lessons
+
+    def put(self, _: Request, lessons: bytes) -> None:
+        """Keep others."""
+        self.lessons = lessons
+
+
+def failed(exception: str, values: dict[str, Any], *stand_ins: StandIn, line: str = "model(ids)") -> Run:
+    """A run that an exception ended."""
+    end = End(how="exception", exception=exception, frames=(Frame(HERE, "main", line),), values=values)
+    return Run(end=end, stand_ins=list(stand_ins))
+
+
+def heard(run: Run, seconds: float = 1.0, ended_for: str = "") -> Heard:
+    """What was heard of an attempt."""
+    reader = Reader("train.py", str)
+    reader.run = reader.trace.run = run
+    reader.greeted = True
+    return Heard(Launched([], 1, ended_for, Output(), seconds, 0), [reader], reader)
+
+
+def course(kept: Memory | None = None, seconds: float = 60.0) -> Course:
+    """The attempts of a script."""
+    here = Path("train.py")
+    return Course(Request(script=here, root=here, cwd=here, seconds=seconds, kept=kept), "train.py", lambda _: TEXT)
+
+
+def test_an_index_above_a_vocabulary_says_how_large_it_is() -> None:
+    run = failed("IndexError: index out of range in self", LOOKED_UP, GUESS)
+    assert [(each.kind, each.value) for each in learn(run, (), lambda _: TEXT)] == [("range", 60)]
+
+
+def test_nothing_is_learnt_of_data_whose_form_is_known() -> None:
+    assert learn(failed("IndexError: index out of range in self", LOOKED_UP, KNOWN), (), lambda _: TEXT) == []
+
+
+def test_an_error_of_a_script_without_substitutes_is_its_own() -> None:
+    for words, kind in (
+        ("KeyError: 'label'", "KeyError"),
+        ("RuntimeError: mat1 and mat2 shapes cannot be multiplied (4x3 and 5x2)", "RuntimeError"),
+    ):
+        assert learn(failed(words, {"kinds": [kind], "key": "label"}), (), lambda _: TEXT) == []
+
+
+def test_a_size_that_was_made_up_for_an_argument() -> None:
+    option = StandIn(
+        what="--hidden 4", why="required argument", how="a placeholder value", voids=frozenset({"arguments"})
+    )
+    run = failed(
+        "RuntimeError: mat1 and mat2 shapes cannot be multiplied (8x4 and 16x2)", {"kinds": ["RuntimeError"]}, option
+    )
+    assert [(each.what, each.value) for each in learn(run, (), lambda _: TEXT)] == [("hidden", "16")]
+
+
+def test_the_same_error_twice_ends_it() -> None:
+    attempts = course()
+    run = failed("IndexError: index out of range in self", LOOKED_UP, GUESS)
+    attempts.hear(heard(run))
+    assert attempts.goes_on(Attention())
+    attempts.hear(heard(run))
+    assert not attempts.goes_on(Attention())
+    assert [note.rpartition("; ")[2] for note in attempts.notes] == [
+        "in the next one, placeholder numbers are below 60",
+        "nothing more can be learnt",
+    ]
+
+
+@pytest.mark.parametrize(("seconds", "on"), [(60.0, True), (1.5, False)])
+def test_another_attempt_has_to_have_the_time_of_the_last_one(seconds: float, on: bool) -> None:
+    attempts = course(seconds=seconds)
+    attempts.hear(heard(failed("IndexError: index out of range in self", LOOKED_UP, GUESS)))
+    assert attempts.goes_on(Attention()) is on
+
+
+def test_an_attempt_that_used_no_lesson_needed_none() -> None:
+    attempts = course()
+    attempts.hear(heard(Run(end=End(how="end"))))
+    assert not attempts.goes_on(Attention())
+    assert (attempts.end(), attempts.notes) == ("", [])
+
+
+def test_what_came_to_no_update_in_time_is_smaller_in_the_next_probe() -> None:
+    kept = Memory()
+    first = course(kept)
+    first.hear(heard(Run(end=End(how="stopped")), 60.0, "time"))
+    assert not first.goes_on(Attention())
+    first.end()
+    assert [each["kind"] for each in course(kept).told()] == ["time"]
+
+
+def test_lessons_that_cannot_be_read_are_none() -> None:
+    assert course(Memory(b"nonsense")).told() == []

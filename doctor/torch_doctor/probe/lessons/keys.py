@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from torch_doctor.probe.lessons.lesson import Failure
 
 NO_COLUMN = re.compile(r"\[([^\]]*)\] not (?:in index|found in axis)|None of \[Index\(\[([^\]]*)\]")
+NOT_LISTED = re.compile(r"'([^']+)' is not in list")
 QUOTED = re.compile(r"'([^']+)'")
 GIVES_UP = ("RuntimeError", "ValueError", "AssertionError", "Exception", "SystemExit", "FileNotFoundError")
 
@@ -20,7 +21,7 @@ def read(failure: Failure) -> Lesson | None:
     """What is missing by its name."""
     if failure.is_a("KeyError"):
         return _variable(failure) or _words(failure) or _columns(failure)
-    return _attribute(failure) or _argument(failure)
+    return _listed(failure) or _attribute(failure) or _argument(failure)
 
 
 def _attribute(failure: Failure) -> Lesson | None:
@@ -56,6 +57,20 @@ def _words(failure: Failure) -> Lesson | None:
             )
             if words and not any(words[0] in each.how for each in guessed):  # and no row of a table that was made up
                 return Lesson("words", str(key), words, f"placeholder names are those of `{ast.unparse(node.value)}`")
+    return None
+
+
+def _listed(failure: Failure) -> Lesson | None:
+    """A list of the script that lacks a word which was made up: its own words are what is wanted."""
+    found = NOT_LISTED.search(failure.words)
+    if found is None or not failure.is_a("ValueError") or not failure.guessed():
+        return None
+    for node in ast.walk(parsed(failure.line) or ast.Pass()):
+        if isinstance(node, ast.Attribute) and node.attr == "index":
+            known = failure.terms.get(ast.unparse(node.value))
+            words = [each for each in known if isinstance(each, str)] if isinstance(known, list) else []
+            if words:
+                return Lesson("words", found[1], words, f"placeholder names are those of `{ast.unparse(node.value)}`")
     return None
 
 

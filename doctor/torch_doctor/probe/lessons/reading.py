@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.probe.lessons import files, keys, ranges, shapes, versions
+from torch_doctor.probe.lessons import files, keys, parts, ranges, shapes, versions
 from torch_doctor.probe.lessons.lesson import Failure
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch_doctor.probe.lessons.lesson import Lesson
     from torch_doctor.trace import Run
 
-ORDER = (shapes, ranges, keys, versions, files)
+ORDER = (shapes, ranges, keys, parts, versions, files)
 
 
 def learn(run: Run, known: Sequence[Lesson], text: Callable[[str], str]) -> list[Lesson]:

@@ -137,13 +137,13 @@ class Files(StandIn):
 
     def _text(self, name: str) -> str:
         draw = random.Random(name)  # noqa: S311 - made-up text
-        numbers = self._numbers_between()
+        numbers, fields = self._numbers_between(), self.learnt.of("fields", name)
         if numbers is not None:
-            between, count = numbers
+            between, count = numbers[0], fields or numbers[1]
             small = self.learnt.below(SMALL)
             rows = (between.join(str(draw.randrange(small)) for _ in range(count)) for _ in range(self._lines))
             return "".join(f"{row}\n" for row in rows)
-        columns, most = (3 if self._splits_at_tabs() else 1), self.learnt.below(VOCABULARY_ALL)
+        columns, most = fields or (3 if self._splits_at_tabs() else 1), self.learnt.below(VOCABULARY_ALL)
         known, ends = (VOCABULARY, ENDS) if most == VOCABULARY_ALL else (VOCABULARY[: max(1, most // 3)], ENDS[:1])
         if any(word in os.path.basename(name).lower() for word in ("label", "target", "class")):
             return "".join(f"{draw.randrange(2)}\n" for _ in range(self._lines))

@@ -156,6 +156,7 @@ def probed(script: Path, part: Runnable, rules: Sequence[Rule], how: Probing, at
         gradients=how.gradients,
         allowed=project.torch,
         kept=how.kept,
+        files=tuple(sorted({project.displayed(trace.path) for trace in part.traces})),
         figures=None if how.figuring is None else how.figuring.asked(project.shown(script)),
     )
     try:

@@ -72,7 +72,8 @@ class Request:
     came there, by the paths of static sites. `climb` is a checkup that is wanted besides; `figures` says what the agent records of
     a run that is compared with another. `shapes`: the run tells which shapes variables get, and nothing that takes instruments.
     `gradients`: it tells where gradients go, and how large they are. `allowed` gives the versions of torch that the project
-    allows for the scripts of a folder. `kept` has what was learnt of the script before.
+    allows for the scripts of a folder. `kept` has what was learnt of the script before, as long as it and the `files` of its
+    project stay as they are.
     """
 
     script: Path
@@ -96,6 +97,7 @@ class Request:
     gradients: bool = False
     allowed: Callable[[Path], Versions] = lambda _: ANY
     kept: LessonKeeper | None = None
+    files: tuple[Path, ...] = ()
 
 
 def plan(  # noqa: PLR0913 - two ways of naming places, and what is told

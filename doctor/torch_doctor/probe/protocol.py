@@ -205,11 +205,10 @@ class Reader:
 
     def _left_out(self, record: dict[str, Any]) -> None:
         """A statement failed, and the script went on without it."""
-        path, row, function = record["place"]
-        frame = t.Frame(self._row(path, int(row)), str(function), "")
+        frames = tuple(t.Frame(self._row(path, int(row)), str(name), "") for path, row, name in record["places"])
         values = dict(record["values"])
         self.run.left_out.append(
-            t.End(how="exception", exception=str(record["exception"]), frames=(frame,), values=values)
+            t.End(how="exception", exception=str(record["exception"]), frames=frames, values=values)
         )
 
     # --- values ---

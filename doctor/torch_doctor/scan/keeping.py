@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from torch_doctor.cache import Storage, digest, of_code
@@ -11,8 +10,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch_doctor.probe.plan import Request
-
-MOST = 500  # files beside the script that are looked at
 
 
 class KeptLessons:
@@ -31,20 +28,15 @@ class KeptLessons:
 
 
 def _key(request: Request) -> str:
-    """What stands for the script, its arguments, the files beside it, and the code that runs it."""
-    parts = [str(request.script), *request.args, request.text or "", *_beside(request.script.parent)]
+    """What stands for the script, its arguments, the files that the source reads, and the code that runs it."""
+    parts = [str(request.script), *request.args, request.text or "", *map(_stamp, (request.script, *request.files))]
     return "lessons " + digest(of_code(frozenset()) + "\0".join(parts).encode("utf-8", "surrogatepass")).hex()
 
 
-def _beside(folder: Path) -> list[str]:
-    """The source files in a folder and the folders in it, with their sizes and the times at which they were written."""
-    found: list[str] = []
-    for top, folders, names in os.walk(folder):
-        folders[:] = sorted(each for each in folders if not each.startswith("."))
-        for name in sorted(names):
-            if name.endswith(".py"):
-                seen = os.stat(os.path.join(top, name))  # noqa: PTH116, PTH118 - there may be many
-                found.append(f"{top}/{name} {seen.st_mtime_ns} {seen.st_size}")
-        if len(found) > MOST:
-            break
-    return found
+def _stamp(file: Path) -> str:
+    """A file with its size and the time at which it was written."""
+    try:
+        seen = file.stat()
+    except OSError:
+        return str(file)
+    return f"{file} {seen.st_mtime_ns} {seen.st_size}"

@@ -127,3 +127,31 @@ def test_what_came_to_no_update_in_time_is_smaller_in_the_next_probe() -> None:
 
 def test_lessons_that_cannot_be_read_are_none() -> None:
     assert course(Memory(b"nonsense")).told() == []
+
+
+def test_what_was_taken_for_a_data_set_and_has_other_attributes_is_none() -> None:
+    taken = StandIn(
+        what="pycocotools.coco.COCO", why="package not installed", how="placeholder samples", voids=frozenset({"files"})
+    )
+    values = {"kinds": ["AttributeError"], "owner": ["_torch_doctor_agent.stand_ins.unknown.data", "UnknownDataset"]}
+    lessons = learn(failed("AttributeError: anns", {**values, "attribute": "anns"}, taken), (), lambda _: TEXT)
+    assert [(each.kind, each.what) for each in lessons] == [("plain", "pycocotools.coco.COCO")]
+
+
+def test_files_of_records_are_learnt_of_at_once() -> None:
+    def missing(path: str, row: int) -> StandIn:
+        why = f"the data cannot be read (FileNotFoundError: [Errno 2] No such file or directory: '{path}')"
+        site = HERE._replace(row=row)
+        return StandIn(what=f"line {row}", why=why, how="placeholder values", voids=frozenset({"files"}), site=site)
+
+    run = failed(
+        "IndexError: list index out of range", {"kinds": ["IndexError"]}, missing("a.json", 1), missing("b.json", 2)
+    )
+    run.left_out = [
+        End(how="exception", exception="FileNotFoundError: a.json", values={"kinds": ["FileNotFoundError"]}),
+        End(how="exception", exception="TypeError: string indices", values={"kinds": ["TypeError"]}),
+    ]
+    assert [(each.what, each.value) for each in learn(run, (), lambda _: TEXT)] == [
+        ("a.json", "settings"),
+        ("b.json", "settings"),
+    ]

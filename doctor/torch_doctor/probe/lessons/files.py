@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from torch_doctor.probe.lessons.lesson import Lesson
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from torch_doctor.probe.lessons.lesson import Failure
     from torch_doctor.trace import StandIn
 
@@ -16,40 +18,8 @@ UNREAD = "unread"
 MISSING = re.compile(r"No such file or directory: '([^']+)'")
 SETTINGS = frozenset({".json", ".yaml", ".yml"})
 TABLES = frozenset({".csv", ".tsv"})
-BINARY = frozenset(
-    {
-        *(
-            ".pkl",
-            ".pickle",
-            ".bin",
-            ".npy",
-            ".npz",
-            ".h5",
-            ".hdf5",
-            ".mat",
-            ".pt",
-            ".pth",
-            ".ckpt",
-            ".zip",
-            ".gz",
-            ".tar",
-        ),
-        *(
-            ".tgz",
-            ".png",
-            ".jpg",
-            ".jpeg",
-            ".bmp",
-            ".tif",
-            ".tiff",
-            ".gif",
-            ".wav",
-            ".flac",
-            ".mp3",
-            ".mp4",
-            ".parquet",
-        ),
-    }
+BINARY = re.compile(
+    r"\.(pkl|pickle|bin|np[yz]|h(df)?5|mat|pth?|ckpt|zip|gz|tar|tgz|png|jpe?g|bmp|tiff?|gif|wav|flac|mp[34]|parquet|lmdb|mdb)"
 )
 WORDS = {
     "settings": "settings with the keys read by the script",
@@ -61,12 +31,28 @@ WORDS = {
 
 def read(failure: Failure) -> Lesson | None:
     """The next form of a file that was not tried, of the file first that the line that failed reads."""
+    return next(_forms(failure), None) or _weights(failure)
+
+
+def settings(failure: Failure) -> list[Lesson]:
+    """All files of settings or records that were not taken for such so far."""
+    return [each for each in _forms(failure) if each.value == "settings"]
+
+
+def _forms(failure: Failure) -> Iterator[Lesson]:
     for stand_in in failure.guessed():
         path = _path(stand_in)
         form = _form(stand_in, path, failure.at(stand_in)) if path else ""
         if form and not failure.knows("file", path):
-            return Lesson("file", path, form, f"`{path}` holds {WORDS[form]}")
-    return None
+            yield Lesson("file", path, form, f"`{path}` holds {WORDS[form]}")
+
+
+def _weights(failure: Failure) -> Lesson | None:
+    """A checkpoint that is read, and of which the script does not say at once that it is one."""
+    found = MISSING.search(failure.words)
+    if found is None or not failure.is_a("FileNotFoundError") or "torch.load(" not in failure.line:
+        return None
+    return Lesson("file", found[1], "weights", f"`{found[1]}` is a checkpoint without weights")
 
 
 def _path(stand_in: StandIn) -> str:
@@ -86,4 +72,4 @@ def _form(stand_in: StandIn, path: str, line: str) -> str:
         return "settings"
     if suffix in TABLES:
         return "table"
-    return "text" if suffix not in BINARY and "open" in line else ""
+    return "text" if not BINARY.fullmatch(suffix) and "open" in line and "rb" not in line else ""

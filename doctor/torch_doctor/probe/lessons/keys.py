@@ -14,14 +14,27 @@ if TYPE_CHECKING:
 NO_COLUMN = re.compile(r"\[([^\]]*)\] not (?:in index|found in axis)|None of \[Index\(\[([^\]]*)\]")
 NOT_LISTED = re.compile(r"'([^']+)' is not in list")
 QUOTED = re.compile(r"'([^']+)'")
-GIVES_UP = ("RuntimeError", "ValueError", "AssertionError", "Exception", "SystemExit", "FileNotFoundError")
+AGENT = "_torch_doctor_agent"
+TAKEN_FOR = {"UnknownDataset": ("placeholder samples",), "Loader": ("batches that fit the loop",)}
+"""How substitutes are told of which the agent has these classes."""
 
 
 def read(failure: Failure) -> Lesson | None:
     """What is missing by its name."""
     if failure.is_a("KeyError"):
         return _variable(failure) or _words(failure) or _columns(failure)
-    return _listed(failure) or _attribute(failure) or _argument(failure)
+    return _listed(failure) or _substitute(failure) or _attribute(failure) or _argument(failure)
+
+
+def _substitute(failure: Failure) -> Lesson | None:
+    """A substitute that was taken for a data set, and of which the script wants something else."""
+    owner = failure.values.get("owner") or ["", ""]
+    if owner[1] not in TAKEN_FOR or not owner[0].startswith(AGENT):
+        return None
+    for stand_in in failure.run.stand_ins:
+        if stand_in.how in TAKEN_FOR[owner[1]] and not failure.knows("plain", stand_in.what):
+            return Lesson("plain", stand_in.what, value=True, words=f"`{stand_in.what}` is no data set")
+    return None
 
 
 def _attribute(failure: Failure) -> Lesson | None:

@@ -84,6 +84,15 @@ class Failure:
         rows = self._rows()
         return sorted(guessed, key=lambda each: each.site is None or (each.site.path, each.site.row) not in rows)
 
+    def feeding(self) -> list[str]:
+        """The lines of the frames from the innermost to the outermost, each with those that assign what it reads."""
+        found: list[str] = []
+        for frame in reversed(self.end.frames):
+            site = frame.site
+            rows = [] if site.cell is not None else fed_by(self.text(site.path), site.row)
+            found += [self._line(each) for each in (site, *(site._replace(row=row) for row in rows))]
+        return found
+
     def at(self, stand_in: StandIn) -> str:
         """The line that needed a substitute."""
         return "" if stand_in.site is None else self._line(stand_in.site)

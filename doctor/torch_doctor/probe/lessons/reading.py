@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.probe.lessons import files, keys, parts, ranges, shapes, versions
+from torch_doctor.probe.lessons import files, forms, keys, parts, ranges, shapes, versions
 from torch_doctor.probe.lessons.lesson import Failure
 
 if TYPE_CHECKING:
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from torch_doctor.probe.lessons.lesson import Lesson
     from torch_doctor.trace import Run
 
-ORDER = (shapes, ranges, keys, parts, versions, files)
+ORDER = (shapes, forms, ranges, keys, parts, versions, files)
+
+MISSING = "FileNotFoundError"
 
 
 def learn(run: Run, known: Sequence[Lesson], text: Callable[[str], str]) -> list[Lesson]:
@@ -27,6 +29,9 @@ def learn(run: Run, known: Sequence[Lesson], text: Callable[[str], str]) -> list
         lesson = _of(Failure(run, end, (*known, *found), text), ORDER[:-1] if end is not run.end else ORDER)
         if lesson is not None and (end is not run.end or not found):
             found.append(lesson)
+    further = any(MISSING not in (each.values.get("kinds") or ()) for each in run.left_out)
+    if found and further:  # what was read of such files did not do, and there is another attempt
+        found += files.settings(Failure(run, run.end, (*known, *found), text))
     return found
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 OF_TEXTS = frozenset({"lower", "upper", "split", "strip", "startswith", "endswith", "format", "replace"})
 LISTING = frozenset({"enumerate", "len", "zip", "tuple", "list", "sorted", "max", "min", "sum"})
-MAPPING, LIST, RECORDS, TEXT = "mapping", "list", "records", "text"
+MAPPING, LIST, RECORDS, TEXT, NUMBER = "mapping", "list", "records", "text", "number"
 READERS = frozenset({"load", "loads", "safe_load", "full_load", "unsafe_load"})
 
 

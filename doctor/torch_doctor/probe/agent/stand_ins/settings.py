@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..imports import after
 from . import told
 from .arguments.values import number, untyped
-from .forms import LIST, MAPPING, RECORDS, TEXT, form_of, form_of_read, unpacked_into
+from .forms import LIST, MAPPING, NUMBER, RECORDS, TEXT, form_of, form_of_read, unpacked_into
 from .source import AGENT
 from .stand_in import Setting, StandIn
 from .tables import Tables
@@ -69,7 +69,7 @@ class SettingsFiles(StandIn):
     def grown(self, path: str, key: str, frame: FrameType | None, row: int | None) -> Any:
         """What the settings at a path hold under a key, by what the code does with it; in a record, by its number, too."""
         whole = f"{path}.{key}"
-        form = form_of(self.sources, frame, key)
+        form = self.learnt.of("form", whole) or form_of(self.sources, frame, key)
         if form == MAPPING:
             return Settings(self, whole, row)
         if form == RECORDS:
@@ -80,7 +80,7 @@ class SettingsFiles(StandIn):
         elif row is not None:
             value = row if key.lower().endswith("id") else self._columns.drawn(key)[row]
         else:
-            value = untyped(key, self.sources)
+            value = str(number(key)) if form == NUMBER else untyped(key, self.sources)
             if form != TEXT:
                 value = int(value) if value.isdecimal() else float(value) if _is_float(value) else value
         self.tell(whole, "a placeholder value" if row is not None else repr(value))

@@ -66,12 +66,10 @@ class Teller:
         if self._first("folder", folder):
             self._tell("folder", folder=folder, what=what, place=place)
 
-    def left_out(self, exception: str, frame: FrameType, values: dict[str, Any]) -> None:
-        """Tells, for a next attempt, what a statement failed on that was left out."""
-        code = frame.f_code
-        self._tell(
-            "left_out", exception=exception, place=[code.co_filename, frame.f_lineno, code.co_name], values=values
-        )
+    def left_out(self, exception: str, frames: Sequence[FrameType], values: dict[str, Any]) -> None:
+        """Tells, for a next attempt, what a statement failed on that was left out; `frames` are the user's, the outermost first."""
+        places = [[each.f_code.co_filename, each.f_lineno, each.f_code.co_name] for each in frames]
+        self._tell("left_out", exception=exception, places=places, values=values)
 
     def missing(self, what: str, text: str) -> None:
         """Tells that `what` is not there and plays a part, and what to do (`text`: one clear line)."""

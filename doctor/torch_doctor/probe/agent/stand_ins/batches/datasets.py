@@ -68,7 +68,7 @@ class FailedDatasets:
 
     def _building(self, cls: Any, build: Callable[..., None]) -> Any:
         @functools.wraps(build)
-        def built(dataset: Any, *arguments: Any, **keywords: Any) -> None:
+        def built(dataset: Any, /, *arguments: Any, **keywords: Any) -> None:
             try:
                 build(dataset, *arguments, **keywords)
             except Exception as error:

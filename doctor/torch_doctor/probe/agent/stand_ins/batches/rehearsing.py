@@ -73,7 +73,7 @@ class RehearsedPass:
         module: Any = self._torch.nn.Module
         finder.call_module = module.__call__
 
-        def call(model: Any, *arguments: Any, **keywords: Any) -> Any:
+        def call(model: Any, /, *arguments: Any, **keywords: Any) -> Any:
             return finder.module(model, arguments, keywords)
 
         module.__call__ = call

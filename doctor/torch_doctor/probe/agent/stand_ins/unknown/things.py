@@ -148,6 +148,8 @@ class Unknowns:
         return data.Loader(self.torch, name, self._build, size)
 
     def _of_role(self, role: str, name: str, last: str, given: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        if role in (roles.DATASET, roles.LOADER) and self.user.learnt.of("plain", name):
+            return None
         if role == roles.DATASET:
             self.tell(name, "placeholder samples")
             return data.dataset(self.torch, name)

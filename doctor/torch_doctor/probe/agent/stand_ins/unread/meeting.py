@@ -48,7 +48,7 @@ class UnreadValues:
         module: Any = torch.nn.Module
         self._call = module.__call__
 
-        def call(model: Any, *arguments: Any, **keywords: Any) -> Any:
+        def call(model: Any, /, *arguments: Any, **keywords: Any) -> Any:
             if not _has_one((arguments, keywords)):
                 return self._call(model, *arguments, **keywords)
             plain, named = self._settled((arguments, keywords))

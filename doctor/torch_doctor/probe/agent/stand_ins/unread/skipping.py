@@ -189,7 +189,8 @@ class SkippedStatements(StandIn):
         self.tell(where, "placeholder values inferred from their use", why=why)
         with contextlib.suppress(Exception):  # whatever the script's objects do when they are looked at
             values = described(error, error.__traceback__, self.sources)
-            self.teller.left_out("".join(traceback.format_exception_only(type(error), error)).strip(), frame, values)
+            words = "".join(traceback.format_exception_only(type(error), error)).strip()
+            self.teller.left_out(words, list(self.sources.frames())[::-1], values)
 
 
 def _imports_torch(node: ast.AST) -> bool:

@@ -14,7 +14,7 @@ from torch_doctor.probe.following import Attention, Follower, Stop
 from torch_doctor.probe.hearing import heard
 from torch_doctor.probe.interpreter import interpreter
 from torch_doctor.probe.launch import Limits, launched
-from torch_doctor.probe.lessons import Course
+from torch_doctor.probe.lessons.course import Course
 from torch_doctor.probe.older_versions import unsupported
 from torch_doctor.probe.plan import AGAIN, LessonKeeper, Request, again, foreseen, plan
 from torch_doctor.probe.protocol import Reader

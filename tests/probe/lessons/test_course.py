@@ -10,7 +10,8 @@ import pytest
 from torch_doctor.probe.following import Attention
 from torch_doctor.probe.hearing import Heard
 from torch_doctor.probe.launch import Launched
-from torch_doctor.probe.lessons import Course, learn
+from torch_doctor.probe.lessons.course import Course
+from torch_doctor.probe.lessons.reading import learn
 from torch_doctor.probe.output import Output
 from torch_doctor.probe.plan import Request
 from torch_doctor.probe.protocol import Reader

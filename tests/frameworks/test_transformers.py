@@ -71,7 +71,8 @@ trainer = Watched(model=model, args=settings, train_dataset=Rows(), eval_dataset
                   optimizers=(optimizer, schedule))
 trainer.train()
 left = model.training
-orders = [type(loader.sampler).__name__ for loader in (trainer.get_train_dataloader(), trainer.get_eval_dataloader())]
+samplers = trainer._get_train_sampler(trainer.train_dataset), trainer._get_eval_sampler(trainer.eval_dataset)
+orders = [type(sampler).__name__ for sampler in samplers]
 dropping = TrainingArguments("out", dataloader_drop_last=True, report_to="none", use_cpu=True, per_device_eval_batch_size=4)
 print("SEEN", json.dumps({
     "events": seen,

@@ -134,7 +134,7 @@ def _train(asked: TrainerTask) -> None:
     optimizer, schedulers = _driven(asked)
     loader = _loader(asked, "train_dataset", trainers.place_of(asked.trainer, "train_dataset"), training=True)
 
-    def step(batch: Value) -> Value:
+    def step(batch: Value, _: Value) -> Value:
         run.emit(ZeroGrad, asked.node, target=optimizer.id, name="optimizer", modules=optimizer.modules, whole=True)
         inputs = trainers.batch_of(run, asked.known, batch.flow)
         loss = asked.own("training_step", model, inputs, num_items_in_batch=Plain())
@@ -240,7 +240,7 @@ def _evaluate(asked: TrainerTask, data: Value, over: str, site: Site | None, *, 
     modes.set_mode(run, model, training_=False, node=asked.node, name="model")
     answered: list[tuple[Value, Value]] = []
 
-    def step(batch: Value) -> Value:
+    def step(batch: Value, _: Value) -> Value:
         inputs = trainers.batch_of(run, asked.known, batch.flow, over)
         labels = inputs.fields.get(("key", "labels")) if isinstance(inputs, Mapping) else None
         loss, output = _loss(asked, inputs, outputs=True)

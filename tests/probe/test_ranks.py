@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import signal
 import subprocess
@@ -94,7 +95,10 @@ def left(folder: Path) -> list[int]:
 @pytest.mark.usefixtures("farm")
 @pytest.mark.parametrize("fixture", CHOSEN, ids=map(name_of, CHOSEN))
 def test_two_processes_confirm_what_is_marked_and_nothing_else(fixture: Path, write: Callable[..., Path]) -> None:
-    path = write(fixture.name, fixture.read_text(encoding="utf-8"))
+    text = fixture.read_text(encoding="utf-8")
+    if "from accelerate import" in text and importlib.util.find_spec("accelerate") is None:
+        pytest.skip("what stands in for accelerate wraps no model")
+    path = write(fixture.name, text)
     report = probed(path, fixture.parent.name)
     assert report.errors == report.warnings == []
     bugs = {(place.row, place.code) for kind, place in marks(fixture) if kind in ("", "undecided")}

@@ -54,11 +54,16 @@ LIMITS = {
 }
 
 
+def updates(trace: Trace) -> int:
+    """How many steps of optimizers a run reached."""
+    return len(trace.of(Stepped))
+
+
 def ran(name: str, trace: Trace, python: Interpreter, seconds: float) -> str:
     """What ran the script, on what, how long, and how far it came."""
     run = trace.run or Run()
     device = "the GPU" if run.device == "cuda" else "the CPU"
-    steps = len(trace.of(Stepped))
+    steps = updates(trace)
     where = f"in {len(trace.ranks)} processes on {device}" if trace.ranks else f"on {device}"
     return (
         f"{name} ran for {seconds:.1f} s {where} and reached {steps} optimizer step{'s' * (steps != 1)}: Python {run.python} "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SCRIPTS = sorted(Path(__file__).with_name("fixtures").glob("*.py"))
-PACKAGES = ("h5py", "pandas", "scipy", "yaml")
+PACKAGES = ("h5py", "pandas", "scipy", "torchvision", "yaml")
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,7 @@ def _probed(script: Path, own: Own, kept: KeptLessons | None = None) -> Outcome:
 def test_what_is_learnt(script: Path, own: Own, tmp_path: Path) -> None:
     text = script.read_text(encoding="utf-8")
     for name in PACKAGES:
-        if f"import {name}" in text and importlib.util.find_spec(name) is None:
+        if re.search(rf"(import|from) {name}\b", text) and importlib.util.find_spec(name) is None:
             pytest.skip(f"{name} is not installed")
     shutil.copy(script, tmp_path / "train.py")
     done = _probed(tmp_path / "train.py", own)

@@ -10,9 +10,9 @@ import msgspec
 from torch_doctor.probe.lessons.lesson import Lesson
 from torch_doctor.probe.lessons.reading import learn
 from torch_doctor.probe.plan import SHARE
+from torch_doctor.probe.remarks import updates
 from torch_doctor.probe.scratch import scratch_folder
 from torch_doctor.probe.server import NoServerError
-from torch_doctor.trace import Stepped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,7 +66,7 @@ class Course:
         heard = self._heard[-1]
         run = heard.reader.run
         left = self._request.seconds - self.seconds
-        steps = len(heard.reader.trace.of(Stepped))
+        steps = updates(heard.reader.trace)
         if self._learns() and steps == 0 and (heard.launched.ended_for == "time" or run.end.how == "stopped"):
             self._too_slow(heard)
         failed = run.end.how == "exception" or (run.end.how in ("end", "exit") and bool(run.left_out) and not steps)
@@ -150,4 +150,4 @@ def _decoded(kept: bytes) -> list[Lesson]:
 def _reached(heard: Heard) -> tuple[int, bool, int]:
     """How far an attempt came."""
     trace, end = heard.reader.trace, heard.reader.run.end
-    return len(trace.of(Stepped)), end.how in ("end", "exit"), len(trace.events)
+    return updates(trace), end.how in ("end", "exit"), len(trace.events)

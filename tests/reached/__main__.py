@@ -10,7 +10,7 @@ next, and those without a snapshot or a script are left out. The script is the f
 name, that calls `.backward()` and runs when it is started, else the first named train, main or run. Nobody may read these
 repositories to mend the probe: they only judge.
 
-Each script runs unmodified, in its own folder, with the packages of PYTHON. A line for each says how many updates it
+Each script runs unmodified, from the root of its repository, with the packages of PYTHON. A line for each says how many updates it
 reached, after how many seconds, and what stopped it; the last lines say how many reached one update and two.
 """
 
@@ -74,7 +74,6 @@ def reached(repository: str, clone: Path, commit: str, script: str, python: str,
         git = ["git", f"--git-dir={_git(clone)}", f"--work-tree={folder}"]
         checkout = [*git, "checkout", "--quiet", "--force", commit, "--", "."]  # its largest files may be absent
         subprocess.run(checkout, check=False, capture_output=True, env=clean_environment())
-        path = Path(folder, script)
         command = [
             sys.executable,
             "-m",
@@ -89,8 +88,8 @@ def reached(repository: str, clone: Path, commit: str, script: str, python: str,
         begun = time.monotonic()
         try:
             done = subprocess.run(
-                [*command, "--probe-timeout", f"{timeout:g}", path.name],
-                cwd=path.parent,
+                [*command, "--probe-timeout", f"{timeout:g}", script],
+                cwd=folder,
                 capture_output=True,
                 text=True,
                 check=False,

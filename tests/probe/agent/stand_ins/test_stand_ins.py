@@ -301,6 +301,26 @@ def test_the_projects_own_modules_are_found_as_if_installed(run: Run, write: Wri
     assert "vault is imported from the project itself, as if it were installed" in outcome.err
 
 
+def test_a_folder_of_modules_is_imported_before_a_module_in_it(run: Run, write: Write) -> None:
+    write("pyproject.toml", "")
+    write("vault/vault.py", WEIGHTS)
+    write("vault/sizes.py", "many = 3\n")
+    write("tools/train.py", "from vault.vault import loader\nfrom vault.sizes import many\n" + TRAIN.format(features=4))
+    outcome = run("scan", "tools/train.py", "--probe", "--isolated")
+    assert "reached 4 optimizer steps" in outcome.err
+    assert "fails" not in outcome.err
+
+
+def test_a_script_that_imports_from_its_own_folder_by_name_is_run_as_its_module(run: Run, write: Write) -> None:
+    write("pyproject.toml", "")
+    write("settings.py", "many = 3\n")
+    write("vault/vault.py", WEIGHTS)
+    write("vault/train.py", "import settings\nfrom vault.vault import loader\n" + TRAIN.format(features=4))
+    outcome = run("scan", "vault/train.py", "--probe", "--isolated")
+    assert "reached 4 optimizer steps" in outcome.err
+    assert "it is part of a package and was run as `python -m vault.train`" in outcome.err
+
+
 def test_cuda_trackers_and_progress_bars_stand_in(probe: Callable[..., Any]) -> None:
     script = """
 import wandb

@@ -152,10 +152,16 @@ def _own_package(stand_in: StandIn, name: str) -> ModuleSpec | None:
         folders.append(above)
         above = os.path.dirname(above)
     found = importlib.machinery.PathFinder.find_spec(name, folders)
-    if found is None or found.origin is None:
+    if found is None or (found.origin is None and not _has_modules(found)):
         only = _holding(project, name)
         found = importlib.machinery.PathFinder.find_spec(name, only) if len(only) == 1 else found
     return found
+
+
+def _has_modules(spec: ModuleSpec) -> bool:
+    """Whether a folder without a file `__init__.py` has modules, as a package has."""
+    folders = filter(os.path.isdir, spec.submodule_search_locations or ())
+    return any(name.endswith(".py") for folder in folders for name in os.listdir(folder))
 
 
 def _holding(project: str, name: str) -> list[str]:

@@ -10,10 +10,8 @@ from torch_doctor.probe.lessons.lesson import Lesson
 if TYPE_CHECKING:
     from torch_doctor.probe.lessons.lesson import Failure
 
-CHANGING = frozenset(
-    ("torch", "torchvision", "torchaudio", "numpy", "scipy", "transformers", "lightning", "pytorch_lightning")
-)
-"""Packages whose functions lose arguments between versions that scripts are written for; others fail by themselves."""
+CHANGING = frozenset(("torch", "torchvision", "torchaudio", "numpy", "scipy"))
+"""Packages of which old scripts give arguments that are gone, and go on without; with others, they fail by themselves."""
 UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
 
 

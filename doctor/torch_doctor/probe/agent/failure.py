@@ -27,12 +27,6 @@ LAYER = (
 """Attributes of layers that say what they take."""
 DEEPEST = 2
 MOST, LONGEST = 60, 200
-
-
-UNKNOWN = "?"
-"""What cannot be said without running anything."""
-
-
 UNKNOWN = "?"
 """What cannot be said without running anything."""
 

@@ -156,6 +156,8 @@ def _of_text(run: Run, func: Plain, call: Call) -> Value | None:
     joined = func.symbol[0] == "." and func.symbol[1][0] == texts.TEXT
     if joined and func.symbol[2] in texts.SAME:
         return Plain(func.symbol[1])
+    if joined and func.symbol[2] == "joinpath":
+        return texts.made((Plain(func.symbol[1]), *call.args), between="/")
     return methods.of_text(run, Plain(func.symbol[1]), func.symbol[2], call) if joined else None
 
 

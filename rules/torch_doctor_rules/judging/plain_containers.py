@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Register
 from torch_doctor.rule import Evidence, Finding, Step
-from torch_doctor.trace import Trace, Unregistered
+from torch_doctor.trace import OptimizerBuilt, Trace, Unregistered
 from torch_doctor_rules.judging.evidence import at, count, fact, number
 from torch_doctor_rules.judging.sites import first_per_site
 
@@ -26,7 +26,13 @@ def hidden(trace: Trace, *, parameters: bool) -> Iterator[Unregistered]:
         and not held.registered
         and not held.passed_in
         and held.trainable is not False
+        and not _has_an_optimizer(trace, held)
     )
+
+
+def _has_an_optimizer(trace: Trace, held: Unregistered) -> bool:
+    """Whether it is a list of one that an optimizer trains: it was hidden on purpose, as the adversary of a model is."""
+    return len(held.members) == 1 and any(held.members[0] in built.modules for built in trace.of(OptimizerBuilt))
 
 
 def registered(trace: Trace, held: Unregistered, kind: str) -> list[Register]:

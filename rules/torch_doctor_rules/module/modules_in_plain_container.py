@@ -58,6 +58,7 @@ class ModulesInPlainContainer(Rule):
     - They have nothing to train and no mode.
     - The owner is not a module.
     - They are passed in one by one, as is done to keep a frozen network unregistered on purpose.
+    - It is a list of one layer or model that an optimizer updates: that, too, is kept unregistered on purpose.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.ModuleList.html

@@ -9,7 +9,19 @@ from msgspec import Struct
 from torch_doctor.static.libraries import lightning
 from torch_doctor.static.tables import training
 from torch_doctor.static.training.update import construction
-from torch_doctor.static.values import Const, Content, Fact, Mapping, Module, Optimizer, Sequence, Tool, Value, leaves
+from torch_doctor.static.values import (
+    Const,
+    Content,
+    Fact,
+    Instance,
+    Mapping,
+    Module,
+    Optimizer,
+    Sequence,
+    Tool,
+    Value,
+    leaves,
+)
 from torch_doctor.trace import SchedulerStepped
 
 if TYPE_CHECKING:
@@ -60,7 +72,12 @@ def is_automatic(module: Module) -> bool:
 
 
 def _optimizers_in(value: Value) -> list[Value]:
-    """The optimizers that a hook returns, in containers or not; each may be one of a few."""
+    """The optimizers that a hook returns, in containers or not; each may be one of a few.
+
+    An optimizer of the project that wraps others steps these, as `Lookahead` does.
+    """
+    if isinstance(value, Instance):
+        return [each for each in value.fields.values() if isinstance(each, Optimizer)]
     if isinstance(value, (Sequence, Mapping)):
         inside = value.content.all() if isinstance(value, Sequence) else value.values()
         return [found for item in inside for found in _optimizers_in(item)]

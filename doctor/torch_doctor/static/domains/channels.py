@@ -254,8 +254,6 @@ def numbers_in(value: Value | None) -> Numbers:
     if isinstance(value, Const):
         number = value.value
         return (float(number),) if isinstance(number, (int, float)) and not isinstance(number, bool) else ()
-    if isinstance(value, Plain) and value.size is not None and value.size.name == ARRAY:
-        value = value.size.args[0]
     return numbers(value)
 
 

@@ -22,14 +22,18 @@ def is_late(trace: Trace, built: OptimizerBuilt) -> bool:
 def joined_later(gradients: Gradients, built: OptimizerBuilt, left: frozenset[int]) -> Site | None:
     """Return where something trained, which the optimizer lacks, becomes part of the model that it has.
 
-    A run shows it only if it takes the place of another part.
+    What the optimizer has of it gets no gradients, as a layer in an adapter. A run shows it only if it takes the place of
+    another part.
     """
     trace = gradients.trace
     targets = _copies_beside(gradients)
+    filled = frozenset[int]().union(*(event.modules for event in gradients.filling))
     for new in trace.of(Registered):
         inside = gradients.family.within((new.child,))
         trained = inside & left - targets
-        joins = new.index > built.index and new.owner in built.modules and trained and not inside & built.modules
+        joins = (
+            new.index > built.index and new.owner in built.modules and trained and not inside & built.modules & filled
+        )
         if joins and (not trace.observed or _displaces(trace, built, new)):
             return new.site
     return None

@@ -70,7 +70,7 @@ class OptimizerMissesParameters(Rule):
     needs = frozenset({"parameters"})
     voided_by = frozenset({"inside"})
     shown_by = "step of this optimizer"
-    explained_by = frozenset(("TDR113", "TDR115", "TDR304"))
+    explained_by = frozenset(("TDR113", "TDR115", "TDR119", "TDR304"))
     meant = Meant.TAKEN
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -119,8 +119,12 @@ def jobs_for(scripts: int, how: Probing) -> int:
 
 def probed(script: Path, part: Runnable, rules: Sequence[Rule], how: Probing, attention: Attention) -> Outcome:
     """Run one script, as far as the rules need it; somebody waits for it with this `attention`."""
-    from torch_doctor.probe import Names, Outcome, Request, probe  # noqa: PLC0415 - only where it is asked for
+    import dataclasses  # noqa: PLC0415 - only where it is asked for
+
+    from torch_doctor.probe import Names, Outcome, Request, probe  # noqa: PLC0415 - as above
     from torch_doctor.probe.launch import usual_memory  # noqa: PLC0415 - as above
+    from torch_doctor.probe.starting import start  # noqa: PLC0415 - as above
+    from torch_doctor.sources.discovery import display  # noqa: PLC0415 - as above
 
     if attention.stop.asked:
         return Outcome(ending="the scan was interrupted before this script was run")
@@ -135,12 +139,15 @@ def probed(script: Path, part: Runnable, rules: Sequence[Rule], how: Probing, at
         return site if notebook is None else notebook.laid(site)
 
     file = project.read(script)
+    files = tuple(sorted({project.displayed(trace.path) for trace in part.traces}))
+    here, given = Path.cwd(), how.args_for(script)  # what is given is meant for here
+    folder, path = (here, "") if given else start(here, script, project.root, files)
     request = Request(
         script=script,
         text=file.text if file is not None and file.cells is not None else None,
         root=project.root,
-        cwd=Path.cwd(),
-        args=how.args_for(script),
+        cwd=folder,
+        args=given,
         device=how.device,
         python=how.python,
         seconds=how.seconds,
@@ -156,13 +163,14 @@ def probed(script: Path, part: Runnable, rules: Sequence[Rule], how: Probing, at
         gradients=how.gradients,
         allowed=project.torch,
         kept=how.kept,
-        files=tuple(sorted({project.displayed(trace.path) for trace in part.traces})),
+        files=files,
         figures=None if how.figuring is None else how.figuring.asked(project.shown(script)),
     )
     try:
         outcome = probe(request, rules, part.traces, Names(project.shown, project.displayed, placed, laid), attention)
         if how.figuring is not None and outcome.trace is not None and outcome.trace.run is not None:
             how.figuring.runs[project.shown(script)] = outcome.trace.run
-        return outcome
+        where = f"{project.shown(script)} was started in `{display(folder)}`, where `{path}` is"
+        return dataclasses.replace(outcome, remarks=(*outcome.remarks, where)) if path and outcome.remarks else outcome
     finally:
         attention.follower.done(project.shown(script))

@@ -191,7 +191,12 @@ def _unseen(name: str, outcome: Outcome, part: Runnable) -> list[str]:
     traces = part.traces if outcome.trace is None else (*part.traces, outcome.trace)
     if outcome.trace is not None and outcome.trace.of(EVENTS["Stepped"]):
         return []
-    return [f"{name} reached no optimizer step"] if any(trace.of(EVENTS["OptimizerBuilt"]) for trace in traces) else []
+    if not any(trace.of(EVENTS["OptimizerBuilt"]) for trace in traces):
+        return []
+    run = None if outcome.trace is None else outcome.trace.run
+    left = run is not None and run.end.how == "exit" and run.end.frames
+    where = f": it exits at {left[-1].site.path}:{left[-1].site.row} (`{left[-1].line}`)" if left else ""
+    return [f"{name} reached no optimizer step{where}"]
 
 
 def _for_more_processes(options: Options, trace: Trace, judged: Sequence[Finding]) -> Iterator[str]:

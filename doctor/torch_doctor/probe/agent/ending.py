@@ -46,7 +46,7 @@ class Ending:
             return self._end("stopped", STOPPED)
         except SystemExit as exit_:
             how = "asked" if type(exit_).__name__ == "Asked" else "exit"
-            return self._end(how, _status(exit_.code))
+            return self._end(how, _status(exit_.code), shown=_of_the_script(exit_.__traceback__, self._recorder))
         except BaseException as error:  # noqa: BLE001 - whatever a script raises
             if self._recorder.caps.stopping:
                 return self._end("stopped", STOPPED)
@@ -72,13 +72,15 @@ class Ending:
             recorder.safely(watcher, error)
         recorder.scopes.end()
         line: dict[str, Any] = {"t": "ended", "how": how, "status": status, "time": time()}
-        if error is not None:
-            line["exception"] = "".join(traceback.format_exception_only(type(error), error)).strip()
+        if shown is not None:
             line["traceback"] = [
                 [frame.filename, frame.lineno, frame.name, (frame.line or "").strip()]
                 for frame in traceback.extract_tb(shown)
                 if recorder.sites.is_users(frame.filename)
             ]
+        if error is not None:
+            line.setdefault("traceback", [])
+            line["exception"] = "".join(traceback.format_exception_only(type(error), error)).strip()
             if how == "exception":
                 self._explain(error, line)
             with contextlib.suppress(Exception):  # whatever the script's objects do when they are looked at

@@ -50,8 +50,8 @@ class Instrument(Base):
             self._named[key] = [weakref.ref(each) for each in things]
 
     def on_step(self, optimizer: Any, here: Here, event: int) -> None:
-        """What has a name is looked for among the parameters of the optimizer."""
-        if not self._named:
+        """What has a name is looked for among the parameters of the optimizer; those of an update by hand are not known."""
+        if not self._named or optimizer is None:
             return
         own = {_memory(each) for group in optimizer.param_groups for each in group["params"]} - {0}
         for key, references in [*self._named.items()]:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
-from torch_doctor.static.program.walking import asks_version, tells_processes_apart
+from torch_doctor.static.program.walking import asks_version, names_process, tells_processes_apart
 from torch_doctor.static.state import per_run
 from torch_doctor.static.training.unresolved import elsewhere
 from torch_doctor.static.values import TRAINING, VERSION
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 REMAINDER = "%"
 _TELLING = (VERSION, REMAINDER, SYNCHRONISED, TRAINING)
+_PROCESS = "process"  # stands for every name that may tell processes apart: `args.rank % gpus_per_node == 0`
 
 
 class Decisions(Knowledge):
@@ -109,7 +110,7 @@ class Decisions(Knowledge):
         mentioned = _mentioned(symbol)
         if asks or VERSION in mentioned:
             return BranchKind.VERSION
-        if REMAINDER in mentioned or SYNCHRONISED in mentioned:
+        if SYNCHRONISED in mentioned or (REMAINDER in mentioned and _PROCESS not in mentioned):
             return BranchKind.PERIODIC
         if TRAINING in mentioned:
             return BranchKind.MODE
@@ -139,6 +140,8 @@ def _mentioned(symbol: tuple[Any, ...]) -> set[str]:
                 waiting.append(part)
             elif part in _TELLING:
                 found.add(part)
+            elif isinstance(part, str) and part.isidentifier() and names_process(part):
+                found.add(_PROCESS)
     return found
 
 

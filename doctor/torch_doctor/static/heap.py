@@ -164,6 +164,9 @@ class Heap:
         """A field is what it is, or this value where `symbol` holds."""
         now = fields.get(key, MISSING)
         if now is not value:
+            if "rest" in fields and isinstance(key, tuple) and key[0] == "key":  # a dict may have had it all along
+                rest = fields["rest"]
+                value, now = (rest if each is MISSING else each for each in (value, now))
             self._put(fields, key, joined(key, value, now, symbol))
 
     def _put(self, fields: Fields, key: object, value: object) -> None:

@@ -23,6 +23,8 @@ WRAPPER = "torch.nn.parallel.DistributedDataParallel"
 WRAPPERS = frozenset((WRAPPER, "accelerate"))
 OF_ALL = frozenset((BranchKind.PERIODIC, BranchKind.MEASURE))
 """What sends all processes the same way: the number of the epoch, and which of two numbers is larger."""
+TOGETHER = OF_ALL | {BranchKind.FLAG, BranchKind.VERSION, BranchKind.RAISED}
+"""What does not send processes with wrapped models into different arms."""
 
 FIRST = "$torch.distributed.get_rank() == 0"
 
@@ -92,9 +94,9 @@ class EveryRankWrites(Rule):
         if any(event.framework not in WRAPPERS for event in trace.of(Owned)) or trace.of(GaveUp):
             return
         wraps = [wrapped for wrapped in trace.of(Wrapped) if wrapped.wrapper in WRAPPERS]
-        for wrapped in wraps[:1]:
-            written = _collided(trace.view(Ranks)) if trace.observed else self._shared(trace, wrapped)
-            yield from first_per_site(self._report(trace, event, wrapped) for event in written)
+        if wraps:
+            written = _collided(trace.view(Ranks)) if trace.observed else self._shared(trace, wraps)
+            yield from first_per_site(self._report(trace, event, wraps[0]) for event in written)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether every process wrote to its own file there."""
@@ -108,27 +110,27 @@ class EveryRankWrites(Rule):
             does = "write" if number > 1 else "writes"
             yield fact(f"{count(number, 'process', 'processes')} {does} {PurePath(file).name}", number, "processes")
 
-    def _shared(self, trace: Trace, wrapped: Wrapped) -> Iterator[Saved | WriterBuilt]:
+    def _shared(self, trace: Trace, wraps: list[Wrapped]) -> Iterator[Saved | WriterBuilt]:
         """Return the writes that every process makes to the same path."""
         written: list[Saved | WriterBuilt] = [
             *(saved for saved in trace.of(Saved) if not saved.buffer),
             *trace.of(WriterBuilt),
         ]
-        used = {use.writer for use in trace.of(WriterUsed) if self._of_all(trace, use, wrapped)}
+        used = {use.writer for use in trace.of(WriterUsed) if self._of_all(trace, use, wraps)}
         return (
             event
             for event in written
-            if event.shared
-            and self._of_all(trace, event, wrapped)
-            and (isinstance(event, Saved) or event.writer in used)
+            if event.shared and self._of_all(trace, event, wraps) and (isinstance(event, Saved) or event.writer in used)
         )
 
-    def _of_all(self, trace: Trace, event: Saved | WriterBuilt | WriterUsed, wrapped: Wrapped) -> bool:
+    def _of_all(self, trace: Trace, event: Saved | WriterBuilt | WriterUsed, wraps: list[Wrapped]) -> bool:
         """Return whether every process with a wrapped model reaches it."""
-        others = event.guards - wrapped.guards
+        others = event.guards - wraps[0].guards
         kinds = ((trace.branches[branch].kind, arm) for branch, arm in others)
         alike = all(kind in OF_ALL or (kind is BranchKind.RAISED and not arm) for kind, arm in kinds)
-        return alike and trace.together(event, wrapped)
+        elsewhere = {(branch, not arm) for wrapped in wraps[1:] for branch, arm in wrapped.guards}
+        parted = any(trace.branches[branch].kind not in TOGETHER for branch, _ in event.guards & elsewhere)
+        return alike and not parted and trace.together(event, wraps[0])
 
     def _report(self, trace: Trace, event: Saved | WriterBuilt, wrapped: Wrapped) -> Finding:
         by_torch = wrapped.wrapper == WRAPPER

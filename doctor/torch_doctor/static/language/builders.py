@@ -181,8 +181,8 @@ def dictionary(run: Run, call: Call, factory: Args = ()) -> Mapping:
                     mapping.fields["key", item.content.items[0].value] = item.content.items[1]
                 else:
                     mapping.fields["rest"] = containers.element_of(run, item)
-        elif inside := held((value,)):
-            mapping.fields["rest"] = Unknown(value.flow, inside)
+        else:
+            mapping.fields["rest"] = Unknown(value.flow, held((value,)))
     for key, value in call.keywords.items():
         mapping.fields["key", key] = value
     if factory and isinstance(factory[0], Lib) and factory[0].name in ("builtins.list", "builtins.dict"):

@@ -205,6 +205,12 @@ def _set_on_module(run: Run, value: Module, name: str, new: Value, node: p.Node,
         places.lost_sight(run, (value.id,), ())  # the new weight may be elsewhere
 
 
+def _set_on_instance(run: Run, value: Instance, name: str, new: Value, node: p.Node, target: p.Attribute) -> None:
+    if value.cls.find("__getattr__") is not None:
+        value.fields.setdefault(name, Unknown())  # where another path does not assign it, the class has an answer
+    _set_on_object(run, value, name, new, node, target)
+
+
 def _set_on_object(run: Run, value: Object, name: str, new: Value, _: p.Node, __: p.Attribute) -> None:
     emptying.replaced(run, value.fields, name, new)
     run.heap.set(value.fields, name, new)
@@ -262,7 +268,7 @@ HOLDERS: Final[dict[type[Value], Callable[[Run, Any, str, Value, p.Node, p.Attri
     Module: _set_on_module,
     Params: _set_on_parameters,
     ParameterValue: _set_on_parameters,
-    Instance: _set_on_object,
+    Instance: _set_on_instance,
     Tool: _set_on_object,
     Distribution: _set_on_object,
     Loader: _set_on_object,

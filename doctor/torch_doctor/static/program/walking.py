@@ -116,7 +116,12 @@ def positive(branch: If) -> tuple[Expr, tuple[Stmt, ...], tuple[Stmt, ...]]:
 def tells_processes_apart(expression: Node) -> bool:
     """Whether a name in it may stand for something that differs between processes, as `args.local_rank` does."""
     words = (getattr(node, "name", "") or getattr(node, "id", "") for node in walk(expression))
-    return any(isinstance(word, str) and part in word.lower() for word in words for part in _APART)
+    return any(isinstance(word, str) and names_process(word) for word in words)
+
+
+def names_process(word: str) -> bool:
+    """Whether a name may stand for something that differs between processes, as `local_rank` does."""
+    return any(part in word.lower() for part in _APART)
 
 
 _HERE = __name__.rpartition(".")[0]

@@ -72,6 +72,8 @@ class LastScores(
     _mixed: set[Hashable] = per_run(set)  # roots that scores of other batches are added to
     _vain: dict[p.Node, bool] = per_run(dict)  # by the additions to names
     _told: set[tuple[p.Node, frozenset[int]]] = per_run(set)
+    _assignments: set[p.Node] = per_run(set)  # the targets of assignments
+    _items: set[tuple[str, frozenset[int]]] = per_run(set)  # targets of later loops, over the scores of all batches
 
     # --- what is followed ---
 
@@ -85,8 +87,17 @@ class LastScores(
     # --- where scores go ---
 
     @override
+    def bound(self, run: Run, target: p.Name, value: Value) -> None:
+        """Tell apart what goes through the scores of all batches, when these are over: its target is each of them in turn."""
+        for part in parts_of((value,)) if target not in self._assignments else ():
+            known = run.of(KnownScores).score(part)
+            if known is not None and loop_left(run, known.forwards):
+                self._items.add((target.id, known.forwards))
+
+    @override
     def assigned(self, run: Run, node: p.Assign, value: Value) -> None:
         """Remember which names scores get in the loop itself, and which attributes in what is called there."""
+        self._assignments.update(each for target in node.targets for each in walk(target))
         attributes = all(isinstance(each, p.Attribute) for target in node.targets for each in _targets(target))
         if run.loop_depth and in_the_loop(run.scope, called=attributes):
             read = {each.id for each in walk(node.value) if isinstance(each, p.Name)}
@@ -167,8 +178,11 @@ class LastScores(
             beside = known.roots & self._collected and how not in DECIDING
             if not assigned or beside or known.roots & self._mixed or (node, known.forwards) in self._told:
                 continue
+            names = {run.text(part) for part in walk(node) if isinstance(part, (p.Attribute, p.Index))}
+            names |= {part.id for part in walk(node) if isinstance(part, p.Name)}
+            if any((name, known.forwards) in self._items for name in names):
+                continue
             self._told.add((node, known.forwards))
-            names = {run.text(part) for part in walk(node) if isinstance(part, (p.Name, p.Attribute, p.Index))}
             by_name = [each for each in assigned if each.name in names]
             last = max(by_name or assigned, key=lambda each: (each.site.row, each.site.column))
             told = run.of(KnownScores).tallies

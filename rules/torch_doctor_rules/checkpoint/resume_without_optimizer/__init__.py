@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import Loaded, Saved, Trace
-from torch_doctor_rules.checkpoint.resume_without_optimizer.trainers import is_resumed, left_out, trainer_of
+from torch_doctor_rules.checkpoint.resume_without_optimizer.trainers import all_kept, is_resumed, left_out, trainer_of
+from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.subjects import CHECKPOINTS
 from torch_doctor_rules.judging.wording import message
@@ -60,6 +61,10 @@ class ResumeWithoutOptimizer(Rule):
     - For optimizers without state (plain SGD), and for those that are created again in every epoch.
     - For schedulers that get their position explicitly, by `last_epoch=` or at every step.
     - If any file that the script saves contains the state.
+    - For files with the epoch if another trained model of the script is in none of them, such as the discriminator of a
+      saved generator: training cannot be resumed from them.
+
+    Files that one loop saves are reported once.
     - If it is unknown what is saved.
 
     ## References
@@ -80,13 +85,14 @@ class ResumeWithoutOptimizer(Rule):
         found = (
             (saved, trainer_of(trace, saved))
             for saved in trace.of(Saved)
-            if (_progress(saved) or is_resumed(trace, saved)) and trace.went_on(saved)
+            if ((_progress(saved) and all_kept(trace)) or is_resumed(trace, saved)) and trace.went_on(saved)
         )
         known = {each.optimizer: (saved, each) for saved, each in reversed([*found]) if each is not None}
         for saved, optimizer in known.values():
             left = dict(left_out(trace, optimizer))
             if not left:
                 continue
+            own = {"optimizer": optimizer.name} if optimizer.name else {}
             name = optimizer.name or optimizer.class_name.rpartition(".")[2]
             words = ["`{name}`" if "optimizer" in left else "", "its scheduler", "the scaler"]
             what = " and ".join(word for word, part in zip(words, PARTS, strict=True) if part in left)
@@ -95,9 +101,12 @@ class ResumeWithoutOptimizer(Rule):
                 saved.site,
                 message(f"the checkpoint lacks the state of {what}: resuming starts without it", name=name),
                 help="add "
-                + " and ".join(f'`"{part}": {part}.state_dict()`' for part in left)
+                + " and ".join(
+                    f'`"{part.rpartition(".")[2]}": {part}.state_dict()`' for part in (own.get(p, p) for p in left)
+                )
                 + ", and load the state when training resumes",
                 trail=[Step(site, f"the {part} that is left out is created here") for part, site in left.items()],
+                cause=place(next((scope.site for scope in saved.scope.iterations()[-1:]), saved.site)),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

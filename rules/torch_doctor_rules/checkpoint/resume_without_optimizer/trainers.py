@@ -50,6 +50,17 @@ def trainer_of(trace: Trace, saved: Saved) -> OptimizerBuilt | None:
     )
 
 
+def all_kept(trace: Trace) -> bool:
+    """Whether the files hold something of every model that is trained: else training cannot go on from them."""
+    family = trace.view(Family)
+    kept = {event.module for event in trace.of(StateTaken)} | {
+        each for event in trace.of(Saved) for each in event.modules
+    }
+    stepped = {step.optimizer for step in trace.of(Stepped)}
+    trained = [built for built in trace.of(OptimizerBuilt) if built.optimizer in stepped and built.modules]
+    return all(family.related(built.modules, kept) for built in trained)
+
+
 def is_resumed(trace: Trace, saved: Saved) -> bool:
     """Whether the loop that saves goes on from its own file: it, or what the user names for resuming, is loaded before the loop."""
     if saved.buffer or not any(saved.scope.iterations()):

@@ -67,8 +67,8 @@ class MissingNoGrad(Rule):
     - The result is used in a training loss (teachers), or discarded.
     - The model is frozen.
     - The input is random, unless the model is in evaluation mode and samples between the training epochs.
-    - For a single forward pass over random numbers between two updates or epochs (samples to look at), unless TDR402 is
-      selected: its graph is no larger than that of an update. It is advice then.
+    - For a single forward pass over random numbers, or over one batch that is not scored, between two updates or epochs
+      (samples to look at), unless TDR402 is selected: its graph is no larger than that of an update. It is advice then.
     - For smoke tests, for a script that calls the model once to show the result and computes no score, and in tests.
 
     Consecutive passes of one model in one block, without training in between, are reported once.
@@ -147,10 +147,13 @@ class MissingNoGrad(Rule):
 
 
 def _is_one_sample(trace: Trace, forward: Forward, passes: Passes) -> bool:
-    """Whether it is one forward pass over random numbers between updates: its graph is no larger than that of an update."""
+    """Whether it is one forward pass between updates, to look at: its graph is no larger than that of an update."""
     trained = passes.training_of(forward)[:1]
     around = trace.common_loop(trained[0], forward) if trained else None
-    return forward.inputs.source is Source.NOISE and around is not None and forward.scope.iterations()[-1] is around
+    if around is None or forward.scope.iterations()[-1] is not around:
+        return False
+    source = forward.inputs.source
+    return source is Source.NOISE or (source is Source.LOADER and not is_scored(trace, forward))
 
 
 def _switched_on(trace: Trace, forward: Forward) -> bool:

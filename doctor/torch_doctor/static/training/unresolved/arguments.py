@@ -87,6 +87,9 @@ def _guessed(run: Run, parameter: p.Parameter, function: FunctionValue) -> Value
         guessed = roles.module_by_role(run, name)
     if isinstance(guessed, Module) and guessed.cls is None and not guessed.layer:
         only = _only_model(run, function)
+        beside = run.resolve(function.closure.globals.fields.get(name, guessed))
+        if isinstance(beside, Module) and beside is not guessed and only is not None and beside.cls is not only.cls:
+            return guessed  # the file has another model of that name
         return only if only is not None and _fits(only, name, uses, function) else guessed
     if guessed is not None:
         return guessed

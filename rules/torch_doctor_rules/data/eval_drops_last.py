@@ -9,6 +9,7 @@ from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import BatchTaken, LoaderBuilt
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.loaders import Loaders
+from torch_doctor_rules.judging.scores import is_scored
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import EVALUATION
 from torch_doctor_rules.judging.wording import message
@@ -56,6 +57,8 @@ class EvalDropsLast(Rule):
     - If the samples are known to fill all batches.
     - If `drop_last`, or the setting `dataloader_drop_last` of a transformers `Trainer`, is a variable.
     - For datasets that draw random samples regardless of the index.
+    - For shuffled loaders whose batches are not scored in the same pass, such as training samples that are encoded for
+      another model.
     - If it is unknown what happens to the batches.
 
     ## References
@@ -92,6 +95,7 @@ class EvalDropsLast(Rule):
             and (loader.batch != 1 or loader.chosen)
             and not (loader.batch is None and loader.unseen)
             and not (loaders.drawn(loader) or _fits(loader))
+            and (loader.shuffle is not True or is_scored(trace, forward))
         )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -22,15 +22,28 @@ LEAST_GROWTH = 2
 
 
 def retained(trace: Trace, *ways: Retention) -> Iterator[Retained]:
-    """The values with a graph that outlive their batch in one of these ways and that nobody needs a graph of."""
+    """The values with a graph that outlive their batch in one of these ways and that nobody needs a graph of.
+
+    What has its graphs from a running sum is not among them: these are gone where nothing is added to the sum with its graph.
+    """
+    lasting = [kept for kept in trace.of(Retained) if _lasts(trace, kept)]
+    sums = {kept.site for kept in lasting if kept.how is Retention.ACCUMULATED and not _needed(trace, kept)}
+    summed = {kept.index: kept.site for kept in trace.of(Retained) if kept.site in sums}
     yield from first_per_site(
         kept
-        for kept in trace.of(Retained)
+        for kept in lasting
         if kept.how in ways
-        and kept.value.graph is True
+        and not any(summed[index] != kept.site for index in kept.value.retained & summed.keys())
+        and not _needed(trace, kept)
+    )
+
+
+def _lasts(trace: Trace, kept: Retained) -> bool:
+    """Whether a value with a graph outlives its batch."""
+    return (
+        kept.value.graph is True
         and not kept.bounded
         and any(_outlives(trace, earlier, kept) for earlier in trace.at(*kept.carries))
-        and not _needed(trace, kept)
     )
 
 

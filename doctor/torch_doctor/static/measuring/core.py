@@ -99,8 +99,10 @@ def measured(value: Value) -> Meta:
 
 
 def first_of(made: Making) -> Meta:
-    """What is known of the first argument."""
-    return measured(made.args[0]) if made.args else UNKNOWN_META
+    """What is known of the first argument, which is a tensor: one that may be anything is none of the numbers."""
+    if not made.args or (type(made.args[0]) is Plain and made.args[0].size is None):
+        return UNKNOWN_META
+    return measured(made.args[0])
 
 
 def one_of(options: list[Value]) -> Meta:

@@ -28,7 +28,8 @@ def retained(trace: Trace, *ways: Retention) -> Iterator[Retained]:
     """
     lasting = [kept for kept in trace.of(Retained) if _lasts(trace, kept)]
     sums = {kept.site for kept in lasting if kept.how is Retention.ACCUMULATED and not _needed(trace, kept)}
-    summed = {kept.index: kept.site for kept in trace.of(Retained) if kept.site in sums}
+    # In a run, whatever shares the graph of a value counts as a holder of it, not only what the value was read from.
+    summed = {kept.index: kept.site for kept in trace.of(Retained) if kept.site in sums and not trace.observed}
     yield from first_per_site(
         kept
         for kept in lasting

@@ -116,6 +116,8 @@ class Decisions(Knowledge):
             return BranchKind.MODE
         if measures:
             return BranchKind.MEASURE
+        if symbol[0] == "isinstance" or (symbol[0] == "==" and any(part[0] == "lib" for part in symbol[1:])):
+            return BranchKind.TYPE
         if elsewhere.decided(symbol):
             return BranchKind.ASKED
         return BranchKind.FLAG if symbol[0] in ("flag", ".", "is") else BranchKind.UNKNOWN

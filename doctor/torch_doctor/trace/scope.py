@@ -29,6 +29,7 @@ class BranchKind(enum.Enum):
     RAISED = "raised"  # whether an exception was caught: `except ImportError:`
     MEASURE = "measure"  # which of two numbers is larger, where none of them tells processes apart: `loss < best`
     ASKED = "asked"  # what code out of sight answers to something that the script gives it: `if is_valid(batch):`
+    TYPE = "type"  # of which type something unknown is: `isinstance(batch, dict)`
     MODE = "mode"  # whether a module trains, where that is not known: `if model.training:`
     UNKNOWN = "unknown"
 

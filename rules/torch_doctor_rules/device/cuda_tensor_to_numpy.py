@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Figure, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import ArrayRead
+from torch_doctor.trace import ArrayRead, BranchKind
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import is_path, message, named
@@ -55,6 +55,7 @@ class CudaTensorToNumpy(Rule):
     ## When it is not reported
     - If it is uncertain that the tensor is on the GPU on machines with one, for example if the device is an option.
     - Inside a `try` block.
+    - If a test of the type of another, unknown value decides whether the line runs.
     - For functions that delegate to a method of the tensor, such as `np.mean`.
     - For tensors that require grad, in functions whose callers may have disabled autograd.
 
@@ -79,7 +80,7 @@ class CudaTensorToNumpy(Rule):
     def _found(self, trace: Trace) -> Iterator[Finding]:
         for read in trace.of(ArrayRead):
             graph = read.value.graph is True and (trace.observed or not trace.begins_outside)
-            if not (bool(read.raised) if trace.observed else read.gpu or graph):
+            if not (bool(read.raised) if trace.observed else (read.gpu or graph) and not _by_type(trace, read)):
                 continue
             why = "is on the GPU" if read.gpu else "requires grad"
             function = read.function.rpartition(".")[2]
@@ -109,6 +110,11 @@ class CudaTensorToNumpy(Rule):
         elif reads:
             text = f"converted {count(len(reads), 'tensor')} on the CPU that did not require grad"
             yield fact(text, len(reads), "times", reads[0])
+
+
+def _by_type(trace: Trace, read: ArrayRead) -> bool:
+    """Return whether the type of something unknown decides: the caller that has tensors on the GPU may go the other way."""
+    return any(trace.branches[branch].kind is BranchKind.TYPE for branch, _ in read.guards)
 
 
 def _mended(read: ArrayRead) -> str:

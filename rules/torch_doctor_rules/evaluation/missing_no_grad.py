@@ -150,10 +150,8 @@ def _is_one_sample(trace: Trace, forward: Forward, passes: Passes) -> bool:
     """Whether it is one forward pass between updates, to look at: its graph is no larger than that of an update."""
     trained = passes.training_of(forward)[:1]
     around = trace.common_loop(trained[0], forward) if trained else None
-    if around is None or forward.scope.iterations()[-1] is not around:
-        return False
-    source = forward.inputs.source
-    return source is Source.NOISE or (source is Source.LOADER and not is_scored(trace, forward))
+    shown = (Source.NOISE,) if is_scored(trace, forward) else (Source.NOISE, Source.LOADER)
+    return forward.inputs.source in shown and around is not None and forward.scope.iterations()[-1] is around
 
 
 def _switched_on(trace: Trace, forward: Forward) -> bool:

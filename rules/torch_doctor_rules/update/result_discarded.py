@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Assign, Delete, Figure, Insert
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
     from torch_doctor.edits import Edit
 
+_REPEATS = re.compile(r"\b(?:expand|expand_as|broadcast_to)\([^()]*\)$")
+"""Calls that repeat a tensor to a shape, as arithmetic does with its operands."""
+
 
 class ResultDiscarded(Rule):
     """The result of a tensor operation that does not work in place is discarded.
@@ -30,6 +34,8 @@ class ResultDiscarded(Rule):
     The same happens where the result gets a name that nothing reads: after `scaled = (table - mean) / std`, a data set that
     is built from `table` has unscaled rows. Reported are copies that are scaled, masked, normalized, activated, noisy,
     flipped or transformed, while the script goes on with what they were made from.
+
+    A discarded `expand` or `expand_as` is only a warning: arithmetic expands its operands by itself.
 
     ## Example
     ```python
@@ -106,6 +112,7 @@ class ResultDiscarded(Rule):
                     name=event.name,
                 ),
                 edits=_edits(event),
+                level=Level.WARNING if _REPEATS.search(event.call) else None,  # arithmetic does the same by itself
             )
 
     def _unread(self, event: ResultLost) -> Finding:

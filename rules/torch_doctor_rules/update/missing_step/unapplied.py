@@ -96,7 +96,11 @@ def _lasts(trace: Trace, moved: SchedulerStepped, backward: Backward) -> bool:
     asked = moved.guards - backward.guards
     kinds = {trace.branches[branch].kind for branch, _ in asked}
     again = (each for each in trace.of(SchedulerStepped) if each.site == moved.site and each.scope is not moved.scope)
-    return bool(asked) and kinds <= {BranchKind.FLAG, BranchKind.TYPE, BranchKind.UNKNOWN} and any(asked <= e.guards for e in again)
+    return (
+        bool(asked)
+        and kinds <= {BranchKind.FLAG, BranchKind.TYPE, BranchKind.UNKNOWN}
+        and any(asked <= e.guards for e in again)
+    )
 
 
 def _are_stepped(gradients: Gradients, modules: frozenset[int]) -> bool:

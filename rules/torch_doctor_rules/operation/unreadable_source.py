@@ -46,6 +46,8 @@ class UnreadableSource(Rule):
     - For files that do not mention torch. A truncated notebook is reported anyway, because it may have mentioned torch.
     - For templates (`{{ cookiecutter.name }}/train.py`).
     - For all invalid cells of a notebook except the first.
+    - For files that are valid for an older Python, in a project that has several: the finding for the first one counts the
+      others.
 
     ## References
     - https://docs.python.org/3/reference/grammar.html
@@ -73,4 +75,10 @@ class UnreadableSource(Rule):
             checked = "" if event.older else " and was not checked"
             if event.older:
                 remedy = "port it to Python 3, or exclude the file; the rest of the file was checked"
-            yield self.finding(event.site, message(what + checked + ": {reason}", reason=event.reason), help=remedy)
+            yield self.finding(
+                event.site,
+                message(what + checked + ": {reason}", reason=event.reason),
+                help=remedy,
+                cause="an older Python" if event.older else "",
+                wide=event.older,
+            )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Level, Rule, Step
 from torch_doctor.trace import Fitted, RowsSplit
+from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
 
@@ -61,6 +62,8 @@ class FittedBeforeSplit(Rule):
     - For statistics over the features of a single sample, or fitted on one sample after another.
     - If the samples are themselves a part of other data.
 
+    Several fits before one split are reported once for a file.
+
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.random_split
     - https://scikit-learn.org/stable/common_pitfalls.html#data-leakage
@@ -89,4 +92,5 @@ class FittedBeforeSplit(Rule):
             message("`{name}` leaks evaluation data into training: the score is too optimistic", name=fit.name),
             help="split first, fit on the training samples only, and apply the result to the others",
             trail=[Step(split.site, "the same samples are split here")],
+            cause=place(split.site),
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.edits import Figure, Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Kind, LossCalled, Trace, claims
-from torch_doctor_rules.judging.causes import one_loss
+from torch_doctor_rules.judging.causes import one_loss, place
 from torch_doctor_rules.judging.evidence import at, fact
 from torch_doctor_rules.judging.loss_inputs import KL_DIV, between, given, trail_of_input
 from torch_doctor_rules.judging.loss_shapes import rank
@@ -115,12 +115,13 @@ class KlDivNotLog(Rule):
                     edits=_edits(trace, loss),
                 )
             else:
+                edits = averaged_as(trace, loss, "batchmean", built_at=2, called_at=4)
                 yield self.finding(
                     loss.site,
                     message("`{loss}` averages over all elements, not over the batch: it is too small", loss=loss.name),
                     help='pass `reduction="batchmean"`',
-                    cause=one_loss(trace, loss),
-                    edits=averaged_as(trace, loss, "batchmean", built_at=2, called_at=4),
+                    cause=place(edits[0].site) if edits else one_loss(trace, loss),
+                    edits=edits,
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

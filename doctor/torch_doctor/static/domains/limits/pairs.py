@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 from torch_doctor.static import program as p
 from torch_doctor.static.domains.axes.comparing import made_of
 from torch_doctor.static.tables import words
-from torch_doctor.static.values import Const, Making, Sequence, Tensor, Unknown
+from torch_doctor.static.tables.shapes import DRAWN
+from torch_doctor.static.values import Const, Making, Plain, Sequence, Tensor, Unknown, shapes
 
 if TYPE_CHECKING:
     from torch_doctor.static.values import Value
@@ -50,12 +51,16 @@ def takes_all(made: Making) -> bool:
 
 def drawn_from(index: Value, value: Value) -> bool:
     """Whether an index was drawn by these probabilities, or is the place of the largest: none of what it chooses is 0."""
+    if isinstance(index, Plain):
+        index = shapes.read_from(index.size) or index
     for _ in range(_DEEP):
         made = made_of(index)
         if made is not None and made.name == "indices":
             made = made_of(made.args[0])  # the largest, which come with their places
         if made is None or not made.args:
             return False
+        if made.name == DRAWN:
+            return bool(made.of) and same(made.args[0], value)  # a class of a `Categorical` that has these probabilities
         if made.name in _DRAWING:
             return same(made.args[0], value)
         if made.name not in _SPREADING | _ARRANGING | {"[]", "squeeze"}:

@@ -68,6 +68,8 @@ class Rule(abc.ABC):
     """Whether findings of the probe alone are not reported, because only the source can show that nothing excuses them."""
     needs_end: ClassVar[bool] = False
     """Whether findings of the probe alone need a run that ended, because what is missing might have come later."""
+    inside: ClassVar[bool] = False
+    """Whether its bug lies between two passes of one loop, or within one, so that nothing before the loop can excuse it."""
     compares_ranks: ClassVar[bool] = False
     """Whether a run in several processes may be conclusive where a run in one is not."""
     yields_to: ClassVar[frozenset[str]] = frozenset()

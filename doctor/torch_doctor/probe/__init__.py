@@ -133,7 +133,7 @@ def probe(
     done, reader = best.launched, best.reader
     learnt = course.end()
     outcome = replace(_outcome(name, best.readers, done, limits), seconds=course.seconds, notes=tuple(course.notes))
-    outcome = _with_versions(outcome, reader, request)
+    outcome = _with_versions(_as_stopped(outcome, course, name, limits), reader, request)
     if reader.greeted:
         ran = remarks.ran(name, reader.trace, python, outcome.seconds)
         outcome = replace(outcome, remarks=(ran, *filter(None, [word, learnt]), *outcome.remarks))
@@ -219,10 +219,19 @@ def _text(names: Names, name: str) -> str:
 
 def _asks_for_gpu(trace: Trace, rules: Sequence[Rule], names: Names) -> bool:
     """Whether one of the rules wants to know where tensors are, and the text of what ran speaks of a GPU."""
-    if not any(rule.needs & AGAIN for rule in rules):
+    alone = trace.run is not None and trace.run.alone  # the script does not come so far
+    if alone or not any(rule.needs & AGAIN for rule in rules):
         return False
     paths = {trace.path, *(event.site.path for event in trace.events)}
     return any(GPU in path.read_bytes() for path in map(names.absolute, paths) if path.is_file())
+
+
+def _as_stopped(outcome: Outcome, course: Course, name: str, limits: Limits) -> Outcome:
+    """The same; where the training loop was run alone, with how the script itself ended."""
+    if course.stopped is None:
+        return outcome
+    stopped = _outcome(name, course.stopped.readers, course.stopped.launched, limits)
+    return replace(outcome, ending=stopped.ending, stopped=False)
 
 
 def _with_versions(outcome: Outcome, reader: Reader, request: Request) -> Outcome:

@@ -71,6 +71,7 @@ class Reader:
             "rung": self._doing,
             "logs": self._doing,
             "passed": lambda record: self.run.passed.update(self._rows(record)),
+            "broken": lambda record: self.run.broken.update(self._rows(record)),
         }
 
     def read(self, lines: Iterable[bytes]) -> t.Trace:

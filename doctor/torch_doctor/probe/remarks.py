@@ -7,6 +7,7 @@ import signal
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from torch_doctor.probe import alone
 from torch_doctor.probe.protocol import printable
 from torch_doctor.probe.torch_errors import advice
 from torch_doctor.rule import Verdict, same_place
@@ -65,8 +66,11 @@ def ran(name: str, trace: Trace, python: Interpreter, seconds: float) -> str:
     device = "the GPU" if run.device == "cuda" else "the CPU"
     steps = updates(trace)
     where = f"in {len(trace.ranks)} processes on {device}" if trace.ranks else f"on {device}"
+    reached = f"reached {steps} optimizer step{'s' * (steps != 1)}"
+    if run.alone:
+        reached = f"did not reach its training loop; {alone.words(trace)} and {reached}"
     return (
-        f"{name} ran for {seconds:.1f} s {where} and reached {steps} optimizer step{'s' * (steps != 1)}: Python {run.python} "
+        f"{name} ran for {seconds:.1f} s {where} and {reached}: Python {run.python} "
         f"with torch {run.torch}, {python.path} ({python.origin})"
     )
 
@@ -184,7 +188,7 @@ def _may_miss_passes(exception: str) -> bool:
 
 def explained(ending: str, findings: Sequence[Finding], trace: Trace) -> str:
     """What is said of a script's failure, with the findings that were confirmed at the line where it failed, or by its words."""
-    if trace.run is None or not trace.run.end.frames or not ending.startswith(f"{trace.path} fails"):
+    if trace.run is None or trace.run.alone or not trace.run.end.frames or not ending.startswith(f"{trace.path} fails"):
         return ending
     place = trace.run.end.frames[-1].site
     words = " ".join(trace.run.end.exception.split())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from torch_doctor.probe.alone import limited
 from torch_doctor.probe.ways import Ways, came_to, seen_at
 from torch_doctor.rule import Evidence, Verdict, same_place
 from torch_doctor.trace import Run
@@ -50,7 +51,8 @@ def judge(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule], ways
     where they spoke. `ways` tells how the source comes to its findings: who did not go there on all of them refutes
     none. A rule for which something stood in that has to be real says nothing, and no rule does where something may be
     missing in the trace. A rule that fails speaks neither for
-    nor against its findings; its failure is in the result with its code.
+    nor against its findings; its failure is in the result with its code. Where the training loop was run alone, only what
+    happens within it counts.
     """
     if trace.run is not None and trace.run.doubt:
         ran = {rule.code for rule in rules if "P" in rule.witness}
@@ -81,7 +83,8 @@ def judge(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule], ways
         verdicts.update(zip(own, said, strict=True))
         new += found
     judged = tuple(verdicts.values())
-    return Judgement(judged, tuple(_unexplained(new, judged, rules)), tuple(void), tuple(failures))
+    judgement = Judgement(judged, tuple(_unexplained(new, judged, rules)), tuple(void), tuple(failures))
+    return limited(judgement, trace, rules) if trace.run is not None and trace.run.alone else judgement
 
 
 def merged(first: Finding, second: Finding) -> Finding:

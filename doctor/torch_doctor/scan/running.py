@@ -188,6 +188,8 @@ def _unseen(name: str, outcome: Outcome, part: Runnable) -> list[str]:
     """Return whether a run was stopped early, or reached no optimizer step although there is an optimizer, in words."""
     if outcome.stopped:
         return [f"{name} was stopped before it finished"]
+    if outcome.trace is not None and outcome.trace.run is not None and outcome.trace.run.alone:
+        return [f"{name} did not reach its training loop"]
     traces = part.traces if outcome.trace is None else (*part.traces, outcome.trace)
     if outcome.trace is not None and outcome.trace.of(EVENTS["Stepped"]):
         return []

@@ -155,6 +155,10 @@ class Run(Struct, kw_only=True):
     """The exceptions of statements that were left out."""
     learnt: set[int] = field(default_factory=set)
     """The lessons of earlier attempts that it used, by their numbers."""
+    alone: bool = False
+    """Whether all statements that failed before the training loop were left out, so that the loop alone proves anything."""
+    broken: set[Site] = field(default_factory=set)
+    """If so, the loops in which a statement was left out."""
 
     def voids(self, *what: str) -> StandIn | None:
         """The first stand-in that makes it meaningless to conclude anything about one of these; None where none does."""

@@ -65,6 +65,7 @@ class LossAccumulatedWithGraph(Rule):
     name = "loss-accumulated-with-graph"
     level = Level.ERROR
     witness = "SP"
+    inside = True
     shown_by = "second batch that stores a value here"
     fix = Fix.SAFE
     fix_changes = frozenset[Figure]()

@@ -77,6 +77,7 @@ class LogSoftmaxBeforeCrossEntropy(Rule):
     name = "log-softmax-before-cross-entropy"
     level = Level.WARNING
     witness = "SP"
+    inside = True
     voided_by = frozenset({"inside"})
     subject = CLASS_LOSSES
     fix = Fix.SAFE

@@ -80,6 +80,7 @@ class SigmoidBeforeBceWithLogits(Rule):
     name = "sigmoid-before-bce-with-logits"
     level = Level.ERROR
     witness = "SP"
+    inside = True
     voided_by = frozenset({"inside"})
     subject = BINARY_LOSSES
     fix = Fix.UNSAFE

@@ -82,6 +82,7 @@ class SoftmaxBeforeCrossEntropy(Rule):
     name = "softmax-before-cross-entropy"
     level = Level.ERROR
     witness = "SP"
+    inside = True
     voided_by = frozenset({"inside"})
     subject = CLASS_LOSSES
     fix = Fix.UNSAFE

@@ -67,6 +67,7 @@ class LayerBuiltInForward(Rule):
     name = "layer-built-in-forward"
     level = Level.ERROR
     witness = "SP"
+    inside = True
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

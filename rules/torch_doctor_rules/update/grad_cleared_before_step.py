@@ -61,6 +61,7 @@ class GradClearedBeforeStep(Rule):
     name = "grad-cleared-before-step"
     level = Level.ERROR
     witness = "SP"
+    inside = True
     yields_to = frozenset({"TDR128"})
     explained_by = frozenset({"TDR213"})  # its gradients are zero from the start, and clipping leaves them so
     fix = Fix.UNSAFE

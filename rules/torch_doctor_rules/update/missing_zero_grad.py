@@ -69,6 +69,7 @@ class MissingZeroGrad(Rule):
     name = "missing-zero-grad"
     level = Level.ERROR
     witness = "SP"
+    inside = True
     explained_by = frozenset({"TDR128"})
     shown_by = "second backward pass here after an update"
     fix = Fix.UNSAFE

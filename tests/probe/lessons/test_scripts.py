@@ -52,7 +52,7 @@ def test_what_is_learnt(script: Path, own: Own, tmp_path: Path) -> None:
     word, _, wanted = text.partition("\n")[0].removeprefix("# ").partition(":")
     if word == "fails":
         assert wanted.strip() in done.ending
-        assert not done.notes
+        assert not any("attempt 1" in note for note in done.notes), done.notes
         return
     assert done.trace is not None
     assert done.trace.run is not None

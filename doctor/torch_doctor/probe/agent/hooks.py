@@ -48,10 +48,10 @@ class Hook(functools.partial):  # type: ignore[type-arg]
         return vars(self)["hook"]
 
 
-def put(hook: str, function: Callable[..., Any]) -> None:
-    """Has rewritten code call `function`, or catch this class of exceptions, for a hook."""
-    called = function
-    if not isinstance(function, type):
+def put(hook: str, function: Callable[..., Any] | tuple[type[BaseException], ...]) -> None:
+    """Has rewritten code call `function`, or catch this class of exceptions or these, for a hook."""
+    called: Any = function
+    if not isinstance(function, (type, tuple)):
         called = Hook(function)
         vars(called).update(hook=name_of(hook), __module__=builtins.__name__)
     setattr(builtins, name_of(hook), called)

@@ -27,13 +27,15 @@ WANTED = 2  # updates, after which an attempt has shown enough
 TIME = Lesson("time", "", value=True, words="batches are small, and models have fewer layers")
 LONGEST = 200  # characters of an exception
 LEAST = 2.0  # seconds for another attempt
+HOPELESS = "SyntaxError"
 
 
 class Course:
     """What is learnt of one script, from what earlier probes have learnt on.
 
     `lessons` are those of the attempt that came furthest, `notes` tell of each attempt that was not the last, and `seconds`
-    is how long all of them took.
+    is how long all of them took. `stopped` is the attempt that came furthest without an update, where the training loop was
+    run alone after it.
     """
 
     def __init__(self, request: Request, name: str, text: Callable[[str], str]) -> None:
@@ -48,7 +50,9 @@ class Course:
         self.lessons: list[Lesson] = list(self._next)
         self.notes: list[str] = []
         self.seconds = 0.0
+        self.stopped: Heard | None = None
         self._slow = False
+        self._alone = False
 
     def told(self) -> list[dict[str, Any]]:
         """What the agent is told in the next attempt."""
@@ -58,6 +62,9 @@ class Course:
         """Take in an attempt."""
         self._heard.append(heard)
         self.seconds += heard.launched.seconds
+        heard.reader.run.alone = self._alone
+        if self._alone and not updates(heard.reader.trace):
+            return
         if self._best is None or _reached(heard) > _reached(self._best):
             self._best, self.lessons = heard, list(self._next)
 
@@ -91,6 +98,23 @@ class Course:
         self._next = [*(each for each in self._next if (each.kind, each.what) not in about), *lessons]
         return bool(lessons)
 
+    def _ends_alone(self, attention: Attention) -> bool:
+        """Whether the script runs once more, without the statements that fail before its training loop."""
+        best, request = self._best, self._request
+        if self._alone or best is None or not self._learns() or attention.stop.asked:
+            return False
+        run, left = best.reader.run, request.seconds - self.seconds
+        failed = run.end.how in ("exception", "exit") or bool(run.left_out)
+        if not failed or run.doubt or updates(best.reader.trace) or HOPELESS in (run.end.values.get("kinds") or ()):
+            return False
+        if request.climb is not None or request.shapes or request.gradients or left < LEAST:
+            return False
+        self.notes.append(
+            f"{self._name}: in the next attempt, statements that fail before the training loop are left out"
+        )
+        self._alone, self._next, self.stopped = True, list(self.lessons), best
+        return True
+
     def _too_slow(self, heard: Heard) -> None:
         """There is no time for another attempt: the next probe begins with less to compute."""
         if self._request.kept is None or any(each.kind == TIME.kind for each in self._next) or not heard.reader.greeted:
@@ -106,14 +130,17 @@ class Course:
         attention: Attention,
     ) -> Heard:
         """Go on until nothing more is learnt; the attempt that came furthest. What is run later has the lessons of that one."""
-        while self.goes_on(attention):
+        while self.goes_on(attention) or self._ends_alone(attention):
             left = self._request.seconds - self.seconds
             server = first.get("server") or self._server(python, attention)
             with scratch_folder() as scratch:
                 later = {"server": server, "scratch": str(scratch), "timeout": left * SHARE, "lessons": self.told()}
+                later["alone"] = self._alone
                 self.hear(attempt({**first, **later}, left))
         first["lessons"] = [each.told() for each in self.lessons]
-        return self._best or self._heard[0]
+        best = self._best or self._heard[0]
+        self.stopped = self.stopped if best.reader.run.alone else None
+        return best
 
     def _server(self, python: Path, attention: Attention) -> str:
         """A server that forks the next attempts."""

@@ -71,6 +71,11 @@ class Teller:
         places = [[each.f_code.co_filename, each.f_lineno, each.f_code.co_name] for each in frames]
         self._tell("left_out", exception=exception, places=places, values=values)
 
+    def broken(self, path: str, rows: Sequence[int]) -> None:
+        """Tells that a statement was left out in the loops that begin at these lines."""
+        if rows and self._first("broken", f"{path}:{rows}"):
+            self._tell("broken", path=path, rows=rows)
+
     def missing(self, what: str, text: str) -> None:
         """Tells that `what` is not there and plays a part, and what to do (`text`: one clear line)."""
         if self._first("missing", what):

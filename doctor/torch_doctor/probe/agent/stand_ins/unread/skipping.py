@@ -23,6 +23,7 @@ from ..demands import caught
 from ..source import AGENT
 from ..stand_in import StandIn
 from .content import UnknownFormError, Unread
+from .last_resort import CAUGHT, LastResort
 from .looking import Looking
 from .meeting import UnreadValues
 
@@ -48,7 +49,6 @@ FETCHING = "_utils/fetch.py"
 LOOKING_ON = os.path.join(AGENT, "instruments") + os.sep
 TRAINING = frozenset({"backward", "zero_grad"})
 """Names of which one is in whatever trains."""
-ANY = frozenset({"Exception", "BaseException"})
 MOST = 200  # times that one statement is left out
 
 
@@ -65,9 +65,12 @@ class SkippedStatements(StandIn):
         self._times: dict[tuple[str, int], int] = {}
         self._training = False
         self._meeting: UnreadValues | None = None
+        self._last = LastResort(self.sources, self.teller) if self.plan.get("alone") else None
 
     def prepare(self) -> None:
         """Answers what guarded statements ask."""
+        if self._last is not None:
+            hooks.put("failure", CAUGHT)
         hooks.put("goes_on", self._goes_on)
         hooks.put("instead", self._instead)
         self._looking = Looking(self.sources)
@@ -114,26 +117,34 @@ class SkippedStatements(StandIn):
     def _goes_on(self) -> bool:
         """Whether the statement that failed, in the frame that asks, is left out."""
         error = sys.exc_info()[1]
-        return isinstance(error, Exception) and self._goes_on_after(error, sys._getframe(1))
+        return isinstance(error, CAUGHT) and self._goes_on_after(error, sys._getframe(1))
 
-    def _goes_on_after(self, error: Exception, frame: FrameType) -> bool:
+    def _goes_on_after(self, error: BaseException, frame: FrameType) -> bool:
         place = (frame.f_code.co_filename, frame.f_lineno)
         times = self._times.get(place, 0)
-        if isinstance(error, OWN) or times >= MOST or not self._has_torch():
+        if not self._is_excused(error, frame) or times >= MOST or not self._has_torch():
             return False
-        if rehearsals.under_way or (self._training and not times):
+        if rehearsals.under_way or (self._training and (not times or self._last is not None)):
             return False
-        if (
-            not self._is_of_data(frame, error)
-            or mismatch(error, self.sources.tree, self.sources.is_users)
-            or self._computes(error.__traceback__, frame)
-            or self._is_handled(frame, error)
-        ):
+        if self._computes(error.__traceback__, frame) or self._is_handled(frame, error):
             return False
         self._times[place] = times + 1
+        if self._last is not None:
+            self._last.breaks()
         if not times:
             self._say(frame, error)
         return True
+
+    def _is_excused(self, error: BaseException, frame: FrameType) -> bool:
+        """Whether a failure is none of the script's own, or counts as none."""
+        if self._last is not None:
+            return self._last.leaves_out(error)
+        return (
+            isinstance(error, Exception)
+            and not isinstance(error, OWN)
+            and self._is_of_data(frame, error)
+            and not mismatch(error, self.sources.tree, self.sources.is_users)
+        )
 
     def _has_torch(self) -> bool:
         """Whether there is torch; a script that reads data first imports it later."""
@@ -168,9 +179,9 @@ class SkippedStatements(StandIn):
         own = self._torch.nn.Module
         return self.sources.is_users(frame.f_code.co_filename) and isinstance(frame.f_locals.get("self"), own)
 
-    def _is_handled(self, frame: FrameType | None, error: Exception) -> bool:
+    def _is_handled(self, frame: FrameType | None, error: BaseException) -> bool:
         """Whether a handler of the user's, or a loader, waits for such an error."""
-        names = {kind.__name__ for kind in type(error).__mro__} | ANY
+        names = {kind.__name__ for kind in type(error).__mro__}
         while frame is not None:
             path = frame.f_code.co_filename
             if path.replace("\\", "/").endswith(FETCHING) or path.startswith(LOOKING_ON):
@@ -180,13 +191,16 @@ class SkippedStatements(StandIn):
             frame = frame.f_back
         return False
 
-    def _say(self, frame: FrameType, error: Exception) -> None:
-        if isinstance(error, RefusedError) and isinstance(self.sources.statements(frame)[0], ast.Expr):
+    def _say(self, frame: FrameType, error: BaseException) -> None:
+        alone = self._last is not None
+        if not alone and isinstance(error, RefusedError) and isinstance(self.sources.statements(frame)[0], ast.Expr):
             return  # it was told, and nobody wants its value
         name = frame.f_code.co_name
         where = f"line {frame.f_lineno}" + (f" in {name}" if name != "<module>" else "")
-        why = f"the data cannot be read ({type(error).__name__}: {error})".replace("\n", " ")[:200]
-        self.tell(where, "placeholder values inferred from their use", why=why)
+        words = f"{type(error).__name__}: {error}"
+        why = f"it fails: {words}" if alone else f"the data cannot be read ({words})"
+        how = "placeholder values inferred from their use" if self._last is None else self._last.instead(frame)
+        self.tell(where, how, why=why.replace("\n", " ")[:200])
         with contextlib.suppress(Exception):  # whatever the script's objects do when they are looked at
             values = described(error, error.__traceback__, self.sources)
             words = "".join(traceback.format_exception_only(type(error), error)).strip()

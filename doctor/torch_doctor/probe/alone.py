@@ -1,0 +1,63 @@
+"""What a run proves whose script did not come to its training loop, so that what failed before it was left out.
+
+Nobody knows what these statements would have done: set a mode, freeze a layer, clear gradients. What happens in the loop
+itself, from one pass to the next, they have no part in; the source shows the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Verdict, same_place
+from torch_doctor.trace import Backward, ScopeKind, Stepped
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch_doctor.probe.verdicts import Judgement
+    from torch_doctor.rule import Finding, Rule
+    from torch_doctor.trace import Event, Scope, Site, Trace
+
+
+def limited(judgement: Judgement, trace: Trace, rules: Sequence[Rule]) -> Judgement:
+    """The same, with verdicts only on findings that nothing before the loop can excuse, and nothing new."""
+    inside = {rule.code for rule in rules if rule.inside}
+    judged = (_limited(each, trace, inside) for each in judgement.judged)
+    return replace(judgement, judged=tuple(judged), new=())
+
+
+def words(trace: Trace) -> str:
+    """What was run alone: "`train` was run alone"."""
+    events: list[Event] = [*trace.of(Stepped), *trace.of(Backward)]
+    return f"{_unit(events[0].scope) if events else 'the training loop'} was run alone"
+
+
+def _unit(scope: Scope) -> str:
+    """The function with the innermost loop around a scope; the loop itself, where it lies in no function."""
+    unit, name = "the training loop", ""
+    for each in scope.chain():
+        if each.kind is ScopeKind.CALL:
+            name = each.name
+        elif each.kind is ScopeKind.ITERATION:
+            unit = f"`{name}`" if name else f"the loop at {each.site.path}:{each.site.row}"
+    return unit
+
+
+def _limited(finding: Finding, trace: Trace, inside: set[str]) -> Finding:
+    how = f"the script did not reach its training loop; {words(trace)}"
+    if finding.verdict is Verdict.CONFIRMED and finding.code in inside and not finding.condition:
+        if _is_whole(finding.site, trace):
+            return finding.with_verdict(Verdict.CONFIRMED, (*finding.evidence, Evidence(how)))
+    elif finding.verdict not in (Verdict.CONFIRMED, Verdict.REFUTED):
+        return finding
+    why = f"{how}, so what comes before it is unknown"
+    return finding.with_verdict(Verdict.UNDECIDED, (Evidence(why),))
+
+
+def _is_whole(site: Site, trace: Trace) -> bool:
+    """Whether all that happened at a place did so in a loop in which nothing was left out."""
+    broken = {(each.path, each.cell, each.row) for each in trace.run.broken} if trace.run is not None else set()
+    at = [event.scope.iterations() for event in trace.events if same_place(site, event.site)]
+    loops = [around[-1].site if around else None for around in at]
+    return bool(loops) and all(each is not None and (each.path, each.cell, each.row) not in broken for each in loops)

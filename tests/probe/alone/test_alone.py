@@ -1,0 +1,84 @@
+"""Scripts that stop before their training loop for a reason that no lesson mends: the loop is run alone.
+
+`# confirmed TDR101` and `# undecided TDR101` at the end of a line are findings with their verdicts; `ok_` scripts have none.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from torch_doctor.probe.alone import limited, words
+from torch_doctor.probe.verdicts import Judgement
+from torch_doctor.rule import Evidence, Finding, Verdict, all_rules
+from torch_doctor.trace import Run, Scope, ScopeKind, Site, Stepped, Trace
+
+SCRIPTS = sorted(Path(__file__).with_name("fixtures").glob("*.py"))
+MARK = re.compile(r"#((?: (?:confirmed|undecided) TDR\d+)+)$")
+SITE = Site("train.py", 9, 1, 9, 20)
+LOOP = Site("train.py", 8, 1, 8, 20)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_the_loop_is_run_alone(script: Path, tmp_path: Path) -> None:
+    text = script.read_text(encoding="utf-8")
+    (tmp_path / "train.py").write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "torch_doctor", "scan", "--isolated", "--no-cache", "--probe", "train.py"]
+    done = subprocess.run(
+        [*command, "--output-format", "json"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    told = re.sub(r"\s+", " ", done.stderr)
+    assert "did not reach its training loop; `" in told, told
+    assert "incomplete run: train.py did not reach its training loop" in told
+    wanted = [
+        (row, code, verdict)
+        for row, line in enumerate(text.splitlines(), 1)
+        if (mark := MARK.search(line))
+        for verdict, code in re.findall(r"(\w+) (TDR\d+)", mark[1])
+    ]
+    findings = json.loads(done.stdout)
+    assert [(each["location"]["row"], each["code"], each["verdict"]) for each in findings] == wanted, told
+    for each in findings:
+        assert "did not reach its training loop" in json.dumps(each), each
+
+
+def _judged(verdict: Verdict, *, broken: bool = False, code: str = "TDR101", condition: str = "") -> Judgement:
+    rule = next(rule for rule in all_rules() if rule.code == code)
+    finding = Finding(code, rule.name, rule.level, "something is wrong", SITE, condition=condition)
+    trace = Trace("train.py", run=Run(alone=True, broken={LOOP} if broken else set()))
+    call = Scope(ScopeKind.CALL, SITE, Scope(ScopeKind.ROOT, SITE), name="train")
+    scope = Scope(ScopeKind.ITERATION, LOOP, call, loop=1, number=1)
+    trace.add(Stepped(site=SITE, scope=scope, optimizer=1, name="optimizer.step()", modules=frozenset({1}), whole=True))
+    assert words(trace) == "`train` was run alone"
+    found = finding.with_verdict(verdict, (Evidence("seen"),))
+    return limited(Judgement((found,), (found,)), trace, all_rules())
+
+
+def test_what_happens_within_a_loop_is_confirmed() -> None:
+    judgement = _judged(Verdict.CONFIRMED)
+    assert [each.verdict for each in judgement.judged] == [Verdict.CONFIRMED]
+    assert judgement.judged[0].evidence[-1].claim.endswith("`train` was run alone")
+    assert judgement.new == ()
+
+
+@pytest.mark.parametrize(
+    "judgement",
+    [
+        _judged(Verdict.REFUTED),
+        _judged(Verdict.CONFIRMED, broken=True),
+        _judged(Verdict.CONFIRMED, code="TDR401"),
+        _judged(Verdict.CONFIRMED, condition="with `--amp`"),
+    ],
+    ids=["refuted", "broken-loop", "caller", "condition"],
+)
+def test_the_rest_is_undecided(judgement: Judgement) -> None:
+    assert [each.verdict for each in judgement.judged] == [Verdict.UNDECIDED]
+
+
+def test_a_line_that_did_not_run_stays_not_reached() -> None:
+    assert [each.verdict for each in _judged(Verdict.NOT_REACHED).judged] == [Verdict.NOT_REACHED]

@@ -6,7 +6,6 @@ itself, from one pass to the next, they have no part in; the source shows the re
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Verdict, same_place
@@ -15,16 +14,14 @@ from torch_doctor.trace import Backward, ScopeKind, Stepped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from torch_doctor.probe.verdicts import Judgement
     from torch_doctor.rule import Finding, Rule
     from torch_doctor.trace import Event, Scope, Site, Trace
 
 
-def limited(judgement: Judgement, trace: Trace, rules: Sequence[Rule]) -> Judgement:
-    """The same, with verdicts only on findings that nothing before the loop can excuse, and nothing new."""
+def limited(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule]) -> tuple[Finding, ...]:
+    """The findings, with verdicts only on those that nothing before the loop can excuse."""
     inside = {rule.code for rule in rules if rule.inside}
-    judged = (_limited(each, trace, inside) for each in judgement.judged)
-    return replace(judgement, judged=tuple(judged), new=())
+    return tuple(_limited(each, trace, inside) for each in findings)
 
 
 def words(trace: Trace) -> str:

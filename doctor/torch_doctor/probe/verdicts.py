@@ -83,8 +83,9 @@ def judge(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule], ways
         verdicts.update(zip(own, said, strict=True))
         new += found
     judged = tuple(verdicts.values())
-    judgement = Judgement(judged, tuple(_unexplained(new, judged, rules)), tuple(void), tuple(failures))
-    return limited(judgement, trace, rules) if trace.run is not None and trace.run.alone else judgement
+    if trace.run is not None and trace.run.alone:
+        return Judgement(limited(judged, trace, rules), (), tuple(void), tuple(failures))
+    return Judgement(judged, tuple(_unexplained(new, judged, rules)), tuple(void), tuple(failures))
 
 
 def merged(first: Finding, second: Finding) -> Finding:

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from torch_doctor.probe.alone import limited, words
-from torch_doctor.probe.verdicts import Judgement
 from torch_doctor.rule import Evidence, Finding, Verdict, all_rules
 from torch_doctor.trace import Run, Scope, ScopeKind, Site, Stepped, Trace
 
@@ -47,7 +46,7 @@ def test_the_loop_is_run_alone(script: Path, tmp_path: Path) -> None:
         assert "did not reach its training loop" in json.dumps(each), each
 
 
-def _judged(verdict: Verdict, *, broken: bool = False, code: str = "TDR101", condition: str = "") -> Judgement:
+def _judged(verdict: Verdict, *, broken: bool = False, code: str = "TDR101", condition: str = "") -> Finding:
     rule = next(rule for rule in all_rules() if rule.code == code)
     finding = Finding(code, rule.name, rule.level, "something is wrong", SITE, condition=condition)
     trace = Trace("train.py", run=Run(alone=True, broken={LOOP} if broken else set()))
@@ -56,18 +55,17 @@ def _judged(verdict: Verdict, *, broken: bool = False, code: str = "TDR101", con
     trace.add(Stepped(site=SITE, scope=scope, optimizer=1, name="optimizer.step()", modules=frozenset({1}), whole=True))
     assert words(trace) == "`train` was run alone"
     found = finding.with_verdict(verdict, (Evidence("seen"),))
-    return limited(Judgement((found,), (found,)), trace, all_rules())
+    return limited((found,), trace, all_rules())[0]
 
 
 def test_what_happens_within_a_loop_is_confirmed() -> None:
-    judgement = _judged(Verdict.CONFIRMED)
-    assert [each.verdict for each in judgement.judged] == [Verdict.CONFIRMED]
-    assert judgement.judged[0].evidence[-1].claim.endswith("`train` was run alone")
-    assert judgement.new == ()
+    judged = _judged(Verdict.CONFIRMED)
+    assert judged.verdict is Verdict.CONFIRMED
+    assert judged.evidence[-1].claim.endswith("`train` was run alone")
 
 
 @pytest.mark.parametrize(
-    "judgement",
+    "judged",
     [
         _judged(Verdict.REFUTED),
         _judged(Verdict.CONFIRMED, broken=True),
@@ -76,9 +74,9 @@ def test_what_happens_within_a_loop_is_confirmed() -> None:
     ],
     ids=["refuted", "broken-loop", "caller", "condition"],
 )
-def test_the_rest_is_undecided(judgement: Judgement) -> None:
-    assert [each.verdict for each in judgement.judged] == [Verdict.UNDECIDED]
+def test_the_rest_is_undecided(judged: Finding) -> None:
+    assert judged.verdict is Verdict.UNDECIDED
 
 
 def test_a_line_that_did_not_run_stays_not_reached() -> None:
-    assert [each.verdict for each in _judged(Verdict.NOT_REACHED).judged] == [Verdict.NOT_REACHED]
+    assert _judged(Verdict.NOT_REACHED).verdict is Verdict.NOT_REACHED

@@ -483,6 +483,44 @@ def test_what_a_configuration_leaves_open_is_filled(probe: Callable[..., Any], w
     assert "the first choice instead of `optimizer=adam`" in outcome.err
 
 
+CLASSES = """
+from dataclasses import dataclass
+import hydra
+from hydra.core.config_store import ConfigStore
+from omegaconf import MISSING
+
+@dataclass
+class Optimizer:
+    name: str = "sgd"
+    lr: float = 0.1
+
+@dataclass
+class Settings:
+    optimizer: Optimizer = MISSING
+    folder: str = "${hydra:runtime.cwd}/data"
+
+store = ConfigStore.instance()
+store.store(name="settings", node=Settings)
+store.store(group="optimizer", name="sgd", node=Optimizer)
+
+@hydra.main(version_base=None, config_name="settings")
+def main(cfg):
+    if cfg.optimizer.name != "sgd" or not cfg.folder.endswith("/data"):
+        raise ValueError(cfg)
+    go()
+
+main()
+"""
+
+
+def test_a_group_of_configurations_is_chosen_from_and_references_wait(probe: Callable[..., Any], write: Write) -> None:
+    write("README.md", "python train.py --cfg job\n")
+    outcome = probe(WEIGHTS + STEPS + CLASSES)
+    assert "reached 4 optimizer steps" in outcome.err
+    assert "one of the choices instead of `optimizer=sgd`" in outcome.err
+    assert "--cfg" not in outcome.err
+
+
 def test_a_model_is_what_from_pretrained_gets(probe: Callable[..., Any]) -> None:
     script = """
 import argparse

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..source import Sources
 
 
+OF_HYDRA = "hydra_help"  # an option of hydra's parser, which needs nothing
 MANY = 1_000  # words that an option takes which may have any number of them
 METAVARS: dict[str, Any] = {"INT": int, "FLOAT": float, "BOOL": bool}  # where a library keeps the type to itself
 GOING_ON = (
@@ -66,7 +67,8 @@ def _patch_argparse(stand_in: StandIn, module: ModuleType) -> None:
 
     @functools.wraps(parse)
     def parse_known_args(self: Any, args: Sequence[str] | None = None, namespace: Any = None, **keywords: Any) -> Any:
-        if (args is None or list(args) == sys.argv[1:]) and stand_in.sources.innermost() is not None:
+        own = stand_in.sources.innermost() is not None and all(each.dest != OF_HYDRA for each in self._actions)
+        if own and (args is None or list(args) == sys.argv[1:]):
             args = _filled(self, list(sys.argv[1:]), stand_in)
         return parse(self, args, namespace, **keywords)
 

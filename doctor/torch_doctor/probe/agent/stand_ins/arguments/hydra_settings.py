@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 from typing import TYPE_CHECKING, Any
@@ -13,12 +14,14 @@ from .documented import said_of, value_of
 from .values import made_up, main_command, untyped
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import ModuleType
 
 
 WHY = "value missing in the configuration"
 GROUP = re.compile(r"You must specify '([^']+)'")
 MOST_GROUPS = 10
+MISSING = "???"
 
 
 class HydraSettings(StandIn):
@@ -51,6 +54,11 @@ def _patch(stand_in: StandIn, module: ModuleType) -> None:
                 overrides.append(chosen)
         else:
             config = compose(self, config_name, overrides, *arguments, **keywords)
+        for given in [each for key in _open(config) for each in _of_a_group(self, key, stand_in)]:
+            with contextlib.suppress(Exception):  # one that is in the list of defaults, or one that is not
+                config = compose(self, config_name, [*overrides, given], *arguments, **keywords)
+                overrides.append(given)
+                stand_in.tell(given.lstrip("+"), "one of the choices", why=WHY)
         _fill(config, stand_in)
         return config
 
@@ -64,6 +72,17 @@ def _choice(text: str) -> str | None:
     return f"{group[1]}={main_command(options)}" if group and options else None
 
 
+def _of_a_group(hydra: Any, key: str, stand_in: StandIn) -> list[str]:
+    """The overrides that may choose a configuration for a setting that is a group of them; the documented one if there is one."""
+    group = key.replace(".", "/")
+    options = list(hydra.config_loader.get_group_options(group))
+    if not options:
+        return []
+    documented = value_of(stand_in.sources, [key], None)
+    chosen = documented if documented in options else main_command(options)
+    return [f"{group}={chosen}", f"+{group}={chosen}"]
+
+
 def _fill(config: Any, stand_in: StandIn) -> None:
     from omegaconf import OmegaConf, open_dict
 
@@ -75,22 +94,25 @@ def _fill(config: Any, stand_in: StandIn) -> None:
         known = kind in (int, float, bool, str)
         guess = made_up(name, kind, [], "", stand_in.sources) if known else untyped(name, stand_in.sources)
         value = value_of(stand_in.sources, [key], kind if known else None) or guess
-        stand_in.tell(f"{key}={value}", said_of(value), why=WHY)
-        with open_dict(config):
+        with contextlib.suppress(Exception), open_dict(config):  # of another type: a class of the script's
             OmegaConf.update(config, key, str(value) if known else _read(value))
+            stand_in.tell(f"{key}={value}", said_of(value), why=WHY)
 
 
 def _open(config: Any) -> list[str]:
-    """The keys that have no value, of what is not hydra's own."""
+    """The keys that have no value, of what is not hydra's own; what refers to others stays as it is until hydra is set up."""
     from omegaconf import OmegaConf
 
-    found = []
-    for key in config:
-        if OmegaConf.is_missing(config, key):
-            found.append(str(key))
-        elif key != "hydra" and OmegaConf.is_config(config._get_node(key)):
-            found += sorted(OmegaConf.missing_keys(config._get_node(key)))  # with what is above them
-    return found
+    plain: Any = OmegaConf.to_container(config, resolve=False)
+    return list(_missing({key: value for key, value in plain.items() if key != "hydra"}))
+
+
+def _missing(plain: dict[Any, Any], above: str = "") -> Iterator[str]:
+    for key, value in plain.items():
+        if value == MISSING:
+            yield f"{above}{key}"
+        elif isinstance(value, dict):
+            yield from _missing(value, f"{above}{key}.")
 
 
 def _read(value: str) -> Any:

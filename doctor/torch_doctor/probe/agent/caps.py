@@ -20,6 +20,7 @@ PASS_SECONDS = 2.0  # how long a loop that only evaluates may take
 SHOWN = 8  # updates after which one loop has shown all that it has to show
 ENOUGH = 2  # updates: the second shows stale gradients
 PATIENCE = 0.15  # the part of the time that a training loop may wait for its second update
+EXPERIENCE = 0.3  # the part of the time that a loop may take before the first update, where the source shows one in it
 AT_MOST = 4  # times as long by the clock as by what is computed
 SOON, LATE = 0.7, 0.97  # parts of the time after which all loops end, and the run
 
@@ -35,8 +36,8 @@ class Caps:
     of the periods that the source shows, where a part of the time is enough for that; if it evaluates in the last of them,
     one more follows. A loop around such a loop makes `epochs` passes, and a loop that has none around it makes its own as
     often. A loop in which a model only runs makes at least `batches` passes, and ends after `pass_seconds`: who collects
-    predictions compares them with all targets. Other loops run as they are, until time is short. What the static witness
-    knows of a loop comes before all that.
+    predictions compares them with all targets. Before the first update, it waits longer for one that the source shows. Other
+    loops run as they are, until time is short. What the static witness knows of a loop comes before all that.
     """
 
     def __init__(self, plan: Mapping[str, Any]) -> None:
@@ -85,7 +86,9 @@ class Caps:
             return True
         passes = loop.number - loop.trained_since
         if not loop.trained:
-            return passes >= self.batches and self._longer(loop, self.pass_seconds)
+            collects = not self.steps and bool(self._told(loop))  # agents collect experience before their first update
+            seconds = EXPERIENCE * self.seconds if collects else self.pass_seconds
+            return passes >= self.batches and self._longer(loop, seconds)
         told, batches = self._told(loop), self.batches * self.epochs if loop.alone else self.batches
         cap = told.get("cap", self.epochs if loop.nested else batches)
         if cap is None or passes < cap:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     Patch = Callable[[ModuleType], None]
     Absent = Callable[[str], ModuleSpec | None]
+    Broken = Callable[[str, ModuleSpec], Callable[[Exception], ModuleType] | None]
 
 
 class Finder:
@@ -22,6 +23,7 @@ class Finder:
     patches: ClassVar[dict[str, list[Patch]]] = {}
     before: ClassVar[dict[str, Absent]] = {}
     absent: ClassVar[list[Absent]] = []
+    broken: ClassVar[list[Broken]] = []
     _looking: ClassVar[set[str]] = set()
 
     @classmethod
@@ -40,6 +42,10 @@ class Finder:
             return next((made for look in cls.absent if (made := look(name)) is not None), None)
         if patched and spec.loader is not None:
             _call_after(spec.loader, lambda module: cls.imported(name, module))
+        if spec.loader is not None and "." not in name:
+            for look in cls.broken:
+                if (make := look(name, spec)) is not None:
+                    _where_it_fails(spec.loader, make)
         return spec
 
     @classmethod
@@ -83,18 +89,47 @@ def where_absent(find: Absent, *, last: bool = False) -> None:
     Finder.absent.insert(len(Finder.absent) if last else 0, find)
 
 
+def where_broken(look: Broken) -> None:
+    """Asks `look` of each package that is found what makes a module instead of it if its import fails; None lets it fail."""
+    _install()
+    Finder.broken.append(look)
+
+
 def _install() -> None:
     if Finder not in sys.meta_path:
         sys.meta_path.insert(0, Finder)
 
 
 def _call_after(loader: Any, call: Patch) -> None:
+    def exec_module(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
+        execute(module)
+        call(module)
+
+    _execute_by(loader, exec_module)
+
+
+def _where_it_fails(loader: Any, make: Callable[[Exception], ModuleType]) -> None:
+    """Has another module take the place of one whose import fails, and of all that is in it."""
+
+    def exec_module(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
+        try:
+            execute(module)
+        except Exception as error:  # noqa: BLE001 - whatever a library raises
+            name = module.__name__
+            for each in [each for each in sys.modules if each.startswith(f"{name}.")]:
+                del sys.modules[each]
+            sys.modules[name] = make(error)
+
+    _execute_by(loader, exec_module)
+
+
+def _execute_by(loader: Any, call: Callable[[Callable[[ModuleType], None], ModuleType], None]) -> None:
+    """Has a loader execute its next module by a function, which gets the usual one."""
     execute: Callable[[ModuleType], None] = loader.exec_module
 
     def exec_module(module: ModuleType) -> None:
         restore()
-        execute(module)
-        call(module)
+        call(execute, module)
 
     def restore() -> None:
         if isinstance(loader, type):

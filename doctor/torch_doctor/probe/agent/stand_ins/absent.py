@@ -56,6 +56,7 @@ PLAYING = frozenset(
     "deepspeed jax flax paddle".split()
 )
 """Packages that hold the data, or the loop that trains: without them there is nothing to look at."""
+LONGEST = 150  # characters of an error
 DEEPEST = 3  # folders below the project that are looked through
 WITHIN = frozenset({"google.colab"})  # packages whose parent may be there without them
 
@@ -77,6 +78,7 @@ class AbsentModules(StandIn):
     def prepare(self) -> None:
         """Looks at every module that no finder finds."""
         imports.where_absent(functools.partial(_find, self), last=True)
+        imports.where_broken(functools.partial(_broken, self))
         left_out.install(self.unknowns)
 
 
@@ -96,6 +98,30 @@ def _find(stand_in: AbsentModules, name: str) -> ModuleSpec | None:
     ):
         return None
     return _made(stand_in, name, top)
+
+
+def _broken(stand_in: AbsentModules, name: str, spec: ModuleSpec) -> Callable[[Exception], ModuleType] | None:
+    """What makes a module instead of an installed package that the user's code imports, where that fails."""
+    frame = importing_frame()
+    if (
+        frame is None
+        or name in PLAYING
+        or name in sys.stdlib_module_names
+        or stand_in.sources.is_users(spec.origin or "")
+        or not stand_in.sources.is_users(frame.f_code.co_filename)
+        or has_fallback(stand_in.sources, frame)
+    ):
+        return None
+
+    def made(error: Exception) -> ModuleType:
+        words = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST]
+        done = "calls that do nothing" if name in IDLE else "placeholders inferred from their use"
+        stand_in.teller.note(f"{name} is installed, but does not fit ({words}); its names are replaced by {done}")
+        if name in IDLE:
+            return MADE.get(name, SilentModule)(name)
+        return UnknownModule(name, stand_in.unknowns)
+
+    return made
 
 
 def _inside(stand_in: AbsentModules, name: str) -> ModuleSpec | None:

@@ -1,0 +1,181 @@
+"""Environments as they were before gym 0.26, environments that cannot be made, and packages that do not fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = pytest.mark.usefixtures("farm", "records")
+
+GYM = {
+    "gym/error.py": "class Error(Exception):\n    pass\n",
+    "gym/spaces.py": """
+import numpy as np
+
+class Box:
+    def __init__(self, low, high, shape, dtype):
+        self.shape, self.dtype = shape, dtype
+
+    def sample(self):
+        return np.zeros(self.shape, self.dtype)
+
+class Discrete:
+    def __init__(self, n):
+        self.n = n
+
+    def sample(self):
+        return 0
+""",
+    "gym/envs/__init__.py": "",
+    "gym/envs/registration.py": "registry = {'Cart-v1': None}\n",
+    "gym/__init__.py": """
+import numpy as np
+from . import envs, error, spaces
+from .envs import registration
+
+class Env:
+    np_random = np.random.default_rng(0)
+
+class Cart(Env):
+    observation_space = spaces.Box(0, 1, (4,), np.float32)
+    action_space = spaces.Discrete(2)
+
+    def reset(self, seed=None):
+        return self.observation_space.sample(), {}
+
+    def step(self, action):
+        return self.observation_space.sample(), 1.0, False, True, {}
+
+def make(name, disable_env_checker=False):
+    if name not in registration.registry:
+        raise error.Error(f"no {name}")
+    return Cart()
+""",
+}
+SETUP = """
+import gym
+import torch
+from torch import nn
+
+def learn(observation, outputs):
+    policy = nn.Linear(observation.shape[0], outputs)
+    optimizer = torch.optim.SGD(policy.parameters(), lr=0.1)
+    for _ in range(2):
+        optimizer.zero_grad()
+        policy(torch.as_tensor(observation).float()).sum().backward()
+        optimizer.step()
+"""
+
+
+@pytest.fixture
+def probe(run: Callable[..., Any], write: Callable[[str, str], Path]) -> Callable[[str], Any]:
+    """Probes a script that is written first; gives what the command left behind."""
+
+    def probed(script: str) -> Any:
+        write("train.py", script)
+        return run("scan", "train.py", "--probe", "--isolated")
+
+    return probed
+
+
+@pytest.fixture
+def gym(write: Callable[[str, str], Path]) -> None:
+    for name, text in GYM.items():
+        write(name, text)
+
+
+@pytest.mark.usefixtures("gym")
+def test_what_gym_has_changed_is_as_the_script_takes_it(probe: Callable[..., Any]) -> None:
+    outcome = probe(
+        SETUP
+        + """
+env = gym.make("Cart-v0")
+env.seed(3)
+state = env.reset()
+state, reward, done, info = env.step(env.action_space.sample())
+assert state.shape == (4,) and done is True
+learn(state, env.action_space.n)
+"""
+    )
+    assert "reached 2 optimizer steps" in outcome.err
+    assert "Cart-v1 instead of `Cart-v0` (not in this version)" in outcome.err
+    assert "instead of `env.seed()`" in outcome.err
+    assert "instead of `env.step()`" in outcome.err
+
+
+@pytest.mark.usefixtures("gym")
+def test_who_takes_five_values_gets_them(probe: Callable[..., Any]) -> None:
+    outcome = probe(
+        SETUP
+        + """
+env = gym.make("Cart-v1")
+state, info = env.reset(seed=3)
+state, reward, terminated, truncated, info = env.step(0)
+start = env.reset()
+assert len(start) == 2 and truncated
+learn(state, env.action_space.n)
+"""
+    )
+    assert "reached 2 optimizer steps" in outcome.err
+    assert "instead of" not in outcome.err
+
+
+@pytest.mark.usefixtures("gym")
+def test_an_environment_that_cannot_be_made_is_made_up(probe: Callable[..., Any]) -> None:
+    outcome = probe(
+        SETUP
+        + """
+env = gym.make("Walker-v3")
+state = env.reset()
+state, reward, done, info = env.step(env.action_space.sample())
+learn(state, env.action_space.shape[0])
+"""
+    )
+    assert "reached 2 optimizer steps" in outcome.err
+    assert "an environment with random observations (8) and actions of 2 numbers instead of `Walker-v3`" in outcome.err
+
+
+def test_a_package_that_does_not_fit_counts_as_not_installed(
+    probe: Callable[..., Any], write: Callable[[str, str], Path]
+) -> None:
+    write("lib/site-packages/oldtext/__init__.py", "from oldtext.extension import load\n")
+    write("lib/site-packages/oldtext/extension.py", "raise OSError('libold.so: undefined symbol')\n")
+    outcome = probe(f"""
+import os
+import sys
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", "site-packages"))
+import oldtext
+from oldtext.data import Field
+Field(lower=True)
+import numpy as np
+{SETUP.replace("import gym", "")}
+learn(np.zeros(4), 2)
+""")
+    assert "reached 2 optimizer steps" in outcome.err
+    assert "oldtext is installed, but does not fit (OSError: libold.so: undefined symbol)" in outcome.err
+
+
+def test_an_import_that_the_script_does_without_still_fails(
+    probe: Callable[..., Any], write: Callable[[str, str], Path]
+) -> None:
+    write("lib/site-packages/oldtext/__init__.py", "raise ImportError('libold.so: undefined symbol')\n")
+    outcome = probe(f"""
+import os
+import sys
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", "site-packages"))
+try:
+    import oldtext
+except ImportError:
+    oldtext = None
+assert oldtext is None
+import numpy as np
+{SETUP.replace("import gym", "")}
+learn(np.zeros(4), 2)
+""")
+    assert "reached 2 optimizer steps" in outcome.err
+    assert "does not fit" not in outcome.err

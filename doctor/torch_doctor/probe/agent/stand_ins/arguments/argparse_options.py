@@ -239,10 +239,10 @@ def _values(action: argparse.Action, parser: argparse.ArgumentParser, stand_in: 
     """Words for an argument; none for one that takes none."""
     if action.nargs == 0:
         return []
-    documented = _documented(action, parser, stand_in.sources)
-    if documented:
-        return documented
     count = action.nargs if isinstance(action.nargs, int) else 1
+    documented = _documented(action, parser, stand_in.sources)
+    if documented and stand_in.learnt.of("argument", action.dest) is None:
+        return documented
     name = action.option_strings[-1] if action.option_strings else action.dest
     kind = METAVARS.get(str(action.metavar), action.type)
     value = stand_in.learnt.of("argument", action.dest)

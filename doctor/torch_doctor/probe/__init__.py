@@ -120,7 +120,7 @@ def probe(
         python = interpreter(request.python, request.root)
         with scratch_folder() as scratch:
             first = plan(request, scratch, rules, traces, names.absolute, laid=names.laid)
-            first["lessons"] = course.told()
+            first |= course.told(request.seconds)
             first["server"], word = _server(request, python, rules, attention)
             if (alone := _alone(request, python.path, first, attention)) is not None:
                 return alone

@@ -123,11 +123,22 @@ def test_what_came_to_no_update_in_time_is_smaller_in_the_next_probe() -> None:
     first.hear(heard(Run(end=End(how="stopped")), 60.0, "time"))
     assert not first.goes_on(Attention())
     first.end()
-    assert [each["kind"] for each in course(kept).told()] == ["time"]
+    assert [each["kind"] for each in course(kept).told(60.0)["lessons"]] == ["time"]
+
+
+def test_what_has_not_begun_to_train_in_time_is_smaller_in_the_next_attempt() -> None:
+    attempts = course()
+    assert attempts.told(60.0)["patience"] > 0
+    attempts.hear(heard(Run(end=End(how="stopped")), 20.0))
+    assert attempts.goes_on(Attention())
+    told = attempts.told(40.0)
+    assert ([each["kind"] for each in told["lessons"]], told["patience"]) == (["time"], 0.0)
+    attempts.hear(heard(Run(end=End(how="stopped")), 35.0))
+    assert not attempts.goes_on(Attention())
 
 
 def test_lessons_that_cannot_be_read_are_none() -> None:
-    assert course(Memory(b"nonsense")).told() == []
+    assert course(Memory(b"nonsense")).told(60.0)["lessons"] == []
 
 
 def test_what_was_taken_for_a_data_set_and_has_other_attributes_is_none() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from time import monotonic, sleep, thread_time
+from time import monotonic, process_time, sleep, thread_time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ ENOUGH = 2  # updates: the second shows stale gradients
 PATIENCE = 0.15  # the part of the time that a training loop may wait for its second update
 EXPERIENCE = 0.3  # the part of the time that a loop may take before the first update, where the source shows one in it
 AT_MOST = 4  # times as long by the clock as by what is computed
+BUSY = 0.4  # seconds that are computed in each second by the clock of a run that computes, rather than waits for others
 SOON, LATE = 0.7, 0.97  # parts of the time after which all loops end, and the run
 
 
@@ -46,8 +47,10 @@ class Caps:
         self.budget: int = plan.get("steps") or STEPS
         self.known: Mapping[str, Any] = plan.get("loops") or {}
         self.seconds: float = float(plan.get("timeout") or 60.0)
+        self.patience: float = float(plan.get("patience") or 0.0)  # seconds until the training has to begin
         self.began = monotonic()
         self.urgent = False
+        self.trained = False
         self.steps = 0
         self.stopping = False
         self.pass_seconds: float = float(plan.get("pass_seconds") or PASS_SECONDS)
@@ -119,6 +122,7 @@ class Caps:
 
     def happened(self, loops: list[Loop], *, trained: bool, step: bool) -> None:
         """A forward, or with `trained` a backward pass or an update, happened in these loops, outermost first."""
+        self.trained |= trained
         if step:
             self.steps += 1
         inner: Loop | None = None
@@ -144,9 +148,20 @@ class Caps:
 
     def _watch_time(self) -> None:
         main = threading.main_thread().ident or 0
-        sleep(max(0.0, self.seconds * SOON - (monotonic() - self.began)))
+        if self.patience:
+            self._sleep_until(self.patience)
+            if not self.trained and process_time() > BUSY * (monotonic() - self.began):
+                self._stop(main)
+                return
+        self._sleep_until(self.seconds * SOON)
         self.urgent = True
-        sleep(max(0.0, self.seconds * LATE - (monotonic() - self.began)))
+        self._sleep_until(self.seconds * LATE)
+        self._stop(main)
+
+    def _sleep_until(self, seconds: float) -> None:
+        sleep(max(0.0, seconds - (monotonic() - self.began)))
+
+    def _stop(self, main: int) -> None:
         self.stopping = True
         self.late()
         self.between()  # who waits in the kernel for another process does not hear the next

@@ -28,6 +28,7 @@ TIME = Lesson("time", "", value=True, words="batches are small, and models have 
 LONGEST = 200  # characters of an exception
 LEAST = 2.0  # seconds for another attempt
 HOPELESS = "SyntaxError"
+PATIENCE = 0.4  # the part of the time until the training has to begin, where less to compute may help
 
 
 class Course:
@@ -54,9 +55,13 @@ class Course:
         self._slow = False
         self._alone = False
 
-    def told(self) -> list[dict[str, Any]]:
-        """What the agent is told in the next attempt."""
-        return [each.told() for each in self._next]
+    def told(self, seconds: float) -> dict[str, Any]:
+        """What the agent is told of the next attempt, which has so many seconds."""
+        knows = any(each.kind == TIME.kind for each in self._next)
+        patience = 0.0 if knows or self._alone or not self._learns() else seconds * PATIENCE
+        timeout = seconds * SHARE
+        lessons = [each.told() for each in self._next]
+        return {"lessons": lessons, "timeout": timeout, "patience": patience, "alone": self._alone}
 
     def hear(self, heard: Heard) -> None:
         """Take in an attempt."""
@@ -75,7 +80,7 @@ class Course:
         left = self._request.seconds - self.seconds
         steps = updates(heard.reader.trace)
         if self._learns() and steps == 0 and (heard.launched.ended_for == "time" or run.end.how == "stopped"):
-            self._too_slow(heard)
+            return self._too_slow(heard, left) and not attention.stop.asked
         failed = run.end.how == "exception" or (run.end.how in ("end", "exit") and bool(run.left_out) and not steps)
         if not self._learns() or steps >= WANTED or not failed or run.doubt or attention.stop.asked:
             return False
@@ -115,12 +120,20 @@ class Course:
         self._alone, self._next, self.stopped = True, list(self.lessons), best
         return True
 
-    def _too_slow(self, heard: Heard) -> None:
-        """There is no time for another attempt: the next probe begins with less to compute."""
-        if self._request.kept is None or any(each.kind == TIME.kind for each in self._next) or not heard.reader.greeted:
-            return
-        self._slow = True
-        self.notes.append(f"{self._name}: there was no time for an optimizer step; in the next probe, {TIME.words}")
+    def _too_slow(self, heard: Heard, left: float) -> bool:
+        """The next attempt has less to compute, or else the next probe; whether there is time for another attempt."""
+        if any(each.kind == TIME.kind for each in self._next) or not heard.reader.greeted:
+            return False
+        again = heard.launched.ended_for != "time" and left >= heard.launched.seconds
+        if again:
+            self._next = [*self._next, TIME]
+        elif self._request.kept is None:
+            return False
+        self._slow = not again
+        when = f"attempt {len(self._heard)} had not begun to train; in the next one"
+        when = when if again else "there was no time for an optimizer step; in the next probe"
+        self.notes.append(f"{self._name}: {when}, {TIME.words}")
+        return again
 
     def ended(
         self,
@@ -134,10 +147,9 @@ class Course:
             left = self._request.seconds - self.seconds
             server = first.get("server") or self._server(python, attention)
             with scratch_folder() as scratch:
-                later = {"server": server, "scratch": str(scratch), "timeout": left * SHARE, "lessons": self.told()}
-                later["alone"] = self._alone
+                later = {"server": server, "scratch": str(scratch), **self.told(left)}
                 self.hear(attempt({**first, **later}, left))
-        first["lessons"] = [each.told() for each in self.lessons]
+        first.update(lessons=[each.told() for each in self.lessons], patience=0.0)
         best = self._best or self._heard[0]
         self.stopped = self.stopped if best.reader.run.alone else None
         return best

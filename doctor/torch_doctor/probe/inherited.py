@@ -14,6 +14,9 @@ THREADS = "OMP_NUM_THREADS"
 YIELDING = {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0"}
 """Has threads of OpenMP sleep where they wait for others: spinning takes the cores that these others need on a busy machine."""
 
+HASHES = {"PYTHONHASHSEED": "0"}
+"""Has sets of texts keep one order: what a script does with made-up data is the same in each run. It does not see that."""
+
 
 def environment(scratch: Path, token: str, threads: int) -> dict[str, str]:
     """All of them; `threads` is how many compute, where others compute beside it."""

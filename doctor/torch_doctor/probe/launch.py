@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.probe.activity import Activity
 from torch_doctor.probe.channels import Channels, opened
 from torch_doctor.probe.following import Attention
-from torch_doctor.probe.inherited import environment
+from torch_doctor.probe.inherited import HASHES, environment
 from torch_doctor.probe.output import Output
 from torch_doctor.probe.processes import Child, Descendants, Started
 from torch_doctor.probe.scratch import forget_shared, mark, size
@@ -79,7 +79,7 @@ def launched(
         OSError: the interpreter cannot be started.
     """
     scratch = Path(plan["scratch"])
-    plan = {**plan, "secret": secrets.token_hex(16)}
+    plan = {**plan, "secret": secrets.token_hex(16), "unset": [name for name in HASHES if name not in os.environ]}
     (scratch / PLAN).write_text(json.dumps({**plan, "agent": str(AGENT), "began": time.time()}), encoding="utf-8")
     token = secrets.token_hex(16)
     mark(scratch, token)
@@ -104,7 +104,7 @@ def _started(python: Path, plan: Mapping[str, Any], says: int, environment: dict
     process = subprocess.Popen(  # noqa: S603 - what we were asked to run
         [python, AGENT, *_arguments(plan, says)],
         cwd=plan["cwd"],
-        env=environment,
+        env=HASHES | environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch_doctor import __version__
-from torch_doctor.probe.inherited import YIELDING
+from torch_doctor.probe.inherited import HASHES, YIELDING
 from torch_doctor.probe.scratch import Scratch
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _started(python: Path, path: Path, idle: float) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603 - what we were asked to run
         [str(python), str(AGENT), "--serve", str(path), str(idle)],
         cwd="/",
-        env=YIELDING | os.environ | {"OPENBLAS_NUM_THREADS": "1"},  # its threads would exist before a fork
+        env=HASHES | YIELDING | os.environ | {"OPENBLAS_NUM_THREADS": "1"},  # its threads would exist before a fork
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -80,6 +80,8 @@ class Run:
 
     def __init__(self, plan: dict[str, Any], channel: Channel, ranks: Ranks) -> None:
         plan["timeout"] = ranks.time_left(plan)
+        for name in plan.get("unset", ()):
+            os.environ.pop(name, None)
         self._plan = plan
         self._ranks = ranks
         self._channel = channel

@@ -167,3 +167,29 @@ def test_files_of_records_are_learnt_of_at_once() -> None:
         ("a.json", "settings"),
         ("b.json", "settings"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("run", "on"),
+    [
+        (failed("RuntimeError: no server", {"kinds": ["RuntimeError", "Exception"]}), True),
+        (Run(end=End(how="exit", status=1)), True),
+        (failed("SyntaxError: invalid syntax", {"kinds": ["SyntaxError", "Exception"]}), False),
+        (Run(end=End(how="end")), False),
+        (Run(end=End(how="stopped")), False),
+        (Run(end=End(how="asked")), False),
+    ],
+    ids=["exception", "exit", "syntax", "end", "stopped", "asked"],
+)
+def test_what_stops_before_its_training_loop_is_run_without_what_fails(run: Run, on: bool) -> None:
+    attempts, given = course(), list[dict[str, Any]]()
+
+    def attempt(scheme: dict[str, Any], _: float) -> Heard:
+        given.append(scheme)
+        return heard(Run(end=End(how="end")))
+
+    attempts.hear(heard(run, 31.0))
+    best = attempts.ended({}, Path("python"), attempt, Attention())
+    assert any(each["alone"] for each in given) is on
+    assert best.reader.run is run  # the other came to no update
+    assert attempts.stopped is None

@@ -109,7 +109,7 @@ class Course:
         if self._alone or best is None or not self._learns() or attention.stop.asked:
             return False
         run, left = best.reader.run, request.seconds - self.seconds
-        failed = run.end.how in ("exception", "exit") or bool(run.left_out)
+        failed = run.end.how in ("exception", "exit") or (run.end.how == "end" and bool(run.left_out))
         if not failed or run.doubt or updates(best.reader.trace) or HOPELESS in (run.end.values.get("kinds") or ()):
             return False
         if request.climb is not None or request.shapes or request.gradients or left < LEAST:

@@ -157,7 +157,7 @@ import numpy as np
 learn(np.zeros(4), 2)
 """)
     assert "reached 2 optimizer steps" in outcome.err
-    assert "oldtext is installed, but does not fit (OSError: libold.so: undefined symbol)" in outcome.err
+    assert "oldtext is installed but does not fit (OSError: libold.so: undefined symbol)" in outcome.err
 
 
 def test_an_import_that_the_script_does_without_still_fails(

@@ -56,6 +56,8 @@ PLAYING = frozenset(
     "deepspeed jax flax paddle".split()
 )
 """Packages that hold the data, or the loop that trains: without them there is nothing to look at."""
+LAST = {"torchtext": "whose last version was built for torch 2.3"}
+"""Packages of which there is none for newer versions."""
 LONGEST = 150  # characters of an error
 DEEPEST = 3  # folders below the project that are looked through
 WITHIN = frozenset({"google.colab"})  # packages whose parent may be there without them
@@ -116,7 +118,8 @@ def _broken(stand_in: AbsentModules, name: str, spec: ModuleSpec) -> Callable[[E
     def made(error: Exception) -> ModuleType:
         words = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST]
         done = "calls that do nothing" if name in IDLE else "placeholders inferred from their use"
-        stand_in.teller.note(f"{name} is installed, but does not fit ({words}); its names are replaced by {done}")
+        last = f", {LAST[name]}," if name in LAST else ""
+        stand_in.teller.note(f"{name} is installed{last} but does not fit ({words}); its names are replaced by {done}")
         if name in IDLE:
             return MADE.get(name, SilentModule)(name)
         return UnknownModule(name, stand_in.unknowns)

@@ -23,7 +23,7 @@ WITHOUT_VALUE = (ast.Expr, ast.Raise, ast.Assert)
 
 
 class LastResort:
-    """Leaves out any statement that fails before the first forward; the loops around it prove nothing then."""
+    """Leaves out any statement that fails before the first update; the loops around it prove nothing then."""
 
     def __init__(self, sources: Sources, teller: Teller) -> None:
         self._sources = sources

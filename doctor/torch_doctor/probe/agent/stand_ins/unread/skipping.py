@@ -91,7 +91,7 @@ class SkippedStatements(StandIn):
         builtins.open = io.open = opening
 
     def with_torch(self, torch: Any) -> None:
-        """Learns of the first forward, after which nothing more is left out."""
+        """Learns of the first forward, after which nothing more is left out; as a last resort, of the first update."""
         self._torch = torch
         handles: list[Any] = []
 
@@ -101,7 +101,11 @@ class SkippedStatements(StandIn):
                 each.remove()
             handles.clear()
 
-        handles.append(torch.nn.modules.module.register_module_forward_pre_hook(began))
+        if self._last is not None:  # its hook stays: torch goes through them while it is called
+            optimizers: Any = importlib.import_module("torch.optim.optimizer")
+            optimizers.register_optimizer_step_pre_hook(began)
+        else:
+            handles.append(torch.nn.modules.module.register_module_forward_pre_hook(began))
 
     def _instead(self, count: int) -> Any:
         """The value of what failed: `count` of them where it was to be taken apart."""

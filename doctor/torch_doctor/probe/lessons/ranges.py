@@ -13,11 +13,19 @@ if TYPE_CHECKING:
 BELOW = "values"
 DRAWN = re.compile(r"random numbers|synthetic (?:text|rows)")
 """Substitutes that ask for a limit of their numbers and words."""
+WHOLE = re.compile(
+    r"scalar types: Long, Int; but got torch\.\w*(?:Double|Float)Tensor|expected scalar type Long but found (?:Double|Float)"
+    r"|only applicable to index tensor|(?:used as indices must be (?:long|of integer))"
+)
+"""What is said of numbers that are not whole, and stand for entries of a table or for classes."""
 TARGET = re.compile(r"Target (\d+) is out of bounds|Class values must be smaller than num_classes")
 
 
 def read(failure: Failure) -> Lesson | None:
-    """An index above a vocabulary, or a class above those that a model tells apart."""
+    """An index above a vocabulary, a class above those that a model tells apart, or a number that is no index."""
+    whole = WHOLE.search(failure.words) is not None
+    if whole and not failure.knows("whole", BELOW) and any(DRAWN.search(each.how) for each in failure.guessed()):
+        return Lesson("whole", BELOW, value=True, words="placeholder numbers are whole")
     high = _entries(failure) or _classes(failure)
     if not high or not any(DRAWN.search(each.how) for each in failure.guessed()):
         return None

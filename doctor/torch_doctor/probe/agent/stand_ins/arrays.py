@@ -70,7 +70,7 @@ class ArrayFiles(StandIn):
         small = self.learnt.below(SMALL)
         if any(word in name.lower() for word in LABELS):
             return draw.integers(0, min(PAIR, small), shape or ROWS)
-        if dtype.kind in "iu":
+        if dtype.kind in "iu" or (self.learnt.whole() and dtype.kind == "f"):
             return draw.integers(0, small, shape or (ROWS, PAIR)).astype(dtype)
         if dtype.kind in "US":
             return draw.integers(0, small, shape or (ROWS, COLUMNS)).astype(dtype.kind)

@@ -60,6 +60,10 @@ class Learnt:
         found = self.of("file", os.fspath(path)) if self and isinstance(path, (str, os.PathLike)) else None
         return str(found) if found is not None else None
 
+    def whole(self) -> bool:
+        """Whether made-up numbers have to be whole ones."""
+        return bool(self and self.of("whole"))
+
     def below(self, high: int) -> int:
         """What made-up whole numbers stay below, where that is usually `high`."""
         least = min(self.all("range"), default=high) if self else high

@@ -127,6 +127,8 @@ class Tables:
         if words:
             return [words[number % len(words)] for number in range(ROWS)]
         small = self._learnt.below(SMALL)
+        if isinstance(values[0], float) and self._learnt.whole():
+            values = [int(abs(value) * 1_000) for value in values]
         return [value % small if isinstance(value, int) else value for value in values]
 
     def _columns(self, pandas: Any, keywords: dict[str, Any]) -> list[Any]:

@@ -41,9 +41,15 @@ def _attribute(failure: Failure) -> Lesson | None:
     """Something that holds the settings of a file that is not there, and lacks one; all that are read of it are wanted."""
     missing = failure.values.get("attribute")
     file = next((each for each in failure.guessed() if each.how.startswith("settings")), None)
-    if not missing or file is None or failure.knows("columns", file.what):
+    known = [
+        name
+        for each in failure.lessons
+        if each.kind == "columns" and file and each.what == file.what
+        for name in each.value
+    ]
+    if not missing or file is None or missing in known:
         return None
-    names = list(dict.fromkeys([missing, *failure.among()]))
+    names = list(dict.fromkeys([*known, missing, *failure.among()]))
     return Lesson("columns", file.what, names, f"`{file.what}` has {', '.join(map(repr, names[:6]))}")
 
 

@@ -95,6 +95,33 @@ assert parser.parse_args().epochs == 2
         {"README.md": "The file train.py 9 times trains. Then `rm -rf train.py 8` is no way to run it.\n"},
         "a placeholder value instead of `epochs 2`",
     ),
+    "a configuration that has another name now": (
+        """
+import argparse, json
+parser = argparse.ArgumentParser()
+parser.add_argument('--config', required=True)
+assert json.load(open(parser.parse_args().config)) == {'lr': 1}
+""",
+        {
+            "README.md": "Train with `python train.py --config ./configs/cifar.json`.\n",
+            "configs/base.json": "{}",
+            "configs/cifar_large.json": '{"lr": 1}',
+        },
+        "the value in README.md:1 instead of `--config configs/cifar_large.json`",
+    ),
+    "settings in a file of Python": (
+        """
+import argparse, importlib.util
+parser = argparse.ArgumentParser()
+parser.add_argument('--config', required=True)
+spec = importlib.util.spec_from_file_location('config', parser.parse_args().config)
+config = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(config)
+assert config.SIZE == 3
+""",
+        {"log_config.json": "{}", "net_config.py": "SIZE = 3\n"},
+        "net_config.py` (required argument)",
+    ),
 }
 
 

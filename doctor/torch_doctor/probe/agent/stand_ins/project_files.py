@@ -8,7 +8,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from .source import INSTALLED
+from .source import INSTALLED, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .source import Sources
 
 ENDINGS = (".yaml", ".yml", ".json", ".toml", ".ini")
+RUNNING = frozenset({"SourceFileLoader", "spec_from_file_location", "run_path"})
+"""Functions that run a file as a module."""
 CALLED = ("conf", "cfg", "param")
 OTHERS = ("environment", "conda", "docker", "mkdocs", "package", "codecov", "readthedocs", "action", "tsconfig")
 """Names of files that configure other things than a training."""
@@ -34,18 +36,30 @@ def configuration(sources: Sources, name: str = "") -> str | None:
     own = [word for word in re.split(r"[_.-]+", name.lower()) if len(word) > 2 and not _is_called(word)]  # noqa: PLR2004
     found: list[str] = []
     called: list[str] = []
+    endings = (".py",) if _runs_files(sources) else ENDINGS
     for path in _files(sources):
         stem, ending = os.path.splitext(os.path.basename(path).lower())
-        if ending in ENDINGS and not any(word in stem for word in OTHERS):
+        if ending in endings and path != sources.script and not any(word in stem for word in OTHERS):
             if any(word in stem for word in own):
                 return path
             folder = os.path.basename(os.path.dirname(path)).lower()
             (called if _is_called(f"{folder} {stem}") else found).append(path)
     if called:
         return called[0]
+    if endings is not ENDINGS:
+        return None
     words = _words(sources) if found else frozenset()
     share, path = max(((_share(path, words), path) for path in found), key=lambda each: each[0], default=(0.0, ""))
     return path if share >= KNOWN else None
+
+
+def _runs_files(sources: Sources) -> bool:
+    """Whether the code runs a file of Python whose path it is given, and reads settings from it."""
+    return any(
+        isinstance(node, ast.Call) and spelled(node.func) in RUNNING
+        for tree in sources.project_trees()
+        for node in ast.walk(tree)
+    )
 
 
 def _is_called(words: str) -> bool:

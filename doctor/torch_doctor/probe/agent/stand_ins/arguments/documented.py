@@ -8,6 +8,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..project_files import ENDINGS, configuration
 from ..source import INSTALLED
 
 if TYPE_CHECKING:
@@ -95,10 +96,17 @@ def usable(sources: Sources, value: str, place: str, kind: Any = None) -> Docume
         return None
     if not os.path.exists(value) and not os.path.isabs(value):
         own = os.path.join(sources.project, value)
-        value = own if os.path.isfile(own) else value
+        value = own if os.path.isfile(own) else _renamed(sources, value) or value
     found = Documented(value)
     found.place = place
     return found
+
+
+def _renamed(sources: Sources, value: str) -> str | None:
+    """The configuration of the project that a documented one is now, which is not there: one with a word of its name."""
+    stem, ending = os.path.splitext(os.path.basename(value))
+    found = configuration(sources, stem) if ending.lower() in ENDINGS else None
+    return os.path.relpath(found) if found is not None and found.endswith(ending) else None
 
 
 def commands(sources: Sources) -> list[DocumentedCommand]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -51,6 +52,93 @@ with Pool(2) as pool:
 print(torch.zeros(1))
 """
 
+DEEP = """
+import os
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+
+class Characters(Dataset):
+    def __init__(self, root):
+        self.rows = []
+        for alphabet in os.listdir(root):
+            for number, character in enumerate(os.listdir(os.path.join(root, alphabet))):
+                folder = os.path.join(root, alphabet, character)
+                self.rows += [(os.path.join(folder, name), number % 5) for name in os.listdir(folder)[:1]]
+        if len(self.rows) < 16:
+            raise ValueError("too few pictures")
+
+    def __len__(self):
+        return 32
+
+    def __getitem__(self, place):
+        path, label = self.rows[place]
+        picture = np.array(Image.open(path).convert("L").resize((8, 8)))
+        return torch.from_numpy(picture).float() / 255, label
+
+
+loader = DataLoader(Characters("data/background"), batch_size=8)
+model = nn.Sequential(nn.Flatten(), nn.Linear(64, 5))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for pictures, labels in loader:
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(pictures), labels).backward()
+    optimizer.step()
+"""
+RECORDS = """
+import json
+
+import torch
+from PIL import Image
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+from torchvision import transforms
+
+
+class Records(Dataset):
+    def __init__(self, path):
+        with open(path) as file:
+            self.lines = json.load(file)
+        self.transform = transforms.Compose([transforms.Resize((16, 16)), transforms.ToTensor()])
+
+    def __len__(self):
+        return len(self.lines)
+
+    def __getitem__(self, place):
+        picture, label = self.lines[place].split(" ")
+        return self.transform(Image.open("data/" + picture).convert("RGB")), int(label) % 2
+
+
+loader = DataLoader(Records("data/train.json"), batch_size=4)
+model = nn.Sequential(nn.Flatten(), nn.Linear(768, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for pictures, labels in loader:
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(pictures), labels).backward()
+    optimizer.step()
+"""
+SAVED = """
+import os
+
+import torch
+from torch import nn
+
+FOLDER = "/data/weights/net/"
+if not os.path.exists(FOLDER):
+    os.mkdir(FOLDER)
+model = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(2):
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(torch.randn(8, 4)), torch.randint(2, (8,))).backward()
+    optimizer.step()
+torch.save(model.state_dict(), FOLDER + "net.pt")
+"""
+
 
 def test_a_pool_is_one_thread_where_torch_was_imported_before_it(run: Any, write: Callable[..., Any]) -> None:
     write("train.py", POOL)
@@ -67,3 +155,25 @@ def test_masks_have_the_names_that_a_pool_asks_for(run: Any, write: Callable[...
     assert "fails" not in err
     assert "under the requested names instead of `data/masks` (data not found)" in err
     assert "one thread instead of `multiprocessing.Pool`" in err
+
+
+def test_a_picture_that_is_listed_gives_way_to_a_folder(run: Any, write: Callable[..., Any]) -> None:
+    write("train.py", DEEP)
+    err = run("scan", "train.py", "--probe", "--isolated").err
+    assert re.search(r"reached [2-9] optimizer steps", err)
+    assert "NotADirectoryError" not in err
+
+
+def test_pictures_of_any_name_can_be_opened(run: Any, write: Callable[..., Any]) -> None:
+    write("train.py", RECORDS)
+    err = run("scan", "train.py", "--probe", "--isolated").err
+    assert re.search(r"reached [2-9] optimizer steps", err)
+    assert "random images 256×256 instead of `images`" in err
+
+
+def test_a_folder_that_is_made_is_not_there_before(run: Any, write: Callable[..., Any]) -> None:
+    write("train.py", SAVED)
+    err = run("scan", "train.py", "--probe", "--isolated").err
+    assert re.search(r"reached [2-9] optimizer steps", err)
+    assert "a new one instead of `/data/weights`" in err
+    assert "FileExistsError" not in err

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import functools
 import io
 import os
-import random
 from typing import TYPE_CHECKING, Any
 
 from ..imports import after
 from . import folders, picture_code, settings, told
 from .project_files import meant
-from .source import spelled
 from .stand_in import Setting, StandIn
 from .tables import Tables
+from .texts import SMALL, Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from types import ModuleType
 
 
@@ -44,23 +41,7 @@ NO_TEXTS = frozenset(
     ".zip .gz .tar .tgz .png .jpg .jpeg .bmp .tif .tiff .gif .wav .flac .mp3 .mp4 .parquet .lock .md".split()
 )
 """Endings of files that are no plain lines."""
-TAKING_APART = frozenset({"split", "splitlines", "readlines", "strip", "rstrip"})
-PARSING = frozenset(
-    "load loads safe_load full_load reader DictReader parse fromstring Unpickler literal_eval frombuffer".split()
-)
-"""Functions that want a text of a certain form."""
-NUMBERED = frozenset({"int", "float"})
-FEWEST, FIELDS = 3, 32  # numbers of a line
-LINES, WORDS = 2_000, 12
-VOCABULARY = (
-    "the a one this that some every old young small big red blue green cold warm house tree river road dog cat bird child "
-    "man woman king book letter word song story sees takes gives finds loses makes breaks reads writes hears near under over "
-    "behind before after with without slowly quickly always never often today and or but"
-).split()
-VOCABULARY_ALL = 10_000  # above all that a text of these words has: they begin with capitals, and end with a mark
-ENDS = (".", ".", "!", "?", ", and so on;", ' - "so it is": 1, 2.')
 NUMBERS = 1_000_000  # bytes of a file of numbers
-SMALL = 64  # numbers stay below it, so that they are indices of any vocabulary
 
 
 class Files(StandIn):
@@ -71,7 +52,8 @@ class Files(StandIn):
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
-        self.tables, self._lines = Tables(self.sources, self.teller, self.learnt), self.learnt.fewer(LINES)
+        self.tables = Tables(self.sources, self.teller, self.learnt)
+        self._texts = Texts(self.sources, self.learnt)
 
     def prepare(self) -> None:
         """Patches what reads files."""
@@ -120,10 +102,12 @@ class Files(StandIn):
         ending, form = os.path.splitext(name)[1].lower(), self.learnt.form(name)
         if form == "unread":
             return False
-        if form == "settings":
+        if self._texts.are_records() and form in (None, "settings"):
+            content, how = settings.lines(name), "records with the keys read by the script"
+        elif form == "settings":
             content, how = settings.marked(name), "settings with the keys read by the script"
-        elif ending in TEXTS or form == "text" or (ending not in NO_TEXTS and self._is_read_in_lines()):
-            content, how = self._text(name), f"{self._lines} lines of synthetic text"
+        elif ending in TEXTS or form == "text" or (ending not in NO_TEXTS and self._texts.are_read()):
+            content, how = self._texts.of(name), f"{self._texts.lines} lines of synthetic text"
         elif ending in (".csv", ".tsv"):
             made = self.tables.text("\t" if ending == ".tsv" else ",", name)
             if made is None:
@@ -134,80 +118,6 @@ class Files(StandIn):
         _write(name, content.encode())
         self.teller.stand_in(name, WHY, how, [told.FILES, told.VALUES])
         return True
-
-    def _text(self, name: str) -> str:
-        draw = random.Random(name)  # noqa: S311 - made-up text
-        numbers, fields = self._numbers_between(), self.learnt.of("fields", name)
-        if numbers is not None:
-            between, count = numbers[0], fields or numbers[1]
-            small = self.learnt.below(SMALL)
-            rows = (between.join(str(draw.randrange(small)) for _ in range(count)) for _ in range(self._lines))
-            return "".join(f"{row}\n" for row in rows)
-        columns, most = fields or (3 if self._splits_at_tabs() else 1), self.learnt.below(VOCABULARY_ALL)
-        known, ends = (VOCABULARY, ENDS) if most == VOCABULARY_ALL else (VOCABULARY[: max(1, most // 3)], ENDS[:1])
-        if any(word in os.path.basename(name).lower() for word in ("label", "target", "class")):
-            return "".join(f"{draw.randrange(2)}\n" for _ in range(self._lines))
-        lines = []
-        for _ in range(self._lines):
-            parts = [
-                " ".join(draw.choices(known, k=draw.randint(4, WORDS))).capitalize() + draw.choice(ends)
-                for _ in range(columns)
-            ]
-            lines.append("\t".join(parts) + "\n")
-        return "".join(lines)
-
-    def _numbers_between(self) -> tuple[str, int] | None:
-        """What separates the numbers of a line in the function that reads it, and how many it takes; None for words."""
-        nodes = list(self._reading_function())
-        calls = [node for node in nodes if isinstance(node, ast.Call)]
-        splits = [node for node in calls if isinstance(node.func, ast.Attribute) and node.func.attr == "split"]
-        taken = [node.args[0] for node in calls if spelled(node.func) in NUMBERED and node.args]
-        taken += [
-            node.args[1]
-            for node in calls
-            if spelled(node.func) == "map" and len(node.args) > 1 and spelled(node.args[0]) in NUMBERED
-        ]
-        if not splits or not any(isinstance(each, (ast.Subscript, ast.Name)) for each in taken):
-            return None
-        given = [each.value for node in splits for each in node.args if isinstance(each, ast.Constant)]
-        between = next((each for each in given if isinstance(each, str)), "")
-        places = [
-            node.slice.value
-            for node in nodes
-            if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
-        ]
-        return between or " ", max(
-            [FEWEST, *(place + 1 for place in places if isinstance(place, int) and place < FIELDS)]
-        )
-
-    def _reading_function(self) -> Iterator[ast.AST]:
-        """All in the function of the user's that is running; in the module where it is none."""
-        frame = self.sources.innermost()
-        tree = self.sources.tree(frame.f_code.co_filename) if frame is not None else None
-        if frame is None or tree is None:
-            return iter(())
-        own: list[ast.AST] = [
-            node
-            for node in ast.walk(tree)
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == frame.f_code.co_name
-        ]
-        return (each for node in own or [tree] for each in ast.walk(node))
-
-    def _is_read_in_lines(self) -> bool:
-        """Whether the function that reads takes lines apart, or the text as a whole with nothing that parses it."""
-        names = {spelled(node) for node in self._reading_function() if isinstance(node, (ast.Attribute, ast.Name))}
-        return bool(names & TAKING_APART) or ("read" in names and not names & PARSING)
-
-    def _splits_at_tabs(self) -> bool:
-        """Whether the user's code takes lines apart at tabs."""
-        return any(
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr == "split"
-            and any(isinstance(each, ast.Constant) and each.value == "\t" for each in node.args)
-            for tree in self.sources.trees()
-            for node in ast.walk(tree)
-        )
 
     # --- numbers ---
 
@@ -250,7 +160,7 @@ class Files(StandIn):
 
         @functools.wraps(opened)
         def opening(file: Any, *arguments: Any, **keywords: Any) -> Any:
-            if _is_missing(file) and os.path.splitext(os.fspath(file))[1].lower() in picture_code.READABLE:
+            if _is_missing(file):
                 self.teller.stand_in("images", WHY, "random images 256×256", [told.FILES, told.VALUES])
                 return opened(
                     io.BytesIO(folders.picture(len(os.fspath(file)) % 8, mask=picture_code.is_mask(os.fspath(file)))),

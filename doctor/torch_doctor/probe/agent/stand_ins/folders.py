@@ -69,6 +69,10 @@ class PictureFolders(StandIn):
                 names, missing = list(found(path, *pattern, **keywords)), None
             except FileNotFoundError as error:
                 names, missing = [], error
+            except NotADirectoryError:
+                if not _given_way(path):
+                    raise
+                names, missing = list(found(path, *pattern, **keywords)), None
             whole = os.path.join(str(path), before, *map(str, pattern or ("*",)))
             if not names and self._asks(whole) and self._filled(whole):
                 names, missing = list(found(path, *pattern, **keywords)), None
@@ -121,6 +125,10 @@ def _listing(listed: Callable[..., list[str]], stand_in: PictureFolders) -> Any:
             names, missing = listed(path), None
         except FileNotFoundError as error:
             names, missing = [], error
+        except NotADirectoryError:
+            if not _given_way(path):
+                raise
+            return listed(path)
         if any(not str(name).startswith(".") for name in names) or not isinstance(path, (str, os.PathLike)):
             return names
         root = os.fspath(path)
@@ -161,6 +169,7 @@ def flat(root: str, teller: Teller, ending: str = ".jpg") -> bool:
         and any(not entry.name.startswith(".") for entry in os.scandir(root))
     ):
         return False
+    _given_way(root)
     _write(root, (f"{number:04}{ending}" for number in range(FLAT)))
     _fill_masks(root)
     sort = "masks" if picture_code.is_mask(root) else "pictures"
@@ -229,6 +238,17 @@ def _holds_files(root: str, depth: int = DEEPEST) -> bool:
 
 def _is_seen(entry: Any) -> bool:
     return not entry.name.startswith(".")
+
+
+def _given_way(path: Any) -> bool:
+    """Whether a picture that was made up was listed as a folder, and gave way to one of this name, with pictures of its suffix."""
+    whole = os.path.realpath(path) if isinstance(path, (str, os.PathLike)) else ""
+    if not os.path.isfile(whole) or os.path.dirname(whole) not in MADE:
+        return False
+    os.remove(path)
+    ending = os.path.splitext(whole)[1]
+    _write(os.fspath(path), (f"{number:04}{ending}" for number in range(FEWEST)))
+    return True
 
 
 def _write(folder: str, names: Iterator[str], first: int = 0) -> None:

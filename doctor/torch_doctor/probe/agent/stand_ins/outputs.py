@@ -82,7 +82,8 @@ def make_parent(path: Any, stand_in: StandIn, what: str = "file", place: int = 0
     """
     if not isinstance(path, (str, os.PathLike)) or stand_in.sources.innermost() is None:
         return False
-    folder = os.path.dirname(os.fspath(path))
+    written = os.fspath(path)
+    folder = os.path.dirname(written.rstrip(os.sep) if what == "folder" else written)
     if not folder or os.path.isdir(folder) or _is_expected(stand_in):
         return False
     os.makedirs(folder, exist_ok=True)

@@ -18,7 +18,7 @@ from .tables import Tables
 if TYPE_CHECKING:
     from types import FrameType, ModuleType
 
-MARK = "torch-doctor settings"
+MARK, ROW = "torch-doctor settings", "row"
 LOADERS = ("load", "safe_load", "full_load", "unsafe_load")
 ROWS, PARTS, CORNERS = 64, 2, 4  # records of a file, values of a list, and those of a box
 
@@ -26,6 +26,11 @@ ROWS, PARTS, CORNERS = 64, 2, 4  # records of a file, values of a list, and thos
 def marked(path: str) -> str:
     """The text of a file that stands for settings, for JSON and YAML alike."""
     return json.dumps({MARK: path})
+
+
+def lines(path: str) -> str:
+    """The text of a file that stands for records, each in a line of its own."""
+    return "".join(json.dumps({MARK: f"{path}[]", ROW: number}) + "\n" for number in range(ROWS))
 
 
 class SettingsFiles(StandIn):
@@ -39,10 +44,10 @@ class SettingsFiles(StandIn):
         self._columns = Tables(self.sources, self.teller, self.learnt)
 
     def prepare(self) -> None:
-        """Patches what reads JSON and YAML, in an attempt that has learnt of such a file."""
+        """Patches what reads JSON; and YAML, in an attempt that has learnt of such a file."""
+        decoder: Any = json.JSONDecoder
+        decoder.decode = self._reading(decoder.decode)
         if any(form == "settings" for form in self.learnt.looked("file")):
-            decoder: Any = json.JSONDecoder
-            decoder.decode = self._reading(decoder.decode)
             after("yaml", self._patch)
 
     def _patch(self, module: ModuleType) -> None:
@@ -54,8 +59,10 @@ class SettingsFiles(StandIn):
         @functools.wraps(read)
         def reading(*arguments: Any, **keywords: Any) -> Any:
             content = read(*arguments, **keywords)
-            if not isinstance(content, dict) or list(content) != [MARK]:
+            if type(content) is not dict or MARK not in content:
                 return content
+            if ROW in content:
+                return Settings(self, content[MARK], content[ROW])
             if form_of_read(self.sources, self.sources.innermost()) in (LIST, RECORDS):
                 return self._records(content[MARK])
             return Settings(self, content[MARK])

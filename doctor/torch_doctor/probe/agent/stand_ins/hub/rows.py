@@ -7,7 +7,7 @@ import io
 import random
 from typing import TYPE_CHECKING, Any
 
-from ..files import VOCABULARY
+from ..texts import VOCABULARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable

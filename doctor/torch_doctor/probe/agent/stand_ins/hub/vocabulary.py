@@ -6,7 +6,7 @@ import json
 import string
 from typing import Any
 
-from ..files import VOCABULARY
+from ..texts import VOCABULARY
 from .layouts import T5, Layout
 
 SPACE = "▁"

@@ -1,0 +1,178 @@
+"""Texts that are not there: lines of words or numbers, as the function that reads them takes them apart."""
+
+from __future__ import annotations
+
+import ast
+import os
+import random
+import re
+from typing import TYPE_CHECKING
+
+from .source import spelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .learnt import Learnt
+    from .source import Sources
+
+TAKING_APART = frozenset({"split", "splitlines", "readlines", "strip", "rstrip"})
+PARSING = frozenset(
+    "load loads safe_load full_load reader DictReader parse fromstring Unpickler literal_eval frombuffer".split()
+)
+"""Functions that want a text of a certain form."""
+NUMBERED = frozenset({"int", "float"})
+FEWEST, FIELDS = 3, 32  # numbers of a line
+LINES, WORDS = 2_000, 12
+SEVERAL = re.compile(r"[a-z][\w']* [\w' ]*$")
+"""Words of a sentence, of which there is more than one, or one with a space behind it."""
+BLANK = 8  # of so many lines the last is empty
+VOCABULARY = (
+    "the a one this that some every old young small big red blue green cold warm house tree river road dog cat bird child "
+    "man woman king book letter word song story sees takes gives finds loses makes breaks reads writes hears near under over "
+    "behind before after with without slowly quickly always never often today and or but"
+).split()
+VOCABULARY_ALL = 10_000  # above all that a text of these words has: they begin with capitals, and end with a mark
+ENDS = (".", ".", "!", "?", ", and so on;", ' - "so it is": 1, 2.')
+SMALL = 64  # numbers stay below it, so that they are indices of any vocabulary
+
+
+class Texts:
+    """Makes up the text of files of which only the reader is known; `lines` is how many they have."""
+
+    def __init__(self, sources: Sources, learnt: Learnt) -> None:
+        self._sources = sources
+        self._learnt = learnt
+        self.lines = learnt.fewer(LINES)
+
+    def of(self, name: str) -> str:
+        """The text of a file of this name."""
+        draw = random.Random(name)  # noqa: S311 - made-up text
+        numbers, fields = self._numbers_between(), self._learnt.of("fields", name) or self._words_of_a_line()
+        if numbers is not None:
+            between, count = numbers[0], fields or numbers[1]
+            small = self._learnt.below(SMALL)
+            rows = (between.join(str(draw.randrange(small)) for _ in range(count)) for _ in range(self.lines))
+            return "".join(f"{row}\n" for row in rows)
+        columns, most = fields or (3 if self._splits_at_tabs() else 1), self._learnt.below(VOCABULARY_ALL)
+        known, ends = (VOCABULARY, ENDS) if most == VOCABULARY_ALL else (VOCABULARY[: max(1, most // 3)], ENDS[:1])
+        if any(word in os.path.basename(name).lower() for word in ("label", "target", "class")):
+            return "".join(f"{draw.randrange(2)}\n" for _ in range(self.lines))
+        between = "\t" if not fields or self._splits_at_tabs() else " "
+        every = BLANK if self._knows_blank_lines() else 0
+        lines, begun = [], self._beginnings()
+        for number in range(self.lines):
+            first = f"{begun[number % len(begun)].strip()} " if begun and number % 2 else ""
+            parts = [
+                (first + " ".join(draw.choices(known, k=draw.randint(4, WORDS))).capitalize() + draw.choice(ends))
+                if between == "\t"
+                else draw.choice(known)
+                for _ in range(columns)
+            ]
+            lines.append("\n" if every and number % every == every - 1 else between.join(parts) + "\n")
+        return "".join(lines)
+
+    def _words_of_a_line(self) -> int:
+        """How many words the function that reads takes from a line that it splits at spaces; 0 where that is not known."""
+        for node in self._reading_function():
+            target, value = (node.targets[0], node.value) if isinstance(node, ast.Assign) else (None, None)
+            if not isinstance(target, (ast.Tuple, ast.List)) or not isinstance(value, ast.Call):
+                continue
+            given = [each.value if isinstance(each, ast.Constant) else each for each in value.args]
+            whole = not any(isinstance(each, ast.Starred) for each in target.elts)
+            if whole and isinstance(value.func, ast.Attribute) and value.func.attr == "split" and given in ([], [" "]):
+                return len(target.elts)
+        return 0
+
+    def _beginnings(self) -> list[str]:
+        """The words with which the user's code asks whether a line begins: lines without them would be left out."""
+        found: dict[str, None] = {}
+        for tree in self._sources.trees():
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Call) and spelled(node.func) == "startswith" and node.args:
+                    found.update(dict.fromkeys(text for text in constants(node.args[0], tree) if SEVERAL.match(text)))
+        return list(found)
+
+    def _knows_blank_lines(self) -> bool:
+        """Whether the function that reads compares lines with an empty one, as it does where one ends a group of lines."""
+        return any(
+            isinstance(each, ast.Constant) and isinstance(each.value, str) and not each.value.strip()
+            for node in self._reading_function()
+            if isinstance(node, ast.Compare)
+            for each in (node.left, *node.comparators)
+        )
+
+    def _numbers_between(self) -> tuple[str, int] | None:
+        """What separates the numbers of a line in the function that reads it, and how many it takes; None for words."""
+        nodes = list(self._reading_function())
+        calls = [node for node in nodes if isinstance(node, ast.Call)]
+        splits = [node for node in calls if isinstance(node.func, ast.Attribute) and node.func.attr == "split"]
+        taken = [node.args[0] for node in calls if spelled(node.func) in NUMBERED and node.args]
+        taken += [
+            node.args[1]
+            for node in calls
+            if spelled(node.func) == "map" and len(node.args) > 1 and spelled(node.args[0]) in NUMBERED
+        ]
+        if not splits or not any(isinstance(each, (ast.Subscript, ast.Name)) for each in taken):
+            return None
+        given = [each.value for node in splits for each in node.args if isinstance(each, ast.Constant)]
+        between = next((each for each in given if isinstance(each, str)), "")
+        places = [
+            node.slice.value
+            for node in nodes
+            if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+        ]
+        return between or " ", max(
+            [FEWEST, *(place + 1 for place in places if isinstance(place, int) and place < FIELDS)]
+        )
+
+    def _reading_function(self) -> Iterator[ast.AST]:
+        """All in the function of the user's that is running; in the module where it is none."""
+        frame = self._sources.innermost()
+        tree = self._sources.tree(frame.f_code.co_filename) if frame is not None else None
+        if frame is None or tree is None:
+            return iter(())
+        own: list[ast.AST] = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == frame.f_code.co_name
+        ]
+        return (each for node in own or [tree] for each in ast.walk(node))
+
+    def are_read(self) -> bool:
+        """Whether the function that reads takes lines apart, or the text as a whole with nothing that parses it."""
+        names = {spelled(node) for node in self._reading_function() if isinstance(node, (ast.Attribute, ast.Name))}
+        return bool(names & TAKING_APART) or ("read" in names and not names & PARSING)
+
+    def are_records(self) -> bool:
+        """Whether the function that reads takes each line for a record of JSON."""
+        nodes = list(self._reading_function())
+        lines = {spelled(node.target) for node in nodes if isinstance(node, (ast.For, ast.comprehension))}
+        parsed = [
+            node.args[0] for node in nodes if isinstance(node, ast.Call) and spelled(node) == "loads" and node.args
+        ]
+        each = [node.args for node in nodes if isinstance(node, ast.Call) and spelled(node) == "map"]
+        return any(
+            isinstance(part, ast.Name) and part.id in lines for given in parsed for part in ast.walk(given)
+        ) or any(given and spelled(given[0]) == "loads" for given in each)
+
+    def _splits_at_tabs(self) -> bool:
+        """Whether the user's code takes lines apart at tabs."""
+        return any(
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "split"
+            and any(isinstance(each, ast.Constant) and each.value == "\t" for each in node.args)
+            for tree in self._sources.trees()
+            for node in ast.walk(tree)
+        )
+
+
+def constants(node: ast.expr, tree: ast.Module) -> list[str]:
+    """The texts in an expression, and in what a name in it was given."""
+    found = [each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+    if isinstance(node, ast.Name):
+        for each in ast.walk(tree):
+            if isinstance(each, ast.Assign) and any(spelled(target) == node.id for target in each.targets):
+                found += constants(each.value, tree) if not isinstance(each.value, ast.Name) else []
+    return found

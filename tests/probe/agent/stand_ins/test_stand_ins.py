@@ -789,3 +789,24 @@ assert one(1) == 2 and two(1) == 3 and parse_version(torch.__version__) > parse_
 """)
     assert "fails" not in outcome.err
     assert "a dictionary with attributes instead of `easydict`" in outcome.err
+
+
+def test_options_of_a_file_are_those_of_the_parser(probe: Callable[..., Any], write: Callable[..., Any]) -> None:
+    write("README.md", "Train with `python train.py --config net.txt`.\n")
+    write("net.txt", "# a net\nexpname = net\nwidths = [4, 8]\nuse_bias = True\nrate = 0.5\n\nother = 1\n")
+    outcome = probe("""
+import configargparse
+import torch
+parser = configargparse.ArgumentParser(default_config_files=["/etc/net.txt"])
+parser.add_argument("--config", is_config_file=True, help="a file")
+parser.add_argument("--expname", type=str, env_var="NAME")
+parser.add_argument("--widths", type=int, nargs="+", default=[2])
+parser.add_argument("--use_bias", action="store_true")
+parser.add_argument("--rate", type=float, default=0.1)
+parser.add("--steps", type=int, default=3)
+args = parser.parse_args()
+assert (args.expname, args.widths, args.use_bias, args.rate, args.steps) == ("net", [4, 8], True, 0.5, 3), args
+print(torch.zeros(1))
+""")
+    assert "fails" not in outcome.err
+    assert "the parser of argparse instead of `configargparse`" in outcome.err

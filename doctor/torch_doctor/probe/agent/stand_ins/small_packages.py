@@ -6,6 +6,7 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from .. import imports
+from . import config_parsers
 from .fallbacks import has_fallback, importing_frame, is_only_asking
 from .removed.python import LooseVersion
 from .stand_in import StandIn
@@ -99,6 +100,7 @@ def _settings(name: str) -> Callable[[], dict[str, Any]]:
 PACKAGES: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
     "easydict": ("a dictionary with attributes", _settings("EasyDict")),
     "addict": ("a dictionary with attributes", _settings("Dict")),
+    "configargparse": ("the parser of argparse", config_parsers.names),
     "numba": ("uncompiled functions", _compiling),
     "pkg_resources": ("comparable versions", _versions),
 }

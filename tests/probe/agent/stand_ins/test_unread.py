@@ -210,3 +210,42 @@ def test_nothing_is_trained_with_a_loss_that_was_never_computed(run: Any, write:
     assert "reached 0 optimizer steps" in outcome.err
     assert "values that could not be read have no `backward`" in outcome.err
     assert "confirmed" not in outcome.out
+
+
+DRAWING = """
+import matplotlib.pyplot as plt
+
+
+def show(loader):
+    pictures, labels = next(iter(loader))
+    figure = plt.figure()
+    for number in range(4):
+        axes = figure.add_subplot(2, 4 / 2, number + 1, xticks=[])
+        axes.imshow(pictures[number].reshape(3, 4))
+        axes.set_title(str(labels[number].item()))
+    plt.cm.no_such_map(1)
+    plt.close(figure)
+
+
+loader = DataLoader(TensorDataset(torch.randn(16, 12), torch.randint(3, (16,))), batch_size=4)
+show(loader)
+"""
+
+
+def test_what_fails_while_it_draws_is_left_out(run: Any, write: Callable[..., Any]) -> None:
+    pytest.importorskip("matplotlib")
+    write("train.py", BEGINNING + DRAWING + MODEL + LOADER)
+    err = run("scan", "train.py", "--probe", "--isolated").err
+    assert re.search(r"reached [2-9] optimizer steps", err)
+    assert "it fails in matplotlib (ValueError: Number of columns must be a positive integer, not 2.0)" in err
+    assert "it fails in matplotlib (AttributeError: " in err
+    assert "cannot be judged" not in err
+
+
+def test_a_computation_that_fails_beside_a_drawing_fails(run: Any, write: Callable[..., Any]) -> None:
+    pytest.importorskip("matplotlib")
+    write(
+        "train.py", BEGINNING + "import matplotlib.pyplot as plt\nplt.plot(torch.ones(3, requires_grad=True))\n" + MODEL
+    )
+    err = run("scan", "train.py", "--probe", "--isolated").err
+    assert "train.py fails on its own: RuntimeError: Can't call numpy()" in err

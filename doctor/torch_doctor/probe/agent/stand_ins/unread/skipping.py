@@ -20,9 +20,11 @@ from ...interfaces import mismatch
 from ...rehearsal import rehearsals
 from .. import told
 from ..demands import caught
+from ..silent import Silent
 from ..source import AGENT
 from ..stand_in import StandIn
 from .content import UnknownFormError, Unread
+from .drawing import draws
 from .last_resort import CAUGHT, LastResort
 from .looking import Looking
 from .meeting import UnreadValues
@@ -64,6 +66,7 @@ class SkippedStatements(StandIn):
         self._torch: Any = None
         self._times: dict[tuple[str, int], int] = {}
         self._training = False
+        self._drawn = ""
         self._meeting: UnreadValues | None = None
         self._last = LastResort(self.sources, self.teller) if self.plan.get("alone") else None
 
@@ -109,6 +112,8 @@ class SkippedStatements(StandIn):
 
     def _instead(self, count: int) -> Any:
         """The value of what failed: `count` of them where it was to be taken apart."""
+        if self._drawn:
+            return [Silent(self._drawn) for _ in range(count)] if count else Silent(self._drawn)
         if self._meeting is None:
             self._meeting = UnreadValues(self._torch, self.sources)
         frame = sys._getframe(1)
@@ -126,11 +131,13 @@ class SkippedStatements(StandIn):
     def _goes_on_after(self, error: BaseException, frame: FrameType) -> bool:
         place = (frame.f_code.co_filename, frame.f_lineno)
         times = self._times.get(place, 0)
-        if not self._is_excused(error, frame) or times >= MOST or not self._has_torch():
+        self._drawn = draws(error) if isinstance(error, Exception) else ""
+        if not self._drawn and (not self._is_excused(error, frame) or times >= MOST or not self._has_torch()):
             return False
         if rehearsals.under_way or (self._training and (not times or self._last is not None)):
             return False
-        if self._computes(error.__traceback__, frame) or self._is_handled(frame, error):
+        own = not self._drawn and self._computes(error.__traceback__, frame)
+        if own or self._is_handled(frame, error):
             return False
         self._times[place] = times + 1
         if self._last is not None:
@@ -200,11 +207,14 @@ class SkippedStatements(StandIn):
         if not alone and isinstance(error, RefusedError) and isinstance(self.sources.statements(frame)[0], ast.Expr):
             return  # it was told, and nobody wants its value
         name = frame.f_code.co_name
+        words = " ".join(f"{type(error).__name__}: {error}".split())[:200]
         where = f"line {frame.f_lineno}" + (f" in {name}" if name != "<module>" else "")
-        words = f"{type(error).__name__}: {error}"
+        if self._drawn:
+            self.tell(where, "nothing", why=f"it fails in {self._drawn} ({words})", voids=(told.LOG,))
+            return
         why = f"it fails: {words}" if alone else f"the data cannot be read ({words})"
         how = "placeholder values inferred from their use" if self._last is None else self._last.instead(frame)
-        self.tell(where, how, why=why.replace("\n", " ")[:200])
+        self.tell(where, how, why=why[:200])
         with contextlib.suppress(Exception):  # whatever the script's objects do when they are looked at
             values = described(error, error.__traceback__, self.sources)
             words = "".join(traceback.format_exception_only(type(error), error)).strip()

@@ -15,6 +15,7 @@ DRAWN = re.compile(r"random numbers|synthetic (?:text|rows)")
 """Substitutes that ask for a limit of their numbers and words."""
 WHOLE = re.compile(
     r"scalar types: Long, Int; but got torch\.\w*(?:Double|Float)Tensor|expected scalar type Long but found (?:Double|Float)"
+    r"|expected target dtype to be Long or Byte, but got (?:Double|Float)"
     r"|only applicable to index tensor|(?:used as indices must be (?:long|of integer))"
 )
 """What is said of numbers that are not whole, and stand for entries of a table or for classes."""

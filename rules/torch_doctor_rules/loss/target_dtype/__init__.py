@@ -73,7 +73,7 @@ class TargetDtype(Rule):
     name = "target-dtype"
     level = Level.ERROR
     witness = "SP"
-    voided_by = frozenset({"shapes", "inside"})
+    voided_by = frozenset({"shapes", "types", "inside"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first call at each place that torch refuses."""

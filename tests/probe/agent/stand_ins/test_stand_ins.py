@@ -810,3 +810,21 @@ print(torch.zeros(1))
 """)
     assert "fails" not in outcome.err
     assert "the parser of argparse instead of `configargparse`" in outcome.err
+
+
+def test_the_type_of_a_column_that_is_made_up_is_no_fault(probe: Callable[..., Any]) -> None:
+    pytest.importorskip("pandas")
+    outcome = probe("""
+import pandas as pd
+import torch
+from torch import nn
+table = pd.read_csv("churn.csv")
+rows, exited = torch.tensor(table[["Balance", "Score"]].values).float(), torch.tensor(table["Exited"].astype(float).values)
+model = nn.Linear(2, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+optimizer.zero_grad()
+nn.functional.cross_entropy(model(rows), exited).backward()
+optimizer.step()
+""")
+    assert "expected target dtype to be Long" in outcome.err
+    assert "confirmed" not in outcome.out

@@ -103,7 +103,7 @@ class Tables:
                 table.index = pandas.to_datetime(_dates())
             names = f"{', '.join(map(str, columns[:6]))}{'…' * (len(columns) > 6)}"  # noqa: PLR2004
             how = f"{ROWS} synthetic rows with the columns read by the script ({names})"
-            self._teller.stand_in(os.fspath(path), "table not found", how, [told.FILES, told.VALUES])
+            self._teller.stand_in(os.fspath(path), "table not found", how, [told.FILES, told.VALUES, told.TYPES])
             return table
 
         return reading

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 # What a stand-in makes meaningless; a rule whose verdict rests on one of these is undecided.
 VALUES = "values"  # inputs and targets are random
+TYPES = "types"  # of what type the columns of a table are is made up
 SHAPES = "shapes"  # the form of batches, and shapes and types in them, are made to fit
 WEIGHTS = "weights"  # pretrained weights are random
 DEVICE = "device"  # moves to a GPU did nothing

@@ -157,6 +157,38 @@ def test_masks_have_the_names_that_a_pool_asks_for(run: Any, write: Callable[...
     assert "one thread instead of `multiprocessing.Pool`" in err
 
 
+FURTHER = """
+import glob
+import os
+
+import numpy as np
+import torch
+from PIL import Image
+
+
+def folders_of(root):
+    found = []
+    for patient in filter(os.path.isdir, map(lambda name: os.path.join(root, name), os.listdir(root))):
+        for scan in filter(os.path.isdir, map(lambda name: os.path.join(patient, name), os.listdir(patient))):
+            found.append(scan)
+    return found
+
+
+folders = folders_of("data/scans")
+assert len(folders) == 16, folders
+assert np.asarray(Image.open(glob.glob(os.path.join(folders[0], "*.jpg"))[0])).shape == (256, 256, 3)
+print("read", torch.zeros(1))
+"""
+
+
+def test_pictures_lie_as_deep_as_the_code_looks_for_folders(run: Any, write: Callable[..., Any]) -> None:
+    write("train.py", FURTHER)
+    err = run("scan", "train.py", "--probe", "--isolated").err
+    assert "fails" not in err
+    assert "placeholder values" not in err
+    assert "random images 256×256, 2 classes instead of `folder('data/scans')`" in err
+
+
 def test_a_picture_that_is_listed_gives_way_to_a_folder(run: Any, write: Callable[..., Any]) -> None:
     write("train.py", DEEP)
     err = run("scan", "train.py", "--probe", "--isolated").err

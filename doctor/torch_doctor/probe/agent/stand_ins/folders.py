@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import glob
 import io
+import itertools
 import os
 import pathlib
 from typing import TYPE_CHECKING, Any
@@ -138,9 +139,10 @@ def _listing(listed: Callable[..., list[str]], stand_in: PictureFolders) -> Any:
             and picture_code.reads_pictures(sources, root)
             and stand_in.may_fill(root)
         ):
+            deep = picture_code.levels(sources)
             made = (
-                make(root, None, stand_in, "folder")
-                if picture_code.goes_deeper(sources)
+                make(root, None, stand_in, "folder", deep)
+                if deep
                 else flat(root, stand_in.teller, picture_code.suffix(sources))
             )
             if made:
@@ -205,8 +207,10 @@ def _fill_masks(root: str) -> None:
             _write(entry.path, (f"{number:04}.png" for number in range(FLAT)))
 
 
-def make(root: str, extensions: Any, stand_in: StandIn, what: str) -> bool:
-    """Writes random pictures below `root`, a folder for each class; False where pictures would not do.
+def make(root: str, extensions: Any, stand_in: StandIn, what: str, levels: int = 1) -> bool:
+    """Writes random pictures below `root`, a folder for each class, with folders in it for each of further `levels`.
+
+    False where pictures would not do.
 
     They land in the scratch folder. A folder that has anything in it is none to fill.
     """
@@ -221,8 +225,13 @@ def make(root: str, extensions: Any, stand_in: StandIn, what: str) -> bool:
     count = max(FEWEST, CLASSES * PICTURES // len(classes))
     ending = next((each for each in extensions or () if each in picture_code.READABLE), picture_code.USUAL)
     ending = picture_code.USUAL if picture_code.USUAL in (extensions or (ending,)) else ending
+    numbers = [f"{place:02}" for place in range(FEWEST)]
+    below = list(itertools.product(numbers, repeat=levels - 1))
+    count = max(FEWEST, count // len(below))
     for number, name in enumerate(classes):
-        _write(os.path.join(root, name), (f"{place:03}{ending}" for place in range(count)), number)
+        for inner in below:
+            _write(os.path.join(root, name, *inner), (f"{place:03}{ending}" for place in range(count)), number)
+    count *= len(below)
     how = f"{len(classes) * count} random images {SIDE}×{SIDE}, {len(classes)} classes"
     stand_in.teller.stand_in(f"{what}({root!r})", WHY, how, [told.VALUES, told.FILES])
     return True

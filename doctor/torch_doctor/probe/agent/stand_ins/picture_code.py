@@ -22,6 +22,8 @@ LIBRARIES = frozenset({"torchvision", "PIL", "cv2", "skimage", "imageio", "album
 """Packages of pictures."""
 LISTING = frozenset({"listdir", "glob", "iglob", "rglob", "iterdir", "scandir", "walk", "isdir", "is_dir"})
 """Functions that look what is in a folder."""
+GOING_THROUGH = frozenset({"listdir", "glob", "iglob", "iterdir", "scandir"})
+"""Functions whose result a loop goes through to find what is in one folder."""
 USUAL = ".jpg"
 
 
@@ -49,11 +51,14 @@ def reads_here(sources: Sources) -> bool:
     return any(_is_reader(node) or _suffix(node) for node in _around(sources))
 
 
-def goes_deeper(sources: Sources) -> bool:
-    """Whether the function that lists a folder looks for folders in it: one for each class."""
+def levels(sources: Sources) -> int:
+    """How many folders lie in one another below that which a function lists, before there are pictures: 0 for none.
+
+    The code lists what is in a folder that it has listed, or asks whether that is a folder: one for each class.
+    """
     frame = sources.innermost()
     if frame is None:
-        return False
+        return 0
     tree = sources.tree(frame.f_code.co_filename)
     own = [
         node
@@ -61,7 +66,35 @@ def goes_deeper(sources: Sources) -> bool:
         if isinstance(node, (ast.FunctionDef, ast.Module)) and getattr(node, "name", "<module>") == frame.f_code.co_name
     ]
     calls = [spelled(node.func) for each in own for node in ast.walk(each) if isinstance(node, ast.Call)]
-    return "isdir" in calls or sum(name in LISTING for name in calls) > 1
+    if "isdir" not in calls and sum(name in LISTING for name in calls) <= 1:
+        return 0
+    return max(1, _nested(own, 0))
+
+
+def _nested(nodes: Iterable[ast.AST], around: int) -> int:
+    """How many folders loops in each other go through, within so many, that list folders themselves."""
+    deepest = 0
+    for node in nodes:
+        over, within = _loop(node)
+        lists = bool(set().union(*map(_names, over)) & GOING_THROUGH)
+        inside = _nested(within, around + lists)
+        if lists and not inside:
+            inside = around + bool(_names(node) & {"isdir", "is_dir"})
+        deepest = max(deepest, inside)
+    return deepest
+
+
+def _loop(node: ast.AST) -> tuple[list[ast.expr], list[ast.AST]]:
+    """What a loop goes through, and what it does; of anything else, its parts."""
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        return [node.iter], [*node.body]
+    if isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+        return [each.iter for each in node.generators], [node.elt]
+    return [], [*ast.iter_child_nodes(node)]
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {spelled(each) for each in ast.walk(node) if isinstance(each, (ast.Attribute, ast.Name))}
 
 
 def suffix(sources: Sources) -> str:

@@ -59,8 +59,12 @@ class ArrayFiles(StandIn):
         draw = numpy.random.default_rng(len(path))
         keys = list(dict.fromkeys(self._keys()))
         if path.endswith(PACKED) and keys:
-            self.tell(path, f"{ROWS} synthetic rows for each of {', '.join(keys[:6])}")
-            return {key: self._array(key, dtype, draw) for key in keys}
+            shape = self.learnt.of("array", path)
+            made = Archive({key: self._array(key, dtype, draw, shape) for key in keys})
+            rows = {"×".join(map(str, each.shape)) for each in made.values() if each.ndim > 1} if shape else ()
+            of_shape = f" of shape {', '.join(rows)}" if rows else ""
+            self.tell(path, f"{ROWS} synthetic rows for each of {', '.join(keys[:6])}{of_shape}")
+            return made
         made = self._array(os.path.basename(path), dtype, draw, self.learnt.of("array", path))
         self.tell(path, f"random numbers {'×'.join(map(str, made.shape))}")
         return made
@@ -69,7 +73,7 @@ class ArrayFiles(StandIn):
         """Classes by the name, else rows of numbers, of a `shape` where it is known; texts are whole numbers spelled out."""
         small = self.learnt.below(SMALL)
         if any(word in name.lower() for word in LABELS):
-            return draw.integers(0, min(PAIR, small), shape or ROWS)
+            return draw.integers(0, min(PAIR, small), shape[0] if shape and len(shape) > PAIR else shape or ROWS)
         if dtype.kind in "iu" or (self.learnt.whole() and dtype.kind == "f"):
             return draw.integers(0, small, shape or (ROWS, PAIR)).astype(dtype)
         if dtype.kind in "US":
@@ -81,9 +85,35 @@ class ArrayFiles(StandIn):
         frame = self.sources.innermost()
         statements = self.sources.statements(frame) if frame is not None else []
         names = set(targets(statements[0])) if statements else set()
+        names |= {spelled(each.optional_vars) for each in _with(statements) if each.optional_vars is not None}
         for tree in self.sources.trees():
             for node in ast.walk(tree):
-                if isinstance(node, ast.Subscript) and spelled(node.value) in names:
+                taken = isinstance(node, ast.Subscript) and (
+                    spelled(node.value) in names or (isinstance(node.value, ast.Call) and spelled(node.value) == "load")
+                )
+                if taken and isinstance(node, ast.Subscript):
                     key = node.slice
                     if isinstance(key, ast.Constant) and isinstance(key.value, str):
                         yield key.value
+
+
+class Archive(dict[str, Any]):
+    """What `numpy.load` gives of several arrays: it may be closed, and has their names in `files`."""
+
+    @property
+    def files(self) -> list[str]:
+        """The names of the arrays."""
+        return list(self)
+
+    def close(self) -> None:
+        """Nothing."""
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+def _with(statements: list[ast.stmt]) -> list[ast.withitem]:
+    """What the statements open."""
+    return [item for each in statements if isinstance(each, ast.With) for item in each.items]

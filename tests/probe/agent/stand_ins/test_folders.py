@@ -209,3 +209,26 @@ def test_a_folder_that_is_made_is_not_there_before(run: Any, write: Callable[...
     assert re.search(r"reached [2-9] optimizer steps", err)
     assert "a new one instead of `/data/weights`" in err
     assert "FileExistsError" not in err
+
+
+def test_names_are_those_of_files_of_data(run: Any, write: Callable[..., Any]) -> None:
+    write("data/notes/readme.md", "Nothing.")
+    write(
+        "train.py",
+        """
+from glob import glob
+from pathlib import Path
+
+import numpy as np
+import torch
+
+assert glob("results/*.txt") == glob("data/logs/*.csv") == glob("data/notes/*.txt") == glob("data/train/*.pth") == []
+paths = sorted(Path("data").glob("train/*.npy"))
+assert len(paths) == 16 and all(path.suffix == ".npy" for path in paths)
+assert np.load(paths[0]).ndim == 2
+print("read", torch.zeros(1))
+""",
+    )
+    err = run("scan", "train.py", "--probe", "--isolated").err
+    assert "placeholder values" not in err
+    assert "16 names of files instead of `data/train/*.npy` (data not found)" in err

@@ -56,6 +56,7 @@ class AugmentedEvaluation(Rule):
 
     ## When it is not reported
     - For samples that are evaluated several times (test-time augmentation).
+    - If a sample consists of several random views of one, as in self-supervised training.
     - If the transform depends on an option, has a probability of 0, or draws from a range with a single value
       (`RandomRotation((90, 90))`).
     - For datasets that draw random samples regardless of the index.
@@ -63,8 +64,8 @@ class AugmentedEvaluation(Rule):
     - If nothing shows that the batches are evaluated. A batch that is taken occasionally may be meant for display.
 
     In `__getitem__`, random changes of a sample are detected (`if random() < 0.5: image = image.flip(-1)`), but not the random
-    choice of another sample. The probe alone does not report a dataset if every part of its samples changes, or if the
-    unchanged part is as large as the changed one.
+    choice of another sample. The probe alone does not report a dataset if every part of its samples changes, if several parts
+    of one shape change, or if the unchanged part is as large as the changed one.
 
     ## References
     - https://docs.pytorch.org/vision/stable/transforms.html

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Figure, Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import BatchTaken, LoaderBuilt
-from torch_doctor_rules.judging.evidence import at, count, fact
+from torch_doctor.trace import BatchTaken, LoaderBuilt, claims
+from torch_doctor_rules.judging.evidence import at, count, fact, number
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.scores import is_scored
 from torch_doctor_rules.judging.sites import first_per_site
@@ -59,6 +59,8 @@ class EvalDropsLast(Rule):
     - For datasets that draw random samples regardless of the index.
     - For shuffled loaders whose batches are not scored in the same pass, such as training samples that are encoded for
       another model.
+    - If a sample consists of several random views of one. A contrastive loss compares them with the other samples of a batch,
+      so it depends on the batch size.
     - If it is unknown what happens to the batches.
 
     ## References
@@ -70,6 +72,7 @@ class EvalDropsLast(Rule):
     level = Level.WARNING
     witness = "SP"
     shown_by = "batch of this loader that is only evaluated"
+    needs = frozenset({"rows"})
     voided_by = frozenset({"shapes"})
     subject = EVALUATION
     fix = Fix.SAFE
@@ -94,7 +97,7 @@ class EvalDropsLast(Rule):
             if loader.drop_last is True
             and (loader.batch != 1 or loader.chosen)
             and not (loader.batch is None and loader.unseen)
-            and not (loaders.drawn(loader) or _fits(loader))
+            and not (loaders.drawn(loader) or _compares_views(loaders, loader) or _fits(loader))
             and (loader.shuffle is not True or is_scored(trace, forward))
         )
 
@@ -130,6 +133,12 @@ class EvalDropsLast(Rule):
                     loader,
                 )
                 return
+
+
+def _compares_views(loaders: Loaders, loader: LoaderBuilt) -> bool:
+    """Return whether a sample is several random views of one, which a model compares with those of the other samples."""
+    datasets = loaders.whole(loaders.dataset(loader))
+    return any(each.views or number(loaders.trace, claims.ROWS_HAVE_VIEWS, each) for each in datasets)
 
 
 def _fits(loader: LoaderBuilt) -> bool:

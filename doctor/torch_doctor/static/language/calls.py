@@ -206,7 +206,7 @@ def _instance(run: Run, func: Instance, call: Call) -> Value:
     result = invocation.called(run, found[0], call.with_first(func))
     if run.of(drawing.Drawing).calls == draws:
         return result
-    augmenting.applied(run, func)
+    augmenting.applied(run, func, call)
     return augmenting.made_by(run, func, result)
 
 
@@ -217,7 +217,7 @@ def _unknown(run: Run, func: Unknown, call: Call) -> Value:
 
 def _tool(run: Run, func: Tool, call: Call) -> Value:
     """An object of a library's class."""
-    augmenting.applied(run, func)
+    augmenting.applied(run, func, call)
     return augmenting.made_by(run, func, methods.call_method(run, func, "__call__", call))
 
 

@@ -35,6 +35,7 @@ from torch_doctor.static.values import (
     Value,
 )
 from torch_doctor.static.values.shapes import is_floating
+from torch_doctor.static.values.symbols import statistic_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -190,6 +191,8 @@ def _contains(item: Const, holder: Value) -> bool | None:
 def _never_none(value: Value) -> bool:
     if isinstance(value, Either):
         return all(_never_none(option) for _, option in value.options)
+    if isinstance(value, Plain):
+        return statistic_in(value.symbol) is not None
     return isinstance(value, (Object, Tensor, Params, Grads, FunctionValue, ClassValue, Tool, Optimizer, Lib))
 
 

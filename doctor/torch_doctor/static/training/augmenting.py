@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
@@ -43,13 +43,17 @@ if TYPE_CHECKING:
     from torch_doctor.trace.events import Trail
 
 
+Calls: TypeAlias = "list[tuple[Value, Value | None]]"
+
+
 class Applied(Knowledge):
     """What an item of a data set is made with."""
 
-    transforms: tuple[int, list[Value]] | None = per_run()  # on every path, while it is made
+    transforms: tuple[int, Calls] | None = per_run()  # on every path, while it is made, each with what it is given
     by_hand: list[tuple[Site, str]] = per_run(
         list
     )  # where chance decides, on every path, whether something is done to it
+    views: set[int] = per_run(set)  # data sets and transforms that make several samples of one
 
 
 STEPS = 300
@@ -119,11 +123,26 @@ def _is_slice(part: p.Node) -> bool:
     return isinstance(part, p.Index) and any(isinstance(key, p.Slice) for key in (part.key, *keys))
 
 
-def applied(run: Run, transform: Value) -> None:
+def applied(run: Run, transform: Value, call: Call) -> None:
     """Note what an item of a data set is made with, where no branch leads around it."""
     known = run.of(Applied).transforms
     if known is not None and run.fork_depth == known[0]:
-        known[1].append(transform)
+        known[1].append((transform, call.argument(0)))
+
+
+def gives_views(run: Run, value: Tool | Instance) -> bool:
+    """Whether a data set that was looked at makes several random samples of one: a model compares them."""
+    makers = (value, *(_given(value) if isinstance(value, Tool) else ()))
+    return any(isinstance(each, (Tool, Instance)) and each.id in run.of(Applied).views for each in makers)
+
+
+def _are_views(run: Run, maker: Instance, calls: Calls) -> bool:
+    """Whether random transforms get one sample several times."""
+    given = [of for transform, of in calls if of is not None and any(_random_in(run, transform))]
+    if len({id(of) for of in given}) == len(given):
+        return False
+    run.of(Applied).views.add(maker.id)
+    return True
 
 
 def made_by(run: Run, transform: Value, result: Value) -> Value:
@@ -176,15 +195,15 @@ def _given(value: Tool) -> list[Value]:
 
 def _applied(run: Run, value: Instance) -> tuple[list[Value], list[tuple[Site, str]]]:
     """What `__getitem__` calls on every path, and where it changes an item by chance; it is run aside."""
-    applied: tuple[int, list[Value]] = (run.fork_depth, [])
+    applied: tuple[int, Calls] = (run.fork_depth, [])
     by_hand: list[tuple[Site, str]] = []
     moves = places.Moves(run)
     with run.of(Applied).override(transforms=applied, by_hand=by_hand), run.of(places.Placement).override(moves=moves):
-        if not make_item(run, value):
+        if not make_item(run, value) or _are_views(run, value, applied[1]):
             applied[1].clear()
             by_hand.clear()
     value.facts[Fact.MOVES] = tuple(moves.sites)  # not logged: it was looked at aside, once for all paths
-    return applied[1], by_hand
+    return [transform for transform, _ in applied[1]], by_hand
 
 
 def make_item(run: Run, value: Instance) -> bool:
@@ -237,10 +256,12 @@ def _draws(run: Run, value: Instance) -> bool:
     drawn = run.of(drawing.Drawing)
     before = drawn.calls
     with drawn.override(calls=before), run.aside(STEPS):
-        applied: tuple[int, list[Value]] = (run.fork_depth, [])
+        applied: tuple[int, Calls] = (run.fork_depth, [])
         try:
             with run.of(Applied).override(transforms=applied):
                 invocation.enter(run, found[0], Call((value, Unknown()), {}, found[0].node))
         except OutOfBudget:
             return False
-        return drawn.calls > before or any(any(_random_in(run, each, seen=True)) for each in applied[1])
+        if _are_views(run, value, applied[1]):
+            return False
+        return drawn.calls > before or any(any(_random_in(run, each, seen=True)) for each, _ in applied[1])

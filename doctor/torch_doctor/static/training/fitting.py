@@ -26,16 +26,17 @@ from torch_doctor.static.values import (
     fresh_symbol,
     plain_from,
 )
+from torch_doctor.static.values.symbols import STATISTIC, statistic_in
 from torch_doctor.trace import Fitted, RowsSplit
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.trace import Site
 
-ESTIMATOR, SPLITTER, STATISTIC, RESAMPLER = "estimator", "splitter", "statistic", "resampler"
-"""Begin the symbols of what is built to be fitted, of what splits, of a number computed of many rows, and of what adds rows."""
+ESTIMATOR, SPLITTER, RESAMPLER = "estimator", "splitter", "resampler"
+"""Begin the symbols of what is built to be fitted, of what splits, and of what adds rows."""
 DEEP = 3
-"""How far into pipelines their estimators are looked for, and into a number what it was computed of."""
+"""How far into pipelines their estimators are looked for."""
 
 
 def built(name: str, call: Call) -> Plain | None:
@@ -125,31 +126,29 @@ def _whole(run: Run, rows: Value) -> bool:
 
 def statistic(run: Run, of: Value, call: Call, result: Value) -> None:
     """Note that a tensor was computed of rows, as their mean or the like; `args` are those after the rows."""
-    if holding.are_rows(run, of) and PART not in of.flow.rows and _over_rows(call) and not _of_bytes(of, call):
-        run.of(holding.Rows).statistics[id(result)] = (result, *_place(run, call, holding.root_of(run, of)))
+    if holding.are_rows(run, of) and _over_rows(call) and not _of_bytes(of, call):
+        run.of(holding.Rows).statistics[id(result)] = (result, _computed(run, call, of, holding.root_of(run, of)))
 
 
 def _statistic(run: Run, rows: Value, symbol: Symbol, call: Call) -> Value | None:
-    """The same for an array; None where it is over no rows, or over a part of them."""
-    if (
-        not holding.are_rows(run, rows)
-        or PART in rows.flow.rows
-        or not _over_rows(call)
-        or _of_bytes(Plain(symbol), call)
-    ):
+    """The same for an array; None where it is over no rows."""
+    if not holding.are_rows(run, rows) or not _over_rows(call) or _of_bytes(Plain(symbol), call):
         return None
     flow = Flow(cuts=rows.flow.cuts, lost=rows.flow.lost)
-    symbol = (STATISTIC, *_place(run, call, symbol))
+    symbol = (STATISTIC, *_computed(run, call, rows, symbol))
     return holding.with_rows(plain_from((), symbol, flow), rows.flow.rows)
 
 
-def _place(run: Run, call: Call, root: Symbol) -> tuple[Site, Symbol, str]:
-    """Where something is fitted on these rows, and in which words: the call of an object that does nothing but scale."""
+def _computed(run: Run, call: Call, rows: Value, root: Symbol) -> holding.Computed:
+    """A statistic of rows, at the call of an object that does nothing but scale, if one computes it."""
+    by_column = call.keywords.get("axis", call.argument(0, "dim")) is not None
+    on = preparers.rows_of_statistic(run, rows, whole=_whole(run, rows), by_column=by_column)
+    part = PART in rows.flow.rows
     thing, called = run.frame.self, holding.called_at(run)
     scales = isinstance(thing, Instance) and next(iter(thing.cls.libraries()), None) is None and not _has_rows(thing)
     if called is None or not scales:
-        return run.site(call.node), root, run.text(call.node)
-    return called[0], root, called[1]
+        return holding.Computed(run.site(call.node), root, run.text(call.node), on, part)
+    return holding.Computed(called[0], root, called[1], on, part)
 
 
 def _has_rows(thing: Instance) -> bool:
@@ -175,37 +174,28 @@ def combined(run: Run, op: str, operands: tuple[Value, ...], result: Value) -> V
     if op not in "-/" or len(operands) != 2 or run.modules_called:
         return result
     found = _statistic_in(run, operands[1])
-    if found is None or found[1] != holding.root_of(run, operands[0]):
+    if found is None or found.root != holding.root_of(run, operands[0]):
         return result
-    site, _, text = found
-    known = run.of(holding.Rows).sites.get(site)
+    rows, known = operands[0], run.of(holding.Rows).sites.get(found.site)
+    by = preparers.by_hand(run, rows, found)
     fit = (
         next((event for event in run.trace.at(known) if isinstance(event, Fitted)), None) if known is not None else None
     )
     if fit is None or fit.scope is not run.scope:
-        fit = _fitted(run, STATISTIC, operands[0], site, text)
+        fit = None if found.part else _fitted(run, STATISTIC, rows, found.site, found.text)
     if fit is None:
-        return result
-    run.of(holding.Rows).sites[site] = fit.index
-    return holding.with_rows(result, result.flow.rows | {fit.index})
+        return holding.with_rows(result, result.flow.rows | by)
+    run.of(holding.Rows).sites[found.site] = fit.index
+    return holding.with_rows(result, result.flow.rows | by | {fit.index})
 
 
-def _statistic_in(run: Run, value: Value) -> tuple[Site, Symbol, str] | None:
-    """Where a value was computed of rows, and of which."""
+def _statistic_in(run: Run, value: Value) -> holding.Computed | None:
+    """The statistic of rows that a value is, or that is a part of it."""
     if isinstance(value, Plain):
-        return _in_symbol(value.symbol, DEEP)
+        found = statistic_in(value.symbol)
+        return None if found is None else holding.Computed(*found[1:])
     known = run.of(holding.Rows).statistics.get(id(value))
-    return known[1:] if known is not None else None
-
-
-def _in_symbol(symbol: Symbol, depth: int) -> tuple[Site, Symbol, str] | None:
-    if symbol[0] == STATISTIC:
-        return symbol[1], symbol[2], symbol[3]
-    if depth and symbol[0] in ("+", "-", "*"):
-        for part in symbol[1:]:
-            if isinstance(part, tuple) and (found := _in_symbol(part, depth - 1)) is not None:
-                return found
-    return None
+    return known[1] if known is not None else None
 
 
 @library_family(lambda name: name.startswith(("sklearn.", "imblearn.")))

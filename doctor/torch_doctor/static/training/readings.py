@@ -34,6 +34,9 @@ READING: frozenset[str] = frozenset(
 )
 """Functions that read rows from a file."""
 
+_TABLES: frozenset[str] = frozenset(name for name in READING if name.startswith("pandas.") or name.endswith("txt"))
+"""Those that read tables, which are no pictures."""
+
 WRITING: frozenset[str] = frozenset(
     (*(f"numpy.{name}" for name in words("save savez savez_compressed savetxt")), "torch.save", "joblib.dump")
 )
@@ -45,6 +48,7 @@ class Readings(Lasting):
 
     events: dict[str, int] = per_run(dict)
     written: dict[Symbol, set[Site]] = per_run(dict)
+    tables: set[int] = per_run(set)
 
 
 def reads(name: str, call: Call) -> bool:
@@ -61,7 +65,9 @@ def of_call(run: Run, name: str, call: Call) -> frozenset[int]:
     path = call.argument(0)
     written = run.of(Readings).written.get(symbol_of(path), set()) if path is not None else set()
     given = [_told(value) for value in call.args], {key: _told(value) for key, value in sorted(call.keywords.items())}
-    return _event(run, f"{name} {given} {sorted(map(str, written))}", call.node)
+    found = _event(run, f"{name} {given} {sorted(map(str, written))}", call.node)
+    run.of(Readings).tables |= found if name in _TABLES else NONE
+    return found
 
 
 @library_family(WRITING, stage=Stage.NOTE)
@@ -86,6 +92,11 @@ def among(run: Run, rows: frozenset[int]) -> frozenset[int]:
     """The readings among what is known of rows."""
     events = run.trace.at(*sorted(rows - {PART})) if rows else ()
     return frozenset(event.index for event in events if isinstance(event, RowsRead))
+
+
+def are_tables(run: Run, read: frozenset[int]) -> bool:
+    """Whether tables are among what was read."""
+    return not read.isdisjoint(run.of(Readings).tables)
 
 
 def _event(run: Run, how: str, node: p.Node) -> frozenset[int]:

@@ -129,6 +129,7 @@ def _built(
     windows: Site | None = None,
     numbers: frozenset[int] = NONE,
     drawn: bool = False,
+    views: bool = False,
     decides: bool = False,
 ) -> DatasetBuilt:
     thing = value if isinstance(value, Object) else Object()
@@ -151,6 +152,7 @@ def _built(
         windows=windows,
         classes=numbers,
         drawn=drawn,
+        views=views,
         decides=decides,
     )
     return event
@@ -202,6 +204,7 @@ def _of_library(run: Run, value: Tool, node: p.Node) -> DatasetBuilt:
         shuffled=False if stored else _random([*value.args, *value.keywords.values()]),
         rows=rows if data.iterable(name) is False else "",
         augments=augmenting.augments(run, value),
+        views=augmenting.gives_views(run, value),
         numbers=classes.of_arrays(run, value) if name == TENSORS else NONE,
         stretches=stretches.of(run, value.args),
     )
@@ -226,6 +229,7 @@ def _of_project(run: Run, value: Instance, node: p.Node) -> DatasetBuilt | None:
         shuffled=True if drawn or value.fact(Fact.REORDERED) else None,
         rows="" if drew else identity.key(value.cls.name, args, keywords, identity.state(value)),
         augments=augmenting.augments(run, value),
+        views=augmenting.gives_views(run, value),
         computes=row_reading.computes(run, value),
         changes=row_reading.changes(value),
         windows=run.of(datasets.Items).windows.get(value.id),

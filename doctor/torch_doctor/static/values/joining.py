@@ -28,7 +28,7 @@ from torch_doctor.static.values.plain import (
 )
 from torch_doctor.static.values.reach import held
 from torch_doctor.static.values.shapes import LONGEST, Making, number
-from torch_doctor.static.values.symbols import DEVICE, PICTURE, conditions
+from torch_doctor.static.values.symbols import DEVICE, PICTURE, conditions, fresh_symbol, statistic_in
 from torch_doctor.static.values.tensors import Params, Tensor
 from torch_doctor.static.values.value import Value
 
@@ -116,10 +116,12 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:
 def _join_plain(left: Plain, right: Plain, symbol: Symbol | None) -> Value:
     """What is known of a number, a text or an array that is one of both."""
     if (left.flow.sums, left.flow.rows, left.flow.means) != (right.flow.sums, right.flow.rows, right.flow.means):
-        return Number(alternatives(left.flow, right.flow), left.symbol, left.size)
+        return Number(
+            alternatives(left.flow, right.flow), left.symbol if _of_same(left, right) else fresh_symbol(), left.size
+        )
     if DEVICE in (left.symbol[0], right.symbol[0]) and left.symbol != right.symbol:
         return _options(left, right, symbol)
-    if not _alike(left.symbol, right.symbol):
+    if not _alike(left.symbol, right.symbol) or not _of_same(left, right):
         return plain_from((left, right))
     return right if isinstance(right, Number) and not isinstance(left, Number) else left
 
@@ -129,6 +131,12 @@ def _alike(left: Symbol, right: Symbol) -> bool:
     if PICTURE not in (left[0], right[0]):
         return True
     return left[0] == right[0] and left[3:] == right[3:]
+
+
+def _of_same(left: Plain, right: Plain) -> bool:
+    """Whether both are one number, or none of them a statistic of rows: those of others are others."""
+    one, other = left.symbol, right.symbol
+    return one == other or (statistic_in(one) is None and statistic_in(other) is None)
 
 
 def _join_origin(left: Origin, right: Origin, symbol: Symbol | None) -> Origin:

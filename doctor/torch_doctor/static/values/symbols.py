@@ -54,6 +54,10 @@ FORMATTED = "formatted"
 """In the symbol of a part of a text: it is written in the format that follows."""
 
 
+STATISTIC = "statistic"
+"""Begins the symbol of a number computed of many rows; then comes what is known of that."""
+
+
 SYNCHRONISED = "sync_gradients"
 """Begins the symbol of whether the window that a library keeps is complete."""
 
@@ -171,3 +175,12 @@ def hashable(value: object) -> bool:
     except TypeError:
         return False
     return True
+
+
+def statistic_in(symbol: Symbol, depth: int = 3) -> Symbol | None:
+    """The symbol of the statistic that one is, or that is a part of the sum, difference or product that it is."""
+    if symbol[0] == STATISTIC:
+        return symbol
+    parts = symbol[1:] if depth and symbol[0] in ("+", "-", "*") else ()
+    found = (statistic_in(part, depth - 1) for part in parts if isinstance(part, tuple))
+    return next((each for each in found if each is not None), None)

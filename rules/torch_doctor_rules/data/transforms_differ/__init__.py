@@ -34,7 +34,8 @@ class TransformsDiffer(Rule):
       a function that predicts for one image often scales it by hand, in another way than the transform of the dataset.
     - **Channel order.** OpenCV reads blue first; Pillow and most other libraries read red first.
     - **Fitted transforms.** A scaler or a vectorizer is fitted on the training samples and then transforms the others. If it
-      is fitted again, or transforms the training samples alone, the same feature gets another meaning.
+      is fitted again, or transforms the training samples alone, the same feature gets another meaning. The same holds for
+      means, standard deviations and ranges that the script computes itself.
     - **Tokenizer.** Another tokenizer assigns other numbers to the same words.
 
     ## Example
@@ -91,7 +92,9 @@ class TransformsDiffer(Rule):
     Fitted transforms:
 
     - If the fit is in a loop, where it may be meant for one fold or one recording.
-    - For transforms that encode classes, and for statistics that are computed by hand.
+    - For transforms that encode classes.
+    - For statistics of a single sample, window or recording, and for those of samples that are not read from a file or
+      split. Without `axis` or `dim`, arrays may be images with the same range: then only tables are reported.
     - If the model is trained on samples of both fits.
     - If only the training samples are transformed: unless `train_test_split` returned both, and the others are given to the
       model as tensors or in a `TensorDataset`, unchanged.

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.trace import AS_SPLIT, CHANNELS, FITTED, SCALE, TOKENS, WAYS, Forward, InputPrepared, PixelsGiven
+from torch_doctor.trace import (
+    AS_SPLIT,
+    BY_HAND,
+    CHANNELS,
+    FITTED,
+    SCALE,
+    TOKENS,
+    WAYS,
+    Forward,
+    InputPrepared,
+    PixelsGiven,
+)
 from torch_doctor_rules.data.channel_order import mismatches
 from torch_doctor_rules.data.transforms_differ.scaling import (
     ALIKE,
@@ -24,6 +35,7 @@ if TYPE_CHECKING:
     from torch_doctor_rules.judging.loaders import Loaders
 
 _ANEW = "`{name}` is evaluated with a `{by}` that is fitted again: its inputs differ from training"
+_OWN = "`{name}` is evaluated on samples scaled by their own statistics, not by those of training"
 _NOT_TRANSFORMED = "`{name}` is evaluated on samples without the `{by}` that transforms the training samples"
 REUSED = "fit it on the training samples only, and use it to transform the evaluation samples"
 _TURNED = "`{name}` is evaluated on images with {theirs} first, but trained on images with {ours} first"
@@ -76,7 +88,7 @@ def in_words(found: Unlike) -> Words:
     if theirs.sort == AS_SPLIT:
         text = message(_NOT_TRANSFORMED, name=name, by=ours.name)
         return Words(text, REUSED, "it is fitted for training here", "these samples are as the split returned them")
-    text = message(_ANEW, name=name, by=theirs.name)
+    text = message(_OWN if theirs.name == BY_HAND else _ANEW, name=name, by=theirs.name)
     return Words(text, REUSED, "it is fitted for training here", "it is fitted for evaluation here")
 
 

@@ -6,7 +6,7 @@ prepared them; `PART` stands for rows that were left out otherwise.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -36,6 +36,21 @@ DEEP = 3
 """How far into an object its rows are looked for."""
 
 
+class Computed(NamedTuple):
+    """A statistic of rows."""
+
+    site: Site
+    """Where it is computed."""
+    root: Symbol
+    """What identifies these rows, or those that they are a part of."""
+    text: str
+    """The expression."""
+    on: str
+    """A text that is the same for the same rows; "" where other rows may have the same statistic."""
+    part: bool
+    """Whether rows were left out."""
+
+
 class Rows(Lasting):
     """What one run keeps of rows beside its values: which rows its events were about, and what was computed of them.
 
@@ -44,7 +59,7 @@ class Rows(Lasting):
 
     fits: dict[int, Symbol] = per_run(dict)
     splits: dict[int, frozenset[Symbol]] = per_run(dict)
-    statistics: dict[int, tuple[Value, Site, Symbol, str]] = per_run(dict)
+    statistics: dict[int, tuple[Value, Computed]] = per_run(dict)
     sites: dict[Site, int] = per_run(dict)
     slices: dict[object, tuple[set[object], set[object]]] = per_run(dict)
     held: dict[int, Value] = per_run(dict)
@@ -52,6 +67,7 @@ class Rows(Lasting):
     columns: dict[tuple[Symbol, Symbol], frozenset[int]] = per_run(dict)  # by which order the words in one are numbered
     orders: dict[int, int] = per_run(dict)  # of words, by the event of their counts
     copies: dict[int, str] = per_run(dict)  # whether what was split has copies, by the event of the split
+    item: list[Computed] | None = per_run(lambda: None)  # what scales the sample that a data set reads now
     answers: dict[frozenset[Symbol], set[str]] = per_run(dict)  # the same of what is taken by numbers, by their roots
 
     def meets(self, key: object, starts: Iterable[object], stops: Iterable[object]) -> bool:

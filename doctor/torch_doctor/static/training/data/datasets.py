@@ -12,7 +12,7 @@ from torch_doctor.static.domains import shifting
 from torch_doctor.static.domains.channels import PictureOf
 from torch_doctor.static.domains.marking import Marked, Numbers
 from torch_doctor.static.domains.padding import Padded
-from torch_doctor.static.domains.rows import classes, windows
+from torch_doctor.static.domains.rows import classes, holding, windows
 from torch_doctor.static.domains.scale import ScaleOf
 from torch_doctor.static.flow import EMPTY, NONE, UNSEEN, Flow
 from torch_doctor.static.knowledge import Lasting
@@ -62,6 +62,7 @@ class Items(Lasting):
     known: dict[int, tuple[dict[object, object], Value]] = per_run(dict)  # by their numbers, with their attributes then
     windows: dict[int, Site] = per_run(dict)  # where overlapping windows are cut that these are
     classes: dict[int, frozenset[int]] = per_run(dict)  # by which orders their classes are numbered
+    scaled: dict[int, frozenset[int]] = per_run(dict)  # by which statistics they are scaled when they are read
 
 
 STEPS = 300
@@ -72,15 +73,15 @@ def batch_of(run: Run, loader: Loader) -> Value:
     """What one pass over a loader gets."""
     data = loader.fields.get("dataset")
     data_set = whole(run, data)
+    item = item_of(run, data) if isinstance(data, Value) else None
     flow = Flow(source=Source.LOADER, loader=loader.id, rows=_prepared(run, data_set))
     size = _batch_size(loader)
     # Who puts items together may move them.
     opaque = loader.fact(Fact.ELSEWHERE) or not {"collate_fn", "**"}.isdisjoint(loader.fields)
     known = not opaque and not _keeps_moved(run, data_set)
     place = Origin(how="batch", since=loader.born, loaders=_sorts(data_set, loader)) if known else NOWHERE
-    item = item_of(run, data) if isinstance(data, Value) else None
     if size is None or "collate_fn" in loader.fields or "**" in loader.fields:
-        flow = _collated(run, data_set, flow)
+        flow = preparers.collated(run, data_set, flow)
         known_batch = None if size == 1 else collating.collated(run, loader, item, flow)  # one row is as long as itself
         return known_batch or batch_parts.begun(run, Unknown(flow, origin=NOWHERE if _elsewhere(item) else place))
     return _batched(run, item, size, flow, place)
@@ -96,14 +97,9 @@ def whole(run: Run, data: object) -> Value | None:
 
 def _prepared(run: Run, data: Value | None) -> frozenset[int]:
     """What has prepared the rows of a data set of the project, or of what nobody knows more of: all that it holds."""
-    return preparers.within(run, data) if isinstance(data, (Instance, Unknown)) else NONE
-
-
-def _collated(run: Run, data: Value | None, flow: Flow) -> Flow:
-    """The history of what somebody makes of the parts of rows: it may be any of them, if only one thing prepares some."""
-    parts = data.args if isinstance(data, Tool) and data.name == datasets.TENSORS else ()
-    found = {rows for part in parts if (rows := preparers.within(run, part))}
-    return replace(flow, rows=found.pop()) if len(found) == 1 else flow
+    if not isinstance(data, (Instance, Unknown)):
+        return NONE
+    return preparers.within(run, data) | run.of(Items).scaled.get(getattr(data, "id", 0), NONE)
 
 
 def _keeps_moved(run: Run, data: Value | None) -> bool:
@@ -193,14 +189,16 @@ def _item_of_project(run: Run, data: Instance) -> Value:
     if found is None or not isinstance(found[0], FunctionValue):
         return Unknown()
     with run.aside(STEPS):
-        applied: list[Value] = []
+        applied: augmenting.Calls = []
         by_hand: list[tuple[Site, str]] = []
+        scaled: list[holding.Computed] = []
         cut: list[Site] = []
         index = Plain(size=Making("number", (), of="int64"))
         try:
             with (
                 run.of(augmenting.Applied).override(transforms=(run.fork_depth, applied), by_hand=by_hand),
                 run.of(windows.CutWindows).override(index=index.symbol, data=data, found=cut),
+                run.of(holding.Rows).override(item=scaled),
             ):
                 result = invocation.enter(run, found[0], Call((data, index), {}, found[0].node))
         except OutOfBudget:
@@ -211,6 +209,7 @@ def _item_of_project(run: Run, data: Instance) -> Value:
         if applied and not by_hand:
             item = augmenting.apart(item)
     run.of(Items).classes[data.id] = classes.of_sample(run, result)
+    run.of(Items).scaled[data.id] = preparers.of_item(run, scaled)
     if cut:
         run.of(Items).windows[data.id] = cut[0]
     if shuffles:

@@ -7,31 +7,102 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from torch_doctor.static.domains.rows import holding
 from torch_doctor.static.flow import NONE, PART
-from torch_doctor.static.training import readings
-from torch_doctor.trace import FITTED, TOKENS, PreparerBuilt
+from torch_doctor.static.tables import datasets
+from torch_doctor.static.training import pixels, readings
+from torch_doctor.static.values import Plain, Symbol, Tool, Unknown, Value
+from torch_doctor.static.values.symbols import LENGTH, UNTOLD
+from torch_doctor.trace import BY_HAND, FITTED, TOKENS, PreparerBuilt, RowsSplit
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
+    from torch_doctor.static.flow import Flow
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Value
     from torch_doctor.trace import Site
 
 
 def fitted(run: Run, function: str, rows: Value, node: p.Node | Site, *, whole: bool) -> frozenset[int]:
     """Say that something was fitted on these rows, whole or in part; nothing where it may be one fit of many."""
-    if run.modules_called or run.of(holding.Rows).samples or any(run.scope.iterations()):
+    if _is_one_of_many(run):
         return NONE
-    read = readings.among(run, holding.rows_in(rows)) if whole else NONE
-    how = repr(sorted(read) or holding.root_of(run, rows))
-    return built(run, FITTED, function.rpartition(".")[2], f"{function} {how}", node)
+    name = function.rpartition(".")[2]
+    return built(run, FITTED, name, f"{function} {rows_fitted(run, rows, whole=whole)}", node)
+
+
+def by_hand(run: Run, rows: Value, statistic: holding.Computed) -> frozenset[int]:
+    """Say that a statistic of these rows scales them; nothing where other rows may have the same one."""
+    if run.modules_called or not statistic.on:
+        return NONE
+    item = run.of(holding.Rows).item
+    if item is not None:
+        item.append(statistic)
+        return NONE
+    how = f"{BY_HAND} {statistic.on}"
+    if any(event.how == how for event in of(run, rows.flow.rows)):
+        return NONE
+    return built(run, FITTED, BY_HAND, how, statistic.site)
+
+
+def of_item(run: Run, statistics: list[holding.Computed]) -> frozenset[int]:
+    """Say that a data set scales each of its samples by such statistics."""
+    by_text = {statistic.on: statistic.site for statistic in reversed(statistics)}
+    return NONE.union(*(built(run, FITTED, BY_HAND, f"{BY_HAND} {on}", site) for on, site in by_text.items()))
+
+
+def rows_of_statistic(run: Run, rows: Value, *, whole: bool, by_column: bool) -> str:
+    """Return the same text for a statistic as for what is fitted; "" where other rows may have the same one.
+
+    So do samples that are scaled each by itself, pictures, and numbers that are made up. A number for all columns may be one of
+    pictures, if they are no table.
+    """
+    found = holding.rows_in(rows)
+    read = readings.among(run, found)
+    split = any(isinstance(event, RowsSplit) for event in run.trace.at(*sorted(found - {PART})))
+    alone = (
+        _is_one_of_many(run)
+        or run.of(holding.Rows).item is not None
+        or not (read or split)
+        or pixels.place_of(rows) is not None
+    )
+    many = by_column or readings.are_tables(run, read)
+    return rows_fitted(run, rows, whole=whole) if many and not alone else ""
+
+
+def rows_fitted(run: Run, rows: Value, *, whole: bool) -> str:
+    """Return a text that is the same for the same rows, all of a file or a part of one, or a value."""
+    found, root = holding.rows_in(rows), repr(holding.root_of(run, rows))
+    read = sorted(readings.among(run, found))
+    if PART not in found:
+        return repr(read) if whole and read else root
+    part = _alike(rows.symbol) if isinstance(rows, (Plain, Unknown)) else root
+    return f"{read or root} {part}"
+
+
+def _alike(symbol: Symbol) -> Symbol:
+    """What tells parts of some rows from others, whichever object these rows are."""
+    if symbol[0] in (UNTOLD, LENGTH, "object"):
+        return (symbol[0],)
+    return tuple(_alike(part) if isinstance(part, tuple) and part else part for part in symbol)
+
+
+def _is_one_of_many(run: Run) -> bool:
+    return bool(run.modules_called or run.of(holding.Rows).samples or any(run.scope.iterations()))
 
 
 def built(run: Run, sort: str, name: str, how: str, node: p.Node | Site) -> frozenset[int]:
     """Say that something is there that prepares rows; its number, for the rows that it prepares."""
     event: PreparerBuilt = run.emit(PreparerBuilt, node, sort=sort, name=name, how=how)
     return frozenset((event.index,))
+
+
+def collated(run: Run, data: Value | None, flow: Flow) -> Flow:
+    """The history of what somebody makes of the parts of rows: it may be any of them, if only one thing prepares some."""
+    parts = data.args if isinstance(data, Tool) and data.name == datasets.TENSORS else ()
+    found = {rows for part in parts if (rows := within(run, part))}
+    return replace(flow, rows=found.pop()) if len(found) == 1 else flow
 
 
 def within(run: Run, value: Value) -> frozenset[int]:

@@ -68,6 +68,8 @@ class DatasetBuilt(Event, frozen=True, kw_only=True):
     """The names of its classes with their numbers, if an attribute maps them. Only the probe knows them."""
     drawn: bool = False
     """Whether its `__getitem__` ignores the index and draws samples."""
+    views: bool = False
+    """Whether its samples consist of several random views of one sample, which a model compares."""
     decides: bool = False
     """Whether its `__getitem__` decides by what the index is a member of, or by an item at the index."""
     shares: tuple[int, ...] = ()

@@ -1,12 +1,13 @@
 """Reads rows of datasets twice: does a row change each time it is read?
 
-Where nothing in it stays, as in pairs of views, or what stays is what the noise was added to, chance is part of the task; where
-what stays is as large as what changes, that alone may be what the model gets.
+Where nothing in it stays, where several parts of one shape change, as in pairs of views, or where what stays is what the noise
+was added to, chance is part of the task; where what stays is as large as what changes, that alone may be what the model gets.
 """
 
 from __future__ import annotations
 
 import copy
+import itertools
 import random
 import sys
 from contextlib import contextmanager, suppress
@@ -36,15 +37,16 @@ class Instrument(Base):
             except Exception:  # noqa: BLE001 - a dataset that fails will say so itself
                 return
         measured = self.watch.recorder.measured
-        measured(claims.ROWS_CHANGE, sum(changes for changes, _ in found), "rows", about=[event])
-        measured(claims.ROWS_CHANGE_BESIDE_TARGETS, sum(beside for _, beside in found), "rows", about=[event])
+        claimed = (claims.ROWS_CHANGE, claims.ROWS_CHANGE_BESIDE_TARGETS, claims.ROWS_HAVE_VIEWS)
+        for place, claim in enumerate(claimed):
+            measured(claim, sum(each[place] for each in found), "rows", about=[event])
 
-    def _changes(self, dataset: Any, row: int) -> tuple[bool, bool]:
-        """Whether a row is another one when it is read again, and whether what it is compared with stays."""
+    def _changes(self, dataset: Any, row: int) -> tuple[bool, bool, bool]:
+        """Whether a row is another one when it is read again, whether what it is compared with stays, and whether it has views."""
         rows = [dataset[row] for _ in range(TIMES)]
         first, *others = ([*self.watch.marks.tensors(each)] for each in rows)
         if any(len(other) != len(first) for other in others):
-            return True, False
+            return True, False, False
         moving: list[Any] = []
         staying: list[Any] = []
         for place, one in enumerate(first):
@@ -53,9 +55,13 @@ class Instrument(Base):
         clean = any(
             one.is_floating_point() and one.dim() and one.shape == other.shape for one in staying for other in moving
         )
+        views = any(
+            one.is_floating_point() and one.dim() > 1 and one.shape == other.shape
+            for one, other in itertools.combinations(moving, 2)
+        )
         targets = bool(staying) or (all(map(_labels, rows)) and len({repr(_labels(each)) for each in rows}) == 1)
         sizes = [max((one.numel() for one in parts), default=0) for parts in (moving, staying)]
-        return bool(moving), sizes[0] > sizes[1] and targets and not clean
+        return bool(moving), sizes[0] > sizes[1] and targets and not clean and not views, views
 
     def _same(self, left: Any, right: Any) -> bool:
         return bool(((left == right) | ((left != left) & (right != right))).all())  # noqa: PLR0124 - NaN is not itself

@@ -226,6 +226,8 @@ def _update(run: Run, of: Mapping, _: str, call: Call) -> Value:
         elif (pairs := _pairs(value)) is not None:
             for key, item in pairs:
                 run.heap.set(of.fields, ("key", key), item)
+        elif (words := class_orders.counted(run, value, call.node)) is not None:
+            run.heap.set(of.fields, "rest", words)
         else:
             run.heap.set(of.fields, "rest", Unknown(value.flow, held((value,))))
     for name, item in call.keywords.items():

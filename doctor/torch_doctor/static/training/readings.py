@@ -13,6 +13,7 @@ from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import words
 from torch_doctor.static.values import Const, Lib, Mapping, Sequence, Symbol, Value, symbol_of
+from torch_doctor.static.values.symbols import alike
 from torch_doctor.trace import RowsRead
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ READING: frozenset[str] = frozenset(
             f"pandas.{name}"
             for name in words("read_csv read_table read_excel read_parquet read_feather read_pickle read_json")
         ),
-        *words("torch.load joblib.load scipy.io.loadmat"),
+        *words("torch.load joblib.load scipy.io.loadmat builtins.open io.open codecs.open"),
     )
 )
 """Functions that read rows from a file."""
@@ -49,6 +50,7 @@ class Readings(Lasting):
     events: dict[str, int] = per_run(dict)
     written: dict[Symbol, set[Site]] = per_run(dict)
     tables: set[int] = per_run(set)
+    texts: dict[int, str] = per_run(dict)
 
 
 def reads(name: str, call: Call) -> bool:
@@ -66,6 +68,8 @@ def of_call(run: Run, name: str, call: Call) -> frozenset[int]:
     written = run.of(Readings).written.get(symbol_of(path), set()) if path is not None else set()
     given = [_told(value) for value in call.args], {key: _told(value) for key, value in sorted(call.keywords.items())}
     found = _event(run, f"{name} {given} {sorted(map(str, written))}", call.node)
+    for number in found:
+        run.of(Readings).texts[number] = f"{name} {[alike(symbol_of(value)) for value in call.values]}"
     run.of(Readings).tables |= found if name in _TABLES else NONE
     return found
 
@@ -92,6 +96,12 @@ def among(run: Run, rows: frozenset[int]) -> frozenset[int]:
     """The readings among what is known of rows."""
     events = run.trace.at(*sorted(rows - {PART})) if rows else ()
     return frozenset(event.index for event in events if isinstance(event, RowsRead))
+
+
+def text(run: Run, rows: frozenset[int]) -> str:
+    """A text that is the same for rows that were read from the same files, or from files of which nobody knows the names."""
+    texts = run.of(Readings).texts
+    return " and ".join(texts.get(number, str(number)) for number in sorted(among(run, rows)))
 
 
 def are_tables(run: Run, read: frozenset[int]) -> bool:

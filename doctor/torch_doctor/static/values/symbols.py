@@ -184,3 +184,10 @@ def statistic_in(symbol: Symbol, depth: int = 3) -> Symbol | None:
     parts = symbol[1:] if depth and symbol[0] in ("+", "-", "*") else ()
     found = (statistic_in(part, depth - 1) for part in parts if isinstance(part, tuple))
     return next((each for each in found if each is not None), None)
+
+
+def alike(symbol: Symbol) -> Symbol:
+    """A symbol without what tells one undecided value from another."""
+    if symbol[0] in (UNTOLD, LENGTH, "object"):
+        return (symbol[0],)
+    return tuple(alike(part) if isinstance(part, tuple) and part else part for part in symbol)

@@ -36,7 +36,8 @@ class TransformsDiffer(Rule):
     - **Fitted transforms.** A scaler or a vectorizer is fitted on the training samples and then transforms the others. If it
       is fitted again, or transforms the training samples alone, the same feature gets another meaning. The same holds for
       means, standard deviations and ranges that the script computes itself.
-    - **Tokenizer.** Another tokenizer assigns other numbers to the same words.
+    - **Tokenizer.** Another tokenizer assigns other numbers to the same words, and so does a vocabulary that the script builds
+      again from the test samples.
 
     ## Example
     ```python
@@ -103,7 +104,8 @@ class TransformsDiffer(Rule):
     Tokenizers:
 
     - If they are not loaded under a well-known name, or have the same vocabulary.
-    - If the script builds its own vocabulary.
+    - For a vocabulary of the script: if it is unknown which files the words come from, or whether it is built. Words that are
+      sorted first are not reported: two parts may have the same ones.
 
     ## References
     - https://docs.pytorch.org/vision/stable/transforms.html

@@ -11,6 +11,7 @@ from torch_doctor.trace import (
     FITTED,
     SCALE,
     TOKENS,
+    VOCABULARY,
     WAYS,
     Forward,
     InputPrepared,
@@ -36,13 +37,16 @@ if TYPE_CHECKING:
 
 _ANEW = "`{name}` is evaluated with a `{by}` that is fitted again: its inputs differ from training"
 _OWN = "`{name}` is evaluated on samples scaled by their own statistics, not by those of training"
+_WORDS = "`{name}` is evaluated on words with other numbers than in training"
 _NOT_TRANSFORMED = "`{name}` is evaluated on samples without the `{by}` that transforms the training samples"
 REUSED = "fit it on the training samples only, and use it to transform the evaluation samples"
 _TURNED = "`{name}` is evaluated on images with {theirs} first, but trained on images with {ours} first"
 _OTHERS = "`{name}` is trained on tokens of `{ours}`, but evaluated on tokens of `{theirs}`"
 _CASE = "`{name}` is evaluated on tokens of `{theirs}` with a different `do_lower_case` than in training"
 SAME = "load the model's tokenizer once, and use it for training and evaluation"
+NUMBERED = "number the words once, by the training samples, and use this vocabulary for evaluation, too"
 UNSEEN = {
+    NUMBERED: "a run does not show how the words are numbered",
     REUSED: "a run does not show which samples something was fitted on",
     SAME: "a run does not show which tokenizer produced the tokens",
     ALIKE_IN_LOOP: "a run measures the batches as the loader returns them, before they are scaled",
@@ -85,6 +89,9 @@ def in_words(found: Unlike) -> Words:
     if theirs.sort == TOKENS:
         text = message(_OTHERS if ours.name != theirs.name else _CASE, name=name, theirs=theirs.name, ours=ours.name)
         return Words(text, SAME, "the training tokenizer is loaded here", "the evaluation tokenizer is loaded here")
+    if theirs.sort == VOCABULARY:
+        text = message(_WORDS, name=name)
+        return Words(text, NUMBERED, "words are numbered for training here", "words are numbered for evaluation here")
     if theirs.sort == AS_SPLIT:
         text = message(_NOT_TRANSFORMED, name=name, by=ours.name)
         return Words(text, REUSED, "it is fitted for training here", "these samples are as the split returned them")

@@ -16,7 +16,7 @@ from torch_doctor.static.training import drawing, readings, sums
 from torch_doctor.static.values import COUNTER, Call, Content, FunctionValue, Plain, Sequence, Tensor, symbol_of
 from torch_doctor.static.values.symbols import FORMATTED
 from torch_doctor.static.values.texts import TEXT
-from torch_doctor.trace import CLASSES, COUNTS, NAMES, PreparerBuilt, Source
+from torch_doctor.trace import CLASSES, COUNTS, NAMES, WORDS, PreparerBuilt, RowsSplit, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,14 +34,23 @@ MOST: Final = 5000
 
 
 def ordered(run: Run, kind: str, words: Value, item: Value, node: p.Node) -> frozenset[int]:
-    """Return the event of words that are put in an order; none where the rows may have them in one order for all."""
-    if run.modules_called or (kind == SEEN and not _in_any_order(run, item)):
+    """Return the event of words that are put in an order; rows of classes may have them in one order for all."""
+    if run.modules_called:
         return frozenset()
     site, name = holding.called_at(run) or (run.site(node), run.text(node))
     how = f"{kind} {holding.root_of(run, words)}"
-    sort = COUNTS if kind == COUNTED else CLASSES
-    event: PreparerBuilt = run.emit(PreparerBuilt, site, sort=sort, name=name, how=how)
+    sort = COUNTS if kind == COUNTED else CLASSES if _in_any_order(run, item) else WORDS
+    event: PreparerBuilt = run.emit(PreparerBuilt, site, sort=sort, name=name, how=how, rows=_rows(run, words, item))
     return frozenset((event.index,))
+
+
+def _rows(run: Run, words: Value, item: Value) -> str:
+    """Return a text that is the same for words of the same rows, of a file or of a part that is split; "" for any others."""
+    rows = holding.rows_in(words) | item.flow.rows
+    split = any(isinstance(each, RowsSplit) for each in run.trace.at(*sorted(rows - {PART})))
+    if split or readings.among(run, rows):
+        return f"{readings.text(run, rows)} {holding.root_of(run, words) if split else ''}".strip()
+    return next((each.rows for each in orders(run, rows, CLASSES, COUNTS, WORDS) if each.rows), "")
 
 
 def _in_any_order(run: Run, item: Value) -> bool:
@@ -90,13 +99,13 @@ def _counted(run: Run, symbol: Symbol) -> list[int]:
 
 def numbered(run: Run, number: Value, item: Value) -> Value:
     """The number of an item of something, or its key, by the order that its words were put in."""
-    order = among(run, item.flow.rows, CLASSES, COUNTS, NAMES)
+    order = among(run, item.flow.rows, CLASSES, COUNTS, NAMES, WORDS)
     return holding.with_rows(number, number.flow.rows | order) if order else number
 
 
 def reordered(run: Run, item: Value, *, by_count: bool) -> Value:
     """An item of what was sorted, by how often there are such words or by anything else: no other order counts any more."""
-    order = among(run, item.flow.rows, CLASSES, COUNTS, NAMES)
+    order = among(run, item.flow.rows, CLASSES, COUNTS, NAMES, WORDS)
     if not order:
         return item
     if isinstance(item, Sequence):
@@ -140,6 +149,12 @@ def of_sample(run: Run, sample: Value) -> frozenset[int]:
     parts = sample.content.all() if isinstance(sample, Sequence) and sample.kind == "tuple" else ()
     numbers = (part for part in parts[1:] if isinstance(part, (Plain, Tensor)))
     return frozenset[int]().union(*(among(run, part.flow.rows, CLASSES, NAMES) for part in numbers))
+
+
+def of_inputs(run: Run, sample: Value) -> frozenset[int]:
+    """Return by which orders the words in a sample are numbered: in its first part, or in a sample of one part."""
+    part = sample.content.items[0] if isinstance(sample, Sequence) and sample.content.items else sample
+    return among(run, part.flow.rows, CLASSES, COUNTS, WORDS)
 
 
 def of_arrays(run: Run, arrays: Tool) -> frozenset[int]:

@@ -13,7 +13,7 @@ from torch_doctor.static.training.data import preparers
 from torch_doctor.static.training.data.split_parts import SplitParts, array_of
 from torch_doctor.static.training.module import written_forwards
 from torch_doctor.static.values import Lib, Unknown
-from torch_doctor.trace import AS_SPLIT, CHANNELS, SCALE, TOKENS, WAYS, InputPrepared, RowsSplit
+from torch_doctor.trace import AS_SPLIT, CHANNELS, FITTED, SCALE, WAYS, InputPrepared, RowsSplit
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -74,16 +74,18 @@ class Preparations(Observer, called=(Lib, Unknown)):
         given = blend(value.flow for value in call.values)
         found: dict[str, list[PreparerBuilt]] = {}
         for event in preparers.of(run, given.rows):
-            found.setdefault(event.sort, []).append(event)
+            found.setdefault(preparers.in_short(event)[0], []).append(event)
         rows = {row for value in call.values for row in array_of(value).flow.rows if row != PART}
         splits = frozenset(event.index for event in run.trace.at(*sorted(rows)) if isinstance(event, RowsSplit))
         for sort, events in found.items():
+            if not all(event.guards <= run.guards for event in events):
+                continue  # it may have been prepared otherwise
             run.emit(
                 InputPrepared,
                 call.node,
                 forward=forward,
-                sort=sort if sort == TOKENS else f"{sort} {' '.join(sorted(event.name for event in events))}",
-                how=WAYS.join(sorted({event.how for event in events})),
+                sort=f"{sort} {' '.join(sorted(event.name for event in events))}" if sort == FITTED else sort,
+                how=WAYS.join(sorted({preparers.in_short(event)[1] for event in events})),
                 name=events[-1].name,
                 prepared_at=events[-1].site,
                 loader=given.loader,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static import program as p
 from torch_doctor.static.domains.rows import classes, holding
+from torch_doctor.static.language import containers
 from torch_doctor.static.library import library_family
 from torch_doctor.static.values import Call, Content, Mapping, Plain, Sequence, Value, fresh_symbol, plain_from
 
@@ -74,6 +75,15 @@ def _factorized(run: Run, column: Value, call: Call, settings: object) -> Value 
     return run.own(Sequence("tuple", Content((numbers, words)), run.site(call.node)))
 
 
+def counted(run: Run, words: Value, node: p.Node) -> Value | None:
+    """How often a counter has the words that it is given, in a list or a text that is split; None for pairs, and anything else."""
+    item = containers.element_of(run, words)
+    if not isinstance(words, (Plain, Sequence)) or not isinstance(item, Plain) or not item.flow.rows:
+        return None
+    rows = Plain(("rows", *sorted(item.flow.rows)))  # words are other values each time that a loop goes round
+    return holding.with_rows(Plain(), classes.ordered(run, classes.COUNTED, rows, item, node))
+
+
 def counted_up(run: Run, key: Value, number: Value, holder: str, given: p.Expr | None, node: p.Node) -> Value:
     """A number that a word gets in a dict, where that is how many words are there already: it follows from their order."""
     counts = isinstance(given, p.Call) and isinstance(given.func, p.Name) and given.func.id == "len"
@@ -81,4 +91,6 @@ def counted_up(run: Run, key: Value, number: Value, holder: str, given: p.Expr |
         return number
     rows = Plain(("rows", *sorted(key.flow.rows)))  # a word is another value each time that a loop goes round
     order = classes.ordered(run, classes.SEEN, rows, key, node)
+    for event in run.trace.at(*sorted(order)) if isinstance(node, p.Assign) else ():  # if the word is not there
+        run.trace.replace(event, guards=frozenset(sorted(event.guards)[:-1]))
     return holding.with_rows(Plain() if order else number, number.flow.rows | order)

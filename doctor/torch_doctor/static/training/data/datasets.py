@@ -62,7 +62,7 @@ class Items(Lasting):
     known: dict[int, tuple[dict[object, object], Value]] = per_run(dict)  # by their numbers, with their attributes then
     windows: dict[int, Site] = per_run(dict)  # where overlapping windows are cut that these are
     classes: dict[int, frozenset[int]] = per_run(dict)  # by which orders their classes are numbered
-    scaled: dict[int, frozenset[int]] = per_run(dict)  # by which statistics they are scaled when they are read
+    prepared: dict[int, frozenset[int]] = per_run(dict)  # what scales or numbers their inputs when they are read
 
 
 STEPS = 300
@@ -99,7 +99,7 @@ def _prepared(run: Run, data: Value | None) -> frozenset[int]:
     """What has prepared the rows of a data set of the project, or of what nobody knows more of: all that it holds."""
     if not isinstance(data, (Instance, Unknown)):
         return NONE
-    return preparers.within(run, data) | run.of(Items).scaled.get(getattr(data, "id", 0), NONE)
+    return preparers.within_data(run, data, run.of(Items).prepared.get(getattr(data, "id", 0), NONE))
 
 
 def _keeps_moved(run: Run, data: Value | None) -> bool:
@@ -209,7 +209,7 @@ def _item_of_project(run: Run, data: Instance) -> Value:
         if applied and not by_hand:
             item = augmenting.apart(item)
     run.of(Items).classes[data.id] = classes.of_sample(run, result)
-    run.of(Items).scaled[data.id] = preparers.of_item(run, scaled)
+    run.of(Items).prepared[data.id] = preparers.of_item(run, scaled) | classes.of_inputs(run, result)
     if cut:
         run.of(Items).windows[data.id] = cut[0]
     if shuffles:

@@ -5,7 +5,7 @@ A value remembers it in the rows of its flow. What is fitted in a loop may be me
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
@@ -13,15 +13,28 @@ from torch_doctor.static.domains.rows import holding
 from torch_doctor.static.flow import NONE, PART
 from torch_doctor.static.tables import datasets
 from torch_doctor.static.training import pixels, readings
-from torch_doctor.static.values import Plain, Symbol, Tool, Unknown, Value
-from torch_doctor.static.values.symbols import LENGTH, UNTOLD
-from torch_doctor.trace import BY_HAND, FITTED, TOKENS, PreparerBuilt, RowsSplit
+from torch_doctor.static.values import Plain, Tool, Unknown, Value
+from torch_doctor.static.values.symbols import alike
+from torch_doctor.trace import (
+    BY_HAND,
+    CLASSES,
+    COUNTS,
+    FITTED,
+    TOKENS,
+    VOCABULARY,
+    WORDS,
+    PreparerBuilt,
+    RowsSplit,
+)
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.flow import Flow
     from torch_doctor.static.run import Run
     from torch_doctor.trace import Site
+
+_ORDERS: Final = (CLASSES, COUNTS, WORDS)
+"""Sorts of orders by which words are numbered, and classes."""
 
 
 def fitted(run: Run, function: str, rows: Value, node: p.Node | Site, *, whole: bool) -> frozenset[int]:
@@ -74,18 +87,11 @@ def rows_of_statistic(run: Run, rows: Value, *, whole: bool, by_column: bool) ->
 def rows_fitted(run: Run, rows: Value, *, whole: bool) -> str:
     """Return a text that is the same for the same rows, all of a file or a part of one, or a value."""
     found, root = holding.rows_in(rows), repr(holding.root_of(run, rows))
-    read = sorted(readings.among(run, found))
+    read = readings.text(run, found)
     if PART not in found:
-        return repr(read) if whole and read else root
-    part = _alike(rows.symbol) if isinstance(rows, (Plain, Unknown)) else root
+        return read if whole and read else root
+    part = alike(rows.symbol) if isinstance(rows, (Plain, Unknown)) else root
     return f"{read or root} {part}"
-
-
-def _alike(symbol: Symbol) -> Symbol:
-    """What tells parts of some rows from others, whichever object these rows are."""
-    if symbol[0] in (UNTOLD, LENGTH, "object"):
-        return (symbol[0],)
-    return tuple(_alike(part) if isinstance(part, tuple) and part else part for part in symbol)
 
 
 def _is_one_of_many(run: Run) -> bool:
@@ -110,7 +116,19 @@ def within(run: Run, value: Value) -> frozenset[int]:
     return frozenset(event.index for event in of(run, holding.rows_in(value)))
 
 
+def within_data(run: Run, value: Value, numbers: frozenset[int]) -> frozenset[int]:
+    """The same for a data set whose samples' inputs are, or may be, numbers of words in these orders."""
+    words = frozenset(event.index for event in of(run, holding.rows_in(value)) if event.sort in _ORDERS)
+    return within(run, value) - words | numbers
+
+
 def of(run: Run, rows: frozenset[int]) -> list[PreparerBuilt]:
     """Those among the events that a flow knows of its rows."""
     events = run.trace.at(*sorted(rows - {PART})) if rows else ()
-    return [event for event in events if isinstance(event, PreparerBuilt) and event.sort in (FITTED, TOKENS)]
+    prepare = [event for event in events if isinstance(event, PreparerBuilt)]
+    return [event for event in prepare if event.sort in (FITTED, TOKENS) or (event.sort in _ORDERS and event.rows)]
+
+
+def in_short(event: PreparerBuilt) -> tuple[str, str]:
+    """The sort of what prepares rows, and the text that is the same for the same result."""
+    return (VOCABULARY, event.rows) if event.sort in _ORDERS else (event.sort, event.how)

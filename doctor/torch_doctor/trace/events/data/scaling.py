@@ -42,6 +42,8 @@ class PreparerBuilt(Event, frozen=True, kw_only=True):
     """The expression."""
     how: str
     """A text that is equal for preprocessing of the same sort with the same result."""
+    rows: str = ""
+    """For words that are put in an order, a text that is equal for the same samples that have them; "" if unknown."""
 
     def words(self, _: Names, /) -> str:
         return f"samples may be preprocessed by {self.name} ({self.sort})"
@@ -93,6 +95,10 @@ BY_HAND = "statistic"
 """The name of what is fitted where the script computes it of rows itself: a mean, a maximum and the like."""
 CLASSES = "classes"
 """The sort of what numbers classes by the order in which rows have them: by these rows."""
+WORDS = "words"
+"""The sort of what numbers words by the order in which rows have them, where rows of classes may all have one order."""
+VOCABULARY = "vocabulary"
+"""The sort of what numbers the words of rows: by these rows."""
 COUNTS = "counts"
 """The sort of what counts how often rows have each word: an order by that numbers classes."""
 NAMES = "names"

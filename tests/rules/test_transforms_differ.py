@@ -7,13 +7,13 @@ import pytest
 from torch_doctor.trace import (
     CHANNELS,
     TOKENS,
+    TRANSFORMS,
     BatchReworked,
     BatchTaken,
     DatasetBuilt,
     Forward,
     InputPrepared,
     LoaderBuilt,
-    RowsScaled,
     Source,
     TensorFact,
 )
@@ -26,20 +26,20 @@ TEST_SET = "test_set = MNIST(train=False)"
 TRAINING, TEST = 11, 12
 
 
-def data(script: Script, loader: int, text: str, *, mean: tuple[float, ...] = (), **fields: Any) -> None:
+def data(script: Script, loader: int, text: str) -> None:
     """A dataset of pictures and its loader."""
     script.add(DatasetBuilt, text, dataset=loader + 10, class_name="MNIST")
     script.add(LoaderBuilt, f"DataLoader({text})", loader=loader, dataset=loader + 10)
-    at = script.at(f"Normalize for {text}") if mean else None
-    scaled = {"source": "MNIST", "normalised_at": at, "mean": mean, "std": tuple(0.3 for _ in mean), **fields}
-    script.add(RowsScaled, f"DataLoader({text})", dataset=loader + 10, **scaled)
 
 
-def given(script: Script, forward: Forward, how: str | None, sort: str) -> Forward:
-    """What a forward gets was prepared in such a way of this sort; None: that is not known."""
+def given(script: Script, forward: Forward, how: str | tuple[float, ...] | None, sort: str) -> Forward:
+    """What a forward gets was prepared in such a way of this sort, or by this mean; None: that is not known."""
     if how is not None:
-        fields = {"forward": forward.index, "loader": forward.inputs.loader, "prepared_at": script.at(f"read {how}")}
-        script.add(InputPrepared, "model(x)", sort=sort, how=how, name=sort, **fields)
+        at = script.at(f"read {how}")
+        fields = {"forward": forward.index, "loader": forward.inputs.loader, "prepared_at": at, "sort": sort}
+        if isinstance(how, tuple):
+            fields |= {"mean": how, "std": tuple(0.3 for _ in how), "scaled_at": at if how else None}
+        script.add(InputPrepared, "model(x)", how=str(how), name=sort, **fields)
     return forward
 
 
@@ -47,8 +47,9 @@ def train_and_test(
     script: Script,
     *,
     other: bool = False,
-    orders: tuple[tuple[str | None, str | None], str | None] = ((None, None), None),
+    orders: tuple[tuple[Any, Any], Any] = ((None, None), None),
     sort: str = CHANNELS,
+    tested_sort: str = "",
 ) -> None:
     """One model is trained on a loader, and it, or another one, is evaluated on the other."""
     model = script.model()
@@ -67,41 +68,45 @@ def train_and_test(
         script.add(BatchTaken, "for x, y in test_loader", loader=2, name="test_loader")
         batch = TensorFact(name="x", source=Source.LOADER, loader=2)
         forward = script.forward(tested, "model(x) in the test", inputs=batch, grad=False, training=False)
-        script.loss(given(script, forward, theirs, sort))
+        script.loss(given(script, forward, theirs, tested_sort or sort))
+
+
+def scaled(
+    script: Script, ours: tuple[float, ...], theirs: tuple[float, ...], source: str = "MNIST", *, other: bool = False
+) -> None:
+    """The transforms of both datasets are known."""
+    data(script, 1, "train_set = MNIST()")
+    data(script, 2, TEST_SET)
+    sorts = {"sort": f"{TRANSFORMS} MNIST", "tested_sort": f"{TRANSFORMS} {source}"}
+    train_and_test(script, orders=((ours, ours), theirs), other=other, **sorts)
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [((0.1,), ()), ((), (0.1,)), ((0.1,), (0.5,))])
 def test_pictures_are_scaled_alike_for_training_and_test(
     script: Script, ours: tuple[float, ...], theirs: tuple[float, ...]
 ) -> None:
-    data(script, 1, "train_set = MNIST()", mean=ours)
-    data(script, 2, TEST_SET, mean=theirs)
-    train_and_test(script)
+    scaled(script, ours, theirs)
     assert script.found(TransformsDiffer) == [TEST_SET]
 
 
 @pytest.mark.parametrize(
-    "fields", [{"mean": (0.1,)}, {"mean": (0.12,)}, {"source": "Other"}, {"converted": ("ToImage",)}]
+    ("theirs", "source"), [((0.1,), "MNIST"), ((0.12,), "MNIST"), ((), "Other"), ((), "MNIST ToImage")]
 )
-def test_the_same_numbers_other_data_and_other_conversions_are_fine(script: Script, fields: dict[str, Any]) -> None:
-    data(script, 1, "train_set = MNIST()", mean=(0.1,))
-    data(script, 2, TEST_SET, **fields)
-    train_and_test(script)
+def test_the_same_numbers_other_data_and_other_conversions_are_fine(
+    script: Script, theirs: tuple[float, ...], source: str
+) -> None:
+    scaled(script, (0.1,), theirs, source)
     assert script.found(TransformsDiffer) == []
 
 
 def test_what_a_loop_computes_of_a_batch_may_be_the_same_scaling(script: Script) -> None:
-    data(script, 1, "train_set = MNIST()", mean=(0.1,))
-    data(script, 2, TEST_SET)
     script.add(BatchReworked, "x = (x - 0.1) / 0.3", loader=2)
-    train_and_test(script)
+    scaled(script, (0.1,), ())
     assert script.found(TransformsDiffer) == []
 
 
 def test_another_model_may_want_other_pictures(script: Script) -> None:
-    data(script, 1, "train_set = MNIST()", mean=(0.1,))
-    data(script, 2, TEST_SET)
-    train_and_test(script, other=True)
+    scaled(script, (0.1,), (), other=True)
     assert script.found(TransformsDiffer) == []
 
 

@@ -8,18 +8,16 @@ from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import BatchMeasured
 from torch_doctor_rules.data.transforms_differ.channels import both, told, turned
 from torch_doctor_rules.data.transforms_differ.preparation import CONVERTED, UNSEEN, Unlike, in_words, unlike
-from torch_doctor_rules.data.transforms_differ.scaling import ALIKE, NEAR, differs, pairs, statistics, unlike_words
+from torch_doctor_rules.data.transforms_differ.scaling import ALIKE, NEAR, differs, statistics
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.sites import first_per_site
-from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.trace import Trace
-    from torch_doctor_rules.data.transforms_differ.scaling import Pair
 
 
 class TransformsDiffer(Rule):
@@ -125,9 +123,7 @@ class TransformsDiffer(Rule):
         if trace.observed:
             yield from self._measured(trace)
             return
-        loaders = trace.view(Loaders)
-        yield from first_per_site(map(self._of_scaling, self._scaled(loaders)))
-        yield from first_per_site(map(self._of_inputs, unlike(trace, loaders)))
+        yield from first_per_site(map(self._of_inputs, unlike(trace, trace.view(Loaders))))
 
     def _measured(self, trace: Trace) -> Iterator[Finding]:
         loaders = trace.view(Loaders)
@@ -138,27 +134,6 @@ class TransformsDiffer(Rule):
                     yield self.finding(evaluated.site, "its values are scaled differently from training", help=ALIKE)
                 if turned(trace, evaluated, trained) is True:
                     yield self.finding(evaluated.site, "its channels are in reverse order", help=CONVERTED)
-
-    def _scaled(self, loaders: Loaders) -> Iterator[tuple[str, Pair]]:
-        for pair in pairs(loaders.trace, loaders):
-            text = unlike_words(pair)
-            if text:
-                yield message(text, name=loaders.name(pair.evaluated)), pair
-
-    def _of_scaling(self, found: tuple[str, Pair]) -> Finding:
-        text, pair = found
-        sites = (pair.ours.normalised_at, pair.theirs.normalised_at)
-        return self.finding(
-            pair.built.site,
-            text,
-            help=ALIKE,
-            trail=[
-                Step(pair.evaluated.site, "this loader is used for evaluation"),
-                Step(pair.trained.site, "this loader is used for training"),
-                *(Step(site, "images are normalized here") for site in dict.fromkeys(sites) if site is not None),
-            ],
-            cause=place(pair.built.site),
-        )
 
     def _of_inputs(self, found: Unlike) -> Finding:
         words, theirs, ours = in_words(found), found.theirs, found.ours

@@ -11,8 +11,10 @@ from torch_doctor.trace import (
     FITTED,
     SCALE,
     TOKENS,
+    TRANSFORMS,
     VOCABULARY,
     WAYS,
+    BatchReworked,
     Forward,
     InputPrepared,
     PixelsGiven,
@@ -75,33 +77,54 @@ class Words(NamedTuple):
     evaluated: str
 
 
+_IMAGES = ("training images are read here", "evaluation images are read here")
+_FITS = ("it is fitted for training here", "it is fitted for evaluation here")
+_STEPS = {
+    CHANNELS: (CONVERTED, *_IMAGES),
+    SCALE: (ALIKE, *_IMAGES),
+    TRANSFORMS: (ALIKE, "training images are transformed here", "evaluation images are transformed here"),
+    TOKENS: (SAME, "the training tokenizer is loaded here", "the evaluation tokenizer is loaded here"),
+    VOCABULARY: (NUMBERED, "words are numbered for training here", "words are numbered for evaluation here"),
+    AS_SPLIT: (REUSED, _FITS[0], "these samples are as the split returned them"),
+    FITTED: (REUSED, *_FITS),
+}
+"""The remedy for inputs of a sort, and what happens where those to train on and those to evaluate are prepared."""
+_FIRST = {"RGB": "red", "BGR": "blue"}
+
+
 def in_words(found: Unlike) -> Words:
     """What is wrong, in words."""
     name, theirs, ours = found.forward.name, found.theirs, found.ours
-    if theirs.sort == CHANNELS:
-        first = {"RGB": "red", "BGR": "blue"}
-        text = message(_TURNED, name=name, theirs=first[theirs.how], ours=first[ours.how])
-        return Words(text, CONVERTED, "training images are read here", "evaluation images are read here")
-    if theirs.sort == SCALE:
-        text = message(scaling_words(theirs), name=name)
-        remedy = ALIKE_IN_LOOP if theirs.later or ours.later else ALIKE
-        return Words(text, remedy, "training images are read here", "evaluation images are read here")
-    if theirs.sort == TOKENS:
-        text = message(_OTHERS if ours.name != theirs.name else _CASE, name=name, theirs=theirs.name, ours=ours.name)
-        return Words(text, SAME, "the training tokenizer is loaded here", "the evaluation tokenizer is loaded here")
-    if theirs.sort == VOCABULARY:
-        text = message(_WORDS, name=name)
-        return Words(text, NUMBERED, "words are numbered for training here", "words are numbered for evaluation here")
-    if theirs.sort == AS_SPLIT:
-        text = message(_NOT_TRANSFORMED, name=name, by=ours.name)
-        return Words(text, REUSED, "it is fitted for training here", "these samples are as the split returned them")
-    text = message(_OWN if theirs.name == BY_HAND else _ANEW, name=name, by=theirs.name)
-    return Words(text, REUSED, "it is fitted for training here", "it is fitted for evaluation here")
+    sort = theirs.sort if theirs.sort in _STEPS else theirs.sort.partition(" ")[0]
+    by = {"by": ours.name} if sort in (AS_SPLIT, FITTED) else {}
+    if sort == CHANNELS:
+        by = {"theirs": _FIRST[theirs.how], "ours": _FIRST[ours.how]}
+    elif sort == TOKENS:
+        by = {"theirs": theirs.name, "ours": ours.name}
+    remedy, *steps = _STEPS[sort]
+    remedy = ALIKE_IN_LOOP if theirs.later or ours.later else remedy
+    return Words(message(_template(sort, theirs, ours), name=name, **by), remedy, *steps)
+
+
+def _template(sort: str, theirs: InputPrepared, ours: InputPrepared) -> str:
+    """What is wrong with inputs of a sort."""
+    if sort in (SCALE, TRANSFORMS):
+        return scaling_words(theirs)
+    if sort == TOKENS:
+        return _OTHERS if ours.name != theirs.name else _CASE
+    if sort == FITTED:
+        return _OWN if theirs.name == BY_HAND else _ANEW
+    return {CHANNELS: _TURNED, VOCABULARY: _WORDS, AS_SPLIT: _NOT_TRANSFORMED}[sort]
 
 
 def unlike(trace: Trace, loaders: Loaders) -> Iterator[Unlike]:
     """The inputs of evaluations that were prepared otherwise than all that the same model is trained on."""
-    known = {(event.forward, event.sort): event for event in trace.of(InputPrepared) if not event.part}
+    reworked = {event.loader for event in trace.of(BatchReworked)}
+    known = {
+        (event.forward, event.sort): event
+        for event in trace.of(InputPrepared)
+        if not event.part and not (event.sort.startswith(TRANSFORMS) and event.loader in reworked)
+    }
     if not known:
         return
     sorts = sorted({sort for _, sort in known})
@@ -146,7 +169,7 @@ def _alone(
 
 def _excludes(one: InputPrepared, other: InputPrepared) -> bool:
     """Whether two inputs have no way in common in which they were prepared."""
-    if one.sort == SCALE:
+    if one.sort == SCALE or one.sort.startswith(TRANSFORMS):
         return not scaled_alike(one, other)
     return not set(one.how.split(WAYS)) & set(other.how.split(WAYS))
 

@@ -8,12 +8,13 @@ from torch_doctor.static.domains.channels import PictureOf
 from torch_doctor.static.domains.scale import ScaleOf, before
 from torch_doctor.static.flow import PART, blend
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observers.data.scaling import Chains
 from torch_doctor.static.tables import pixels
 from torch_doctor.static.training.data import preparers
 from torch_doctor.static.training.data.split_parts import SplitParts, array_of
 from torch_doctor.static.training.module import written_forwards
 from torch_doctor.static.values import Lib, Unknown
-from torch_doctor.trace import AS_SPLIT, CHANNELS, FITTED, SCALE, WAYS, InputPrepared, RowsSplit
+from torch_doctor.trace import AS_SPLIT, CHANNELS, FITTED, SCALE, TRANSFORMS, WAYS, InputPrepared, RowsSplit
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -50,8 +51,22 @@ class Preparations(Observer, called=(Lib, Unknown)):
         self._rows(run, call, forward.index)
 
     def _scales(self, run: Run, call: Call, forward: int) -> None:
-        """Write how the image is scaled that comes first among these arguments."""
+        """Write how the image is scaled that comes first among these arguments, and how the transforms of its data set do so."""
         for value in call.values[:1]:
+            chain = run.of(Chains).known.get(value.flow.loader)
+            if chain is not None:
+                run.emit(
+                    InputPrepared,
+                    call.node,
+                    forward=forward,
+                    sort=f"{TRANSFORMS} {chain.sort}",
+                    how=f"{chain.normalised_at is None} {chain.mean} {chain.std}",
+                    prepared_at=chain.normalised_at or chain.read_at,
+                    scaled_at=chain.normalised_at,
+                    mean=chain.mean,
+                    std=chain.std,
+                    loader=value.flow.loader,
+                )
             known = run.ask(ScaleOf, value)
             if known is None:
                 continue

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.observer import Named, Observer, override
+from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import datasets, words
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.functions import ALIKE
@@ -22,14 +24,15 @@ from torch_doctor.static.values import (
     Unknown,
     UnknownAttribute,
 )
-from torch_doctor.trace import BatchReworked, RowsScaled, Source
+from torch_doctor.trace import BatchReworked, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Call, Value
+    from torch_doctor.static.values import Call, Object, Value
+    from torch_doctor.trace import Site
 
 _FAMILIES: Final = ("torchvision.transforms.", "albumentations.")
 _JOINS: Final = frozenset(("Compose", "Sequential"))
@@ -49,6 +52,27 @@ _READING: Final = frozenset(
 _SPARED: Final = ("builtins.", "torch.nn.functional.", "torch.eq", "torch.sum", "torch.max", "tqdm.")
 
 
+class Transformed(NamedTuple):
+    """What the transforms of a data set do to the numbers of its pictures."""
+
+    sort: str
+    """The pictures, and what converts them to tensors: only what is alike in both is compared."""
+    normalised_at: Site | None
+    """Where they are normalised; None if they are not."""
+    read_at: Site
+    """Where the loader is built that gives them."""
+    mean: tuple[float, ...]
+    """What is subtracted, if it is known."""
+    std: tuple[float, ...]
+    """What divides them."""
+
+
+class Chains(Lasting):
+    """How the transforms of loaders' data sets scale pictures, where all of them are known."""
+
+    known: dict[int, Transformed] = per_run(dict)
+
+
 class Scaling(
     Observer,
     called=(
@@ -62,7 +86,7 @@ class Scaling(
 ):
     """What the transforms of each loader's dataset do to its numbers, where all are known, and what is computed of batches."""
 
-    writes = (RowsScaled, BatchReworked)
+    writes = (BatchReworked,)
 
     @override
     def computed(self, run: Run, _: str, operands: tuple[Value, ...], node: p.Node) -> None:
@@ -87,7 +111,7 @@ class Scaling(
                 run.emit(BatchReworked, node, loader=value.flow.loader)
 
     @override
-    def built(self, run: Run, thing: Value, call: Call) -> None:
+    def built(self, run: Run, thing: Object, call: Call) -> None:
         """A loader is built, over a library's dataset or one of the project's that has one chain of transforms."""
         data = thing.fields.get("dataset") if isinstance(thing, Loader) else None
         while isinstance(data, Tool) and data.name in datasets.PARTS and data.args:
@@ -102,17 +126,13 @@ class Scaling(
         scales = [step for step, name in zip(steps, names, strict=True) if name.endswith(f".{_NORMALISES}")]
         if len(scales) > 1:
             return
-        mean, std = _numbers(scales[0]) if scales else ((), ())
-        run.emit(
-            RowsScaled,
-            call.node,
-            dataset=data.id,
-            source=data.cls.name if isinstance(data, Instance) else canonical(data.name),
-            converted=tuple(name for name in names if name.rpartition(".")[2] in _CONVERTS),
-            normalised_at=scales[0].born if scales else None,
-            mean=mean,
-            std=std,
+        source = data.cls.name if isinstance(data, Instance) else canonical(data.name)
+        converted = [name for name in names if name.rpartition(".")[2] in _CONVERTS]
+        at = scales[0].born if scales else None
+        known = Transformed(
+            f"{source} {converted}", at, run.site(call.node), *(_numbers(scales[0]) if scales else ((), ()))
         )
+        run.of(Chains).known[thing.id] = known
 
 
 def _has_none(data: Instance) -> bool:

@@ -5,32 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import Event
-from torch_doctor.trace.events.wording import short
 
 if TYPE_CHECKING:
     from torch_doctor.trace.events.names import Names
     from torch_doctor.trace.site import Site
-
-
-class RowsScaled(Event, frozen=True, kw_only=True):
-    """A loader reads images of a dataset whose transforms are all known."""
-
-    dataset: int
-    """The dataset."""
-    source: str
-    """The class of the dataset."""
-    converted: tuple[str, ...] = ()
-    """The transforms that convert an image to a tensor."""
-    normalised_at: Site | None = None
-    """Where the images are normalized; None if they are not."""
-    mean: tuple[float, ...] = ()
-    """The mean of the normalization; empty if unknown."""
-    std: tuple[float, ...] = ()
-    """The standard deviation of the normalization; empty if unknown."""
-
-    def words(self, _: Names, /) -> str:
-        how = f"with mean {list(self.mean)} and std {list(self.std)}" if self.mean else "with unknown mean and std"
-        return f"images of {short(self.source)} are {f'normalized {how}' if self.normalised_at else 'not normalized'}"
 
 
 class PreparerBuilt(Event, frozen=True, kw_only=True):
@@ -55,7 +33,7 @@ class InputPrepared(Event, frozen=True, kw_only=True):
     forward: int
     """The `Forward` event of the model."""
     sort: str
-    """The sort of the preprocessing: `CHANNELS`, `SCALE`, `FITTED` or `TOKENS`."""
+    """The sort of the preprocessing: `CHANNELS`, `SCALE`, `TRANSFORMS`, `FITTED`, `TOKENS` or `VOCABULARY`."""
     how: str
     """A text that is equal for equal preprocessing of a sort; several are joined by `WAYS`."""
     prepared_at: Site
@@ -89,6 +67,8 @@ CHANNELS = "channels"
 """The sort of the order in which the channels of pictures come: RGB or BGR."""
 SCALE = "scale"
 """The sort of the numbers by which pixels are scaled."""
+TRANSFORMS = "transforms"
+"""The sort of what the transforms of a data set do to the numbers of pictures: by its class, and what makes them tensors."""
 FITTED = "fitted"
 """The sort of what an estimator, or a statistic, of such a name makes of rows: by the rows that it was fitted on."""
 BY_HAND = "statistic"

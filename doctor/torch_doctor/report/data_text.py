@@ -32,6 +32,7 @@ READS: Final[frozenset[type[Event]]] = frozenset(
 """The events that tell of loaders, their rows, and what becomes of their batches."""
 NOTHING: Final = Rows()
 SAME: Final = Difference("selection", "the same rows")
+DROPS: Final = Difference("selection", "without its last incomplete batch")
 
 
 class Given(NamedTuple):
@@ -65,6 +66,8 @@ def of(trace: Trace) -> Iterator[Given]:
         dataset = built.get(loader.dataset)
         if use == "evaluation" and dataset is not None and (dataset.dataset in seen or dataset.rows in same):
             unlike.insert(0, SAME)
+        if use == "evaluation" and loader.drop_last is True:
+            unlike.append(DROPS)
         yield Given(loader, own, _order(loader, own, dataset), use, unlike)
 
 

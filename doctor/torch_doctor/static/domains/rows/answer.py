@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from torch_doctor.static.domains.rows import holding
-from torch_doctor.static.flow import PART
+from torch_doctor.static.flow import NONE, PART
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import data as table
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.datasets import TENSORS
 from torch_doctor.static.training import augmenting, drawing, hub_rows, row_reading
-from torch_doctor.static.training.data import datasets, stretches
+from torch_doctor.static.training.data import datasets, preparers, stretches
 from torch_doctor.static.values import (
     Bound,
     Const,
@@ -30,8 +30,9 @@ from torch_doctor.static.values import (
     Value,
 )
 from torch_doctor.trace import (
-    CLASSES,
+    BY_HAND,
     COUNTS,
+    VOCABULARY,
     Fitted,
     Preparation,
     PreparerBuilt,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 ALL: Final = "all"
 RANDOM: Final = "a random part"
 WINDOWS: Final = "overlapping windows"
+OWN: Final = "scaled by statistics of its rows"
 _PREPARE: Final = ("torchvision.", "albumentations.", "torchaudio.", "kornia.")
 _JOINS: Final = frozenset(("Compose", "Sequential"))
 
@@ -100,13 +102,15 @@ def _is_drawn(run: Run, indices: Value) -> bool:
 def _steps(run: Run, value: Value) -> tuple[list[Preparation], bool]:
     """What prepares the rows of a data set, and whether that is all."""
     by_site: dict[Site | None, Preparation] = {}
-    for event in run.trace.at(*sorted(holding.rows_in(value) - {PART})):
-        step = _of_event(event)
+    items = run.of(datasets.Items)
+    inputs = items.prepared.get(value.id, NONE) if isinstance(value, Instance) else NONE
+    for event in run.trace.at(*sorted((holding.rows_in(value) | inputs) - {PART})):
+        step = _of_event(event, inputs)
         if step is not None:  # what is fitted has two events
             known = by_site.setdefault(step.site, step)
             by_site[step.site] = replace(known, how=known.how or step.how)
     found = [*by_site.values()]
-    cut = run.of(datasets.Items).windows.get(value.id) if isinstance(value, Instance) else None
+    cut = items.windows.get(value.id) if isinstance(value, Instance) else None
     found += [] if cut is None else [Preparation(WINDOWS, cut)]
     data_set = value if isinstance(value, (Tool, Instance)) else None
     at_random = set() if data_set is None else {name for _, name in augmenting.augments(run, data_set)}
@@ -117,15 +121,22 @@ def _steps(run: Run, value: Value) -> tuple[list[Preparation], bool]:
     return [step for step in dict.fromkeys(found) if step.name], all(step.name for step in found)
 
 
-def _of_event(event: Event) -> Preparation | None:
-    """The step that an event in the history of rows is."""
+def _of_event(event: Event, inputs: frozenset[int]) -> Preparation | None:
+    """The step that an event in the history of rows is, or of the inputs among them."""
     if isinstance(event, RowsRead):
         return Preparation("read from a file", event.site)
     if isinstance(event, WindowsCut):
         return Preparation(WINDOWS, event.site)
-    if isinstance(event, PreparerBuilt) and event.sort != COUNTS:
-        name = f"classes numbered by {event.name}" if event.sort == CLASSES else event.name
-        return Preparation(name, event.site, how=event.how)
+    if isinstance(event, PreparerBuilt):
+        sort, how = preparers.in_short(event)
+        if sort == VOCABULARY and event.index not in inputs:
+            return (
+                None
+                if event.sort == COUNTS
+                else Preparation(f"classes numbered by {event.name}", event.site, how=event.how)
+            )
+        name = {VOCABULARY: f"words numbered by {event.name}"}.get(sort, event.name)
+        return Preparation(OWN if event.name == BY_HAND else name, event.site, how=how)
     return Preparation(event.name, event.site) if isinstance(event, Fitted) else None
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.domains.rows import classes
 from torch_doctor.static.flow import Flow
-from torch_doctor.static.language import invocation
+from torch_doctor.static.language import invocation, shape_items
 from torch_doctor.static.measuring import making
 from torch_doctor.static.training import places, plain_tensors
 from torch_doctor.static.training.module import module_parts
@@ -69,7 +69,8 @@ def content_of(run: Run, value: Value) -> Content:
         )
     if isinstance(value, Const) and isinstance(value.value, str):
         return Content((), Plain())
-    return Content((), element_of(run, value))
+    sizes = shape_items.sizes_of(value)
+    return Content((), element_of(run, value)) if sizes is None else Content(sizes)
 
 
 def element_of(run: Run, value: Value) -> Value:
@@ -154,15 +155,8 @@ def size_of(call: Call) -> Plain:
     """`tensor.size()` and `tensor.size(dim)`."""
     shape = Plain(size=Making("shape", call.args[:1]) if isinstance(call.args[0], (Tensor, Unknown)) else None)
     dim = call.argument(1, "dim")
-    made = None if dim is None else size_in(shape, dim)
+    made = None if dim is None else shape_items.size_in(shape, dim)
     return shape if dim is None else Plain(fresh_symbol(LENGTH) if made is None else (LENGTH, made), made)
-
-
-def size_in(shape: Plain, key: Value) -> Making | None:
-    """One of the sizes of a tensor, of its shape; None where that is no shape, or the dimension not known."""
-    if shape.size is None or shape.size.name != "shape" or not isinstance(key, Const):
-        return None
-    return Making("size", shape.size.args, of=key.value)
 
 
 def chosen(run: Run, mapping: Mapping, key: Value) -> Value | None:

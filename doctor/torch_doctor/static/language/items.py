@@ -8,7 +8,7 @@ from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.domains import channels
 from torch_doctor.static.domains.rows import holding
-from torch_doctor.static.language import containers, defaults, named_things, operators, settings
+from torch_doctor.static.language import containers, defaults, named_things, operators, settings, shape_items
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import models
 from torch_doctor.static.tables.functions import LOG_OF
@@ -95,7 +95,9 @@ def _of_any(run: Run, value: Either, key: Value, node: p.Index) -> Value:
 def _of_sequence(run: Run, value: Sequence, key: Value, node: p.Index) -> Value:
     content = value.content
     if isinstance(node.key, p.Slice):
-        part = Content((), summary(content.all()) if content.all() else None)
+        known = shape_items.cut(value, key)
+        rest = summary(content.all()) if content.all() else None
+        part = Content((), rest) if known is None else Content(known)
         cut = filling.cut(value, key, run.own(Sequence(value.kind, part, value.born, run.frame.what)))
         return stretches.sliced(run, value, node, cut)
     return _in_content(run, content, key)
@@ -148,13 +150,15 @@ def _of_tensor(run: Run, value: Tensor, key: Value, node: p.Index) -> Value:
 
 
 def _of_plain(run: Run, value: Plain, key: Value, node: p.Index) -> Value:
+    if isinstance(node.key, p.Slice) and (known := shape_items.cut(value, key)) is not None:
+        return run.own(Sequence("tuple", Content(known), run.site(node), run.frame.what))
     symbol = compound("[]", value.symbol, symbol_of(key))
     if value.size is not None and value.size.name == "shape":
         symbol = (LENGTH, symbol)
     if (known := defaults.setting(run, symbol)) is not None:
         return known
     symbol = channels.item(value, key) or symbol
-    plain = plain_from((value,), symbol, size=arrays.item(value, key, node) or containers.size_in(value, key))
+    plain = plain_from((value,), symbol, size=arrays.item(value, key, node) or shape_items.size_in(value, key))
     if value.size is not None and arrays.tensor_of(value) is None:
         return plain
     return stretches.sliced(run, value, node, splitting.taken(run, value, key, node, plain))

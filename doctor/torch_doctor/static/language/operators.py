@@ -13,7 +13,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.domains import channels
 from torch_doctor.static.flow import NONE, Flow, blend
 from torch_doctor.static.iteration import UNROLLED
-from torch_doctor.static.language import alternatives
+from torch_doctor.static.language import alternatives, shape_items
 from torch_doctor.static.language.defaults import by_default
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import arrays as arrays_table
@@ -214,6 +214,7 @@ def _interpolated(operands: tuple[Value, ...]) -> Value | None:
 
 
 def _on_sequence(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Value | None:
+    operands = tuple(map(shape_items.listed, operands))
     first, *others = operands if isinstance(operands[0], Sequence) or op != "*" else operands[::-1]
     filled = filling.joined(run, operands, node) if op == "+" else {}
     if filled:

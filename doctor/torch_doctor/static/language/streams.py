@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.domains.rows import classes
 from torch_doctor.static.flow import Flow
-from torch_doctor.static.language import containers, ranges
+from torch_doctor.static.language import containers, ranges, shape_items
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.tables import libraries, sinks
 from torch_doctor.static.training.data import loader_roles
@@ -56,7 +56,8 @@ def stream_of(run: Run, value: Value, over: p.Expr | None = None) -> Stream:
         return numbers
     if isinstance(value, Loader):
         return Stream(containers.element_of(run, value), None, value.id, whole=True)
-    if isinstance(value, (Sequence, Mapping)) or (isinstance(value, Module) and module_parts.listed(value) is not None):
+    counted = isinstance(value, Module) and module_parts.listed(value) is not None
+    if isinstance(value, (Sequence, Mapping)) or counted or shape_items.sizes_of(value) is not None:
         content = containers.content_of(run, value)
         everything = content.all()
         return Stream(summary(everything) if everything else Unknown(), content)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.language import containers
+from torch_doctor.static.language import containers, shape_items
 from torch_doctor.static.training import places
 from torch_doctor.static.training.data import batch_parts
 from torch_doctor.static.training.loss import language_models
@@ -18,13 +18,10 @@ from torch_doctor.static.values import (
     Sequence,
     Unknown,
     Value,
-    compound,
     held,
     plain_from,
     summary,
-    symbol_of,
 )
-from torch_doctor.static.values.symbols import LENGTH
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -33,6 +30,8 @@ if TYPE_CHECKING:
 def unpack(run: Run, value: Value, targets: tuple[p.Expr, ...], node: p.Node) -> list[Value]:
     """Take a value apart for several targets."""
     value = run.resolve(value)
+    if any(isinstance(target, p.Star) for target in targets):
+        value = shape_items.listed(value)
     if isinstance(value, Either):
         parts = [unpack(run, option, targets, node) for _, option in value.options]
         return [summary(column) for column in zip(*parts, strict=True)]
@@ -42,15 +41,17 @@ def unpack(run: Run, value: Value, targets: tuple[p.Expr, ...], node: p.Node) ->
         run.own(Sequence("list", Content((), part), run.site(node), run.frame.what))
         if isinstance(target, p.Star)
         else part
-        for target, part in zip(targets, _unpack_unknown(run, value, len(targets)), strict=True)
+        for target, part in zip(targets, _unpack_unknown(run, value, targets), strict=True)
     ]
 
 
-def _unpack_unknown(run: Run, value: Value, length: int) -> list[Value]:
+def _unpack_unknown(run: Run, value: Value, targets: tuple[p.Expr, ...]) -> list[Value]:
     """Parts of something of which the number of elements is not known; a star gets some like the one in its place."""
+    length = len(targets)
     if isinstance(value, Plain) and value.size is not None and value.size.name == "shape":
-        sizes = {number: compound("[]", value.symbol, symbol_of(Const(number))) for number in range(length)}
-        return [Plain((LENGTH, sizes[each]), containers.size_in(value, Const(each))) for each in sizes]
+        star = next((number for number, target in enumerate(targets) if isinstance(target, p.Star)), length)
+        keys = [Const(number if number < star else number - length) for number in range(length)]
+        return [Plain() if number == star else shape_items.size_at(value, key) for number, key in enumerate(keys)]
     if isinstance(value, Unknown) and length > 1 and (value.flow.forwards or language_models.has_loss(run, value)):
         where = places.part(value.origin)
         flows = (language_models.taken(run, value, number, value.flow.part(number)) for number in range(length))

@@ -72,7 +72,7 @@ class MixedRows(Observer, made=lambda name: name.rpartition(".")[2] in ("view", 
         if not known or "**" in layer.settings:
             return
         first = isinstance(setting, Const) and bool(setting.value)
-        shape = _whole(given) if loader_of(given) else None
+        shape = _with_samples(run, given) if loader_of(given) else None
         if shape is None or shape.count(shapes.BATCH) != 1:
             if not first and layer.layer in _RECURRENT and not _has_shape(given):
                 self._note(result, _Run(layer, run.site(call.node), loader_of(given), setting is not None))
@@ -189,11 +189,21 @@ def _whole(value: Value | None) -> Shape | None:
     """The shape of a tensor, where all its dimensions are known; of a stretch it is not certain what its first one is."""
     shape = measured(value).shape if isinstance(value, Tensor) else None
     made = value.meta if isinstance(value, Tensor) else None
-    while isinstance(made, Making):
+    while isinstance(made, Making) and made.name != _BATCH:
         if made.name == "[]" or any(_guessed(operand) for operand in made.args[1:]):
             return None
         made = made.args[0].meta if made.args and isinstance(made.args[0], Tensor) else None
     return None if shape is None or shapes.ANY in shape else shape
+
+
+def _with_samples(run: Run, value: Value | None) -> Shape | None:
+    """The shape of a tensor, in which an axis that runs over the samples, and then over some axis of each, is the batch."""
+    shape = _whole(value)
+    if shape is None or value is None or shapes.BATCH in shape:
+        return shape
+    axes = run.ask(Order, value) or ()
+    merged = [len(axis.parts) > 1 and axis.whole and axis.parts[0].size == shapes.BATCH for axis in axes]
+    return tuple(shapes.BATCH if over else size for over, size in zip(merged, shape, strict=True)) if merged else shape
 
 
 def _guessed(operand: Value) -> bool:

@@ -9,6 +9,7 @@ from torch_doctor.static.domains.axes import Sizes, comparing
 from torch_doctor.static.domains.axes.comparing import made_of, options
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Observer, override
+from torch_doctor.static.observers.loss.sample_rows import is_for_rows, is_table, rows_of
 from torch_doctor.static.observers.loss.weighting import weights_in
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import words
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Value
-    from torch_doctor.static.values.shapes import Shape
     from torch_doctor.trace import Site
 
 _REDUCTIONS: Final = frozenset(("sum", "argmax"))
@@ -73,7 +73,7 @@ class Collapsed(
         made, short = made_of(result), name.rpartition(".")[2]
         if made is None:
             return
-        if short in _REDUCTIONS and _is_full(made) and _rows(made.args[0]) is not None:
+        if short in _REDUCTIONS and _is_full(made) and is_table(made.args[0], short):
             self._places[made] = run.site(call.node), run.text(call.node)
         if not self._places:
             return
@@ -93,7 +93,7 @@ class Collapsed(
         """Something is compared: a choice in the batch, with a label for each sample."""
         for one, other in (operands, operands[::-1]) if self._places else ():
             found = _behind(one, "argmax")
-            if found is not None and measured(other).shape == (shapes.BATCH,):
+            if found is not None and is_for_rows(other, found.args[0]):
                 self._tell(run, found, "compared", node)
 
     @override
@@ -109,7 +109,7 @@ class Collapsed(
             if found is None:
                 return
             self._shares[made] = found
-            if _rows(operands[0]) is not None and _is_of_mask(operands[0], found.args[0]):
+            if rows_of(operands[0]) is not None and _is_of_mask(operands[0], found.args[0]):
                 self._tell(run, found, "divided", node)
         else:
             for one, other in (operands[:2], operands[1::-1]):
@@ -175,13 +175,6 @@ class Collapsed(
 def _is_full(made: Making) -> bool:
     """Whether a reduction goes over all dimensions."""
     return len(made.args) == 1 and not {"dim", "axis", "keepdim", "**"} & made.keywords.keys()
-
-
-def _rows(value: Value) -> Shape | None:
-    """The shape of a tensor that has several numbers for each sample of a batch, which come first."""
-    shape = measured(value).shape
-    several = shape is not None and len(shape) > 1 and shape[0] == shapes.BATCH and shape.count(shapes.BATCH) == 1
-    return shape if several and shape is not None and any(size != 1 for size in shape[1:]) else None
 
 
 def _behind(value: Value, name: str) -> Making | None:

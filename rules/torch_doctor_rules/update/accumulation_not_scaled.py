@@ -136,6 +136,9 @@ def _of_means(trace: Trace, window: Window) -> bool:
     plain = backward.whole and (backward.as_is or not may_divide(trace, backward))
     if not plain or any(event.divided is not False for event in trace.of(Backward) if event.site == backward.site):
         return False
+    itself = [event for event in trace.of(LossCalled) if event.site == backward.loss.operation_at]
+    if itself:  # the model may have returned it
+        return all(_is_mean(trace, event) for event in itself) and not _changed(trace, window)
     forwards = backward.loss.graph_forwards or backward.forwards
     losses = [
         event
@@ -145,14 +148,15 @@ def _of_means(trace: Trace, window: Window) -> bool:
         and trace.same_iteration(event, backward)
         and trace.together(event, backward)
     ]
-    means = bool(losses) and all(event.reduction == "mean" or _is_presumed_mean(trace, event) for event in losses)
+    means = bool(losses) and all(_is_mean(trace, event) for event in losses)
     covered = frozenset[int]().union(*(event.output.graph_forwards for event in losses))
     return means and forwards <= covered and not _changed(trace, window)
 
 
-def _is_presumed_mean(trace: Trace, loss: LossCalled) -> bool:
-    """Return whether an unknown caller passes in the loss, and the script creates none that does not return a mean."""
-    return loss.handed_in and not loss.reduction and all(event.reduction == "mean" for event in trace.of(LossBuilt))
+def _is_mean(trace: Trace, loss: LossCalled) -> bool:
+    """Return whether a loss is a mean, or is passed in by an unknown caller and the script creates no other ones."""
+    presumed = loss.handed_in and not loss.reduction
+    return loss.reduction == "mean" or (presumed and all(event.reduction == "mean" for event in trace.of(LossBuilt)))
 
 
 def _changed(trace: Trace, window: Window) -> bool:

@@ -180,9 +180,20 @@ def treated(node: Any) -> tuple[bool, bool]:
         name, notes = node.name().rstrip("0123456789"), noted(node)
         if notes is not None and notes.get("scaled"):
             scaled = True
-        elif name in SCALED:
+        elif name in SCALED and not of_ctc(node):
             divided = True
         elif name not in TERMS:
             continue
         waiting += [following for following, _ in node.next_functions]
     return scaled, divided
+
+
+def of_ctc(node: Any) -> bool:
+    """Whether a quotient is part of the mean of `ctc_loss`, which divides the loss of each target by its length."""
+    for _ in range(2):  # infinite losses may be replaced
+        node = next((each for each, _ in node.next_functions if each is not None), None)
+        if node is None:
+            return False
+        if "CtcLoss" in node.name():
+            return True
+    return False

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 DECLARED, ALL, CHOICE = "declared option", "options of all parameters", "choice"
 """Begin the symbols of what declares options, and of the choices of one."""
-READER, APP = "reader of dataclasses", "application"
-"""Begin the symbols of what reads the fields of dataclasses, and of what has commands."""
+READER, APP, FACTORY = "reader of dataclasses", "application", "factory"
+"""Begin the symbols of what reads the fields of dataclasses, of what has commands, and of what makes the default of a field."""
 
 
 class Spelling(NamedTuple):
@@ -70,13 +70,24 @@ class Commands(Lasting):
     options: dict[p.Function, dict[str, Symbol]] = per_run(dict)
     functions: dict[Symbol, list[FunctionValue]] = per_run(dict)
     readers: dict[Symbol, tuple[Value, ...]] = per_run(dict)
+    factories: dict[Symbol, Value] = per_run(dict)
 
 
 @library("dataclasses.field", "attrs.field", "attr.ib", "typer.Option", "pydantic.Field")
-def field(_: Run, __: str, call: Call) -> Value | None:
-    """`field(default="adam")` or `Option("adam")`: the field, or the parameter, has that default."""
-    default = call.argument(0, "default")
+def field(run: Run, _: str, call: Call) -> Value | None:
+    """`field(default="adam")` or `Option("adam")`: the field, or the parameter, has that default, or a factory makes one."""
+    default, factory = call.argument(0, "default"), call.keywords.get("default_factory", call.keywords.get("factory"))
+    if factory is not None:
+        symbol = (FACTORY, (UNTOLD, str(run.site(call.node))))
+        run.of(Commands).factories[symbol] = factory
+        return Plain(symbol)
     return default if isinstance(default, Const) else None
+
+
+def made_by_factory(run: Run, default: Value, call: Call) -> Value | None:
+    """What the factory of a field makes for a new object; None for any other default."""
+    factory = run.of(Commands).factories.get(default.symbol) if isinstance(default, Plain) else None
+    return None if factory is None else run.call(factory, Call((), {}, call.node))
 
 
 @library("typer.Typer")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.language import defaults, invocation, kept
+from torch_doctor.static.language import commands, defaults, invocation, kept
 from torch_doctor.static.training.frameworks import trainers
 from torch_doctor.static.values import (
     Call,
@@ -73,7 +73,8 @@ def _fill_dataclass(run: Run, thing: Instance | Module, cls: ClassValue, call: C
     for name in names:
         default = cls.find(name)
         value = Unknown() if default is None else _perhaps(default[0]) if spread else default[0]
-        run.heap.set(thing.fields, name, given.get(name) or value)
+        made = commands.made_by_factory(run, value, call) if name not in given else None
+        run.heap.set(thing.fields, name, given.get(name) or made or value)
 
 
 def _perhaps(default: Value) -> Value:

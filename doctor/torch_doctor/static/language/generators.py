@@ -11,9 +11,11 @@ from torch_doctor.static.program.walking import walk
 from torch_doctor.static.values import NOTHING, Bound, Call, FunctionValue, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from torch_doctor.static.run import Run
 
-_UPDATES = frozenset(("zero_grad", "backward", "step"))
+_UPDATES = frozenset(("zero_grad", "backward"))
 
 
 def goes_through(run: Run, node: p.For) -> bool:
@@ -56,7 +58,13 @@ def _may_be_one(run: Run, func: p.Name | p.Attribute) -> bool:
 
 
 def _updates(function: p.Function) -> bool:
-    return function.generator and any(not _UPDATES.isdisjoint(attributes) for attributes in function.uses.values())
+    """Whether a function is a generator that takes part in updates; the steps of an environment get an action, and are none."""
+    return function.generator and any(map(_update, function.uses.values()))
+
+
+def _update(attributes: Collection[str]) -> bool:
+    steps = "step" in attributes and ("step(...)" not in attributes or "update" in attributes)
+    return steps or not _UPDATES.isdisjoint(attributes)
 
 
 def _interleave(run: Run, node: p.For, function: FunctionValue, call: Call) -> None:

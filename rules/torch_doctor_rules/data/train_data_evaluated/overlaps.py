@@ -164,15 +164,15 @@ class Overlaps:
             return None, False
         if evaluated.sampled is not False:
             return (trained.site if evaluated.indexed and first.dataset == second.dataset else None), False
-        if first.dataset == second.dataset:
-            return evaluated.site, False
-        if first.rows and first.rows == second.rows:
-            return second.site, False
+        same = first.dataset == second.dataset
+        if same or (first.rows and first.rows == second.rows):
+            return evaluated.site if same else second.site, False
         if first.parts == second.parts and _meet(first.stretches, second.stretches):
             return second.site, True
-        alone = second.dataset in self._read_by(first) and self._is_part_alone(first)
-        whole = trained.site if first.dataset in self._read_by(second) else None
-        return evaluated.site if alone else whole, alone
+        if second.dataset in self._read_by(first) and self._is_part_alone(first):
+            return evaluated.site, True
+        part = first.dataset in self._read_by(second)
+        return (trained.site if part else None), part and self._is_part_alone(second)
 
     def _is_part_alone(self, dataset: DatasetBuilt) -> bool:
         """Whether it is the only part of a split that a loader reads: what was held out is evaluated with all the others."""

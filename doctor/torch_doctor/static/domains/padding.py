@@ -95,7 +95,7 @@ class Padded(Domain[Padding | None]):
         found = None if made is None else self.of(value)
         if found is None or found.made.name != FILLED:
             return made
-        return Making(FILLED, (Tensor(meta=measured(value)),), of=found.fill, site=found.site)
+        return Making(FILLED, (Tensor(meta=measured(value)),), found.made.keywords, of=found.fill, site=found.site)
 
     def read(self, made: Making) -> Padding | None:
         """What pads, and what only arranges the numbers of something padded."""

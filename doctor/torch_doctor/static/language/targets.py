@@ -118,7 +118,7 @@ def _bind_item(run: Run, target: p.Index, value: Value, node: p.Node) -> None:
     channel_order.rearranged(run, holder, value)
     if pixels.scaled(holder, value) and isinstance(target.value, (p.Name, p.Attribute)):
         bind(run, target.value, pixels.rescaled(holder), node)
-    given_gradients.changed(run, holder, node, filling.part_filled(run, holder, key, node), value)
+    given_gradients.changed(run, holder, node, filling.part_filled(run, holder, key, node, value), value)
     if isinstance(holder, Tensor) and isinstance(target.value, p.Name):
         bind_name(run, target.value.id, item_targets.written_into(run, holder, value))
     for tell in run.observers.changed:

@@ -94,7 +94,9 @@ def _is_whole(row: Value) -> bool:
     return isinstance(row, Sequence) and row.content.rest is None
 
 
-def part_filled(run: Run, holder: Value, key: Value, node: p.Node) -> tuple[Making, Making] | None:
+def part_filled(
+    run: Run, holder: Value, key: Value, node: p.Node, row: Value | None = None
+) -> tuple[Making, Making] | None:
     """How a tensor was made in which a row was put as far as it goes, and how it is filled up; None for any other assignment."""
     parts = key.content.items if isinstance(key, Sequence) else (key,)
     made = _made(holder)
@@ -103,7 +105,8 @@ def part_filled(run: Run, holder: Value, key: Value, node: p.Node) -> tuple[Maki
     fill = None if made is None else filled_with(made)
     if made is None or fill is None or not parts or not _varies(parts[-1], parts[:-1]):
         return None
-    return made, Making(FILLED, (Tensor(meta=made),), of=fill, site=run.site(node))
+    written = {} if row is None else {"row": row}
+    return made, Making(FILLED, (Tensor(meta=made),), written, of=fill, site=run.site(node))
 
 
 def _made(value: Value) -> Making | None:

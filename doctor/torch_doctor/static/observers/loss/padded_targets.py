@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.domains import regressed
+from torch_doctor.static.domains import ends, regressed
+from torch_doctor.static.domains.ends import Known
 from torch_doctor.static.domains.padding import Padded
 from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_run
@@ -88,6 +89,8 @@ class PaddedTargeting(
             found is None
             or not isinstance(scores, (Tensor, Unknown))
             or not (scores.flow.forwards or scores.flow.graph)
+            or ends.tells(run, found)
+            or ends.known(run, scores, found) is Known.NO_ENDS
         ):
             return
         run.emit(
@@ -114,7 +117,9 @@ class PaddedTargeting(
     ) -> None:
         """Write that a loss compares numbers at all places, if there is padding among them."""
         found = regressed.padded(run, target) if scores is not None and scores.flow.forwards else None
-        if found is None or not regressed.is_everywhere(run, scores):
+        if found is None or not regressed.is_everywhere(run, scores) or ends.tells(run, found):
+            return
+        if ends.known(run, scores, found) is not Known.ENDS:
             return
         run.emit(
             PaddedTargets,

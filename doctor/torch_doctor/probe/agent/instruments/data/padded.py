@@ -6,7 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from ...watching.watch import Watch
 
@@ -23,12 +23,27 @@ def padded_in(watch: Watch) -> Padded:
     return found
 
 
+class Entry:
+    """A tensor that `pad_sequence` made."""
+
+    def __init__(self, made: Any, behind: Any, *, telling: bool) -> None:
+        self.made = made
+        self.behind = behind
+        """Where it is padding."""
+        self.telling = telling
+        """Whether the padding itself tells that a sequence has ended, so that it is a target like any other."""
+
+    def ends_with(self, other: Entry) -> bool:
+        """Whether its sequences are as long as others."""
+        return self.behind.shape == other.behind.shape and bool((self.behind == other.behind).all())
+
+
 class Padded:
     """The tensors that `pad_sequence` made last, and the tokens that came with a mask of those that are no padding."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
-        self._last: deque[tuple[Any, Any]] = deque(maxlen=KEPT)  # a tensor, and where it is padding
+        self._last: deque[Entry] = deque(maxlen=KEPT)
         self._masked: deque[tuple[Any, Any]] = deque(maxlen=KEPT)  # the same of what a mask tells of
         self._words: deque[tuple[Any, int]] = deque(maxlen=KEPT)  # tokens, and which of them a model takes for padding
         watch.patches.replace(watch.torch.nn.utils.rnn, "pad_sequence", self._wrapping)
@@ -58,7 +73,9 @@ class Padded:
         lengths = torch.tensor([len(each) for each in sequences])[:, None]
         steps = torch.arange(longest)[None]
         behind = steps < longest - lengths if side == "left" else steps >= lengths
-        self._last.append((made if batch_first else made.transpose(0, 1), behind))
+        fill = arguments[2] if len(arguments) > MATRIX else keywords.get("padding_value", 0.0)
+        telling = side != "left" and _tells_ends(sequences, fill)
+        self._last.append(Entry(made if batch_first else made.transpose(0, 1), behind, telling=telling))
 
     def given(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         """A model gets tokens, perhaps with a mask that is 0 where they are padding, or it has an embedding that says what is."""
@@ -81,6 +98,9 @@ class Padded:
             if tokens.dtype == self._watch.torch.int64 and tokens.dim() == MATRIX and tokens.numel() <= LARGEST:
                 self._words.append((tokens, *fills))
                 return
+
+    def _sequences(self) -> Iterator[tuple[Any, Any]]:
+        return ((entry.made, entry.behind) for entry in reversed(self._last) if not entry.telling)
 
     def _next(self, targets: Any) -> Any:
         """Where targets that are the next tokens end with padding; None for any others."""
@@ -113,22 +133,39 @@ class Padded:
 
     def of(self, tensor: Any) -> Any:
         """Where these sequences, side by side in whichever order, have ended, a row for each; None for any other tensor."""
+        return next((where for _, where in self._found(tensor)), None)
+
+    def entry(self, tensor: Any) -> Entry | None:
+        """What `pad_sequence` made that has these sequences; None for any other tensor."""
+        return next((entry for entry, _ in self._found(tensor)), None)
+
+    def has(self, tensor: Any) -> bool:
+        """Whether a tensor has padded sequences, or a part of them."""
+        if any(tensor is each for each, _ in (*self._masked, *self._words)):
+            return True
+        wanted = tensor.detach().cpu().reshape(-1)
+        return any(
+            part.numel() == wanted.numel() and _same(part.reshape(-1), wanted)
+            for entry in self._last
+            for part, _ in _parts(entry.made, entry.behind)
+        )
+
+    def _found(self, tensor: Any) -> Iterator[tuple[Entry, Any]]:
         if tensor.dim() < MATRIX or tensor.numel() > LARGEST or tensor.is_sparse:
-            return None
+            return
         wanted = tensor.detach().cpu()
-        for padded, behind in reversed(self._last):
-            for each, where in _stretches(padded, behind):
+        for entry in reversed(self._last):
+            for each, where in _stretches(entry.made, entry.behind):
                 for arranged in (each, each.transpose(0, 1)):
                     if arranged.shape == wanted.shape and _same(arranged, wanted):
-                        return where
-        return None
+                        yield entry, where
 
     def among(self, targets: Any) -> Any:
         """Where targets are padding; None where they are nothing that was padded, or where that cannot be told."""
         wanted = targets.detach().cpu().reshape(-1)
         found = [
             where.reshape(targets.shape)
-            for padded, behind in (*reversed(self._last), *reversed(self._masked))
+            for padded, behind in (*self._sequences(), *reversed(self._masked))
             if padded.dim() == MATRIX and not padded.is_floating_point()
             for part, where in _parts(padded, behind)
             if part.numel() == wanted.numel() and _same(part.reshape(-1), wanted)
@@ -138,6 +175,18 @@ class Padded:
         if not found or any(not bool((each == found[0]).all()) for each in found[1:]):
             return None
         return found[0].to(targets.device)
+
+
+def _tells_ends(sequences: Sequence[Any], fill: Any) -> bool:
+    """Whether padding goes on with what all sequences end with, or is all that distinguishes targets of a single value.
+
+    That is how a model is taught when to stop.
+    """
+    rows = [each for each in sequences if len(each)]
+    if all(bool((row[-1] == fill).all()) for row in rows):
+        return True
+    first = rows[0].reshape(-1)[0]
+    return bool(first != fill) and all(bool((row == first).all()) for row in rows)
 
 
 def ending(rows: Any, fill: int) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..copies import copied, elements
 from ..data.padded import ending, padded_in
 from ..instrument import Instrument as Base
+from .known_ends import KnownEnds
 from .own_losses import OwnLosses
 
 if TYPE_CHECKING:
@@ -40,12 +41,18 @@ class Instrument(Base):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._padded = padded_in(watch)
+        self._ends = KnownEnds(watch, self._padded)
         self._own = OwnLosses(watch)
         self._done: dict[int, int] = {}
 
     def before_forward(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], here: Here) -> None:
         """A model gets tokens: those of padding are remembered."""
         self._padded.given(module, arguments, keywords)
+        self._ends.given(arguments, keywords)
+
+    def on_batch(self, batch: Any, here: Here, event: int) -> None:
+        """A loader gave another batch."""
+        self._ends.forget()
 
     def on_forward(
         self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], output: Any, here: Here, event: int
@@ -87,6 +94,7 @@ class Instrument(Base):
     def on_backward(self, losses: list[Any], got: list[Any], here: Here, event: int) -> None:
         """Gradients have come back, perhaps to the loss of a model."""
         self._own.went_backward()
+        self._ends.forget()
 
     def on_loss(
         self, loss: str, arguments: tuple[Any, ...], keywords: dict[str, Any], value: Any, here: Here, event: int
@@ -105,6 +113,8 @@ class Instrument(Base):
             known = self._padded.among(target)
             padding = self._padded.beside(target) if known is None else known
             if padding is None or not bool(padding.any()) or bool(padding.all()):
+                return
+            if not self._ends.anywhere() or self._ends.at_once(scores, target.numel()):
                 return
             self._done[here.site] = self._done.get(here.site, 0) + 1
             ignored = keywords.get("ignore_index", arguments[IGNORE_INDEX] if len(arguments) > IGNORE_INDEX else -100)
@@ -131,11 +141,13 @@ class Instrument(Base):
         if scores is None or target is None or scores.shape != target.shape or target.requires_grad:
             return
         with self.watch.unwatched(), self.watch.torch.no_grad():
-            known = self._padded.of(target)
-            behind = self._padded.between(target) if known is None else known
-            if behind is None or not bool(behind.any()) or bool(behind.all()):
+            known = self._padded.entry(target)
+            behind = self._padded.between(target) if known is None else self._padded.of(target)
+            if behind is None or not bool(behind.any()) or bool(behind.all()) or (known is not None and known.telling):
                 return
             apart = (scores.detach() - target).cpu().abs()[behind]
+            if bool((apart > 0).any()) and known is not None and not self._ends.beside(target):
+                return
         self._done[here.site] = self._done.get(here.site, 0) + 1
         recorder = self.watch.recorder
         recorder.event(

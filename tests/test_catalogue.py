@@ -112,7 +112,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR408": ("score-of-last-batch", "E", "SP", "-"),
     "TDR409": ("metric-shape", "E", "SP", "unsafe"),
     "TDR410": ("mean-divided-by-rows", "W", "SP", "unsafe"),
-    "TDR411": ("metric-counts-padding", "E", "SP", "-"),
+    "TDR411": ("metric-counts-padding", "E", "SP", "unsafe"),
     "TDR412": ("metric-out-of-range", "E", "SP", "-"),
     "TDR413": ("best-kept-wrong-way", "E", "SP", "unsafe"),
     "TDR414": ("selected-on-test", "A", "S", "-"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor.edits import Figure, Keyword, Wrap
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import Forward, PaddingScored, PredictionsPassed
 from torch_doctor_rules.judging.evidence import fact, two
 from torch_doctor_rules.judging.ignored_labels import IgnoredLabels
@@ -16,6 +17,7 @@ from torch_doctor_rules.judging.wording import message, named
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from torch_doctor.edits import Edit
     from torch_doctor.trace import Trace
 
 _PADDED = "`{score}` counts padded labels, so it depends on the lengths of the sequences"
@@ -49,21 +51,25 @@ class MetricCountsPadding(Rule):
         criterion(model(x), y).backward()
         optimizer.step()
     model.eval()
-    correct = total = 0
+    scores = []
     with torch.no_grad():
         for x, y in loader:
-            correct += (model(x).argmax(dim=1) == y).sum().item()
-            total += y.numel()
-    print(correct / total)
+            scores.append((model(x).argmax(dim=1) == y).float().mean().item())
+    print(sum(scores) / len(scores))
     ```
 
     ## Use instead
     ```diff
-             correct += (model(x).argmax(dim=1) == y).sum().item()
-    -        total += y.numel()
-    +        total += (y != 255).sum().item()
-     print(correct / total)
+         for x, y in loader:
+    -        scores.append((model(x).argmax(dim=1) == y).float().mean().item())
+    +        scores.append(((model(x).argmax(dim=1) == y)[y != 255]).float().mean().item())
+     print(sum(scores) / len(scores))
     ```
+
+    ## Fix safety
+    The metric changes: it is the mean over fewer labels. The fix selects them where they are compared, if their mean is
+    computed in the same expression, or sets `ignore_index` where a metric of torchmetrics is created. There is no fix for
+    a count that is divided elsewhere: the number of all labels has to change, too.
 
     ## How the probe confirms it
     Copies of the process finish the evaluation with predictions that are created from the labels: correct ones, and correct
@@ -80,7 +86,9 @@ class MetricCountsPadding(Rule):
     - The results are selected or weighted by a mask or by lengths, or divided by the number of labels that count.
     - The results of a sample are combined by `all` or `any`, as for the accuracy of complete sequences.
     - The labels or predictions are modified in place or passed to unresolved code before they are compared.
-    - A library computes the metric.
+    - A metric of a library has an `ignore_index`, `labels` or weights, or returns one score for each class.
+    - A metric of torchmetrics gets labels that are none of its classes: it refuses them.
+    - A library computes the metric in another way: for sequences of names, or in a collection of metrics.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -94,6 +102,8 @@ class MetricCountsPadding(Rule):
     voided_by = frozenset({"values"})
     subject = EVALUATION
     needs = frozenset({"padded_scores"})
+    fix = Fix.UNSAFE
+    fix_changes = frozenset({Figure.HERE})
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
@@ -115,6 +125,7 @@ class MetricCountsPadding(Rule):
                     *([Step(scored, _SCORED)] if scored is not None else []),
                     *(Step(each.site, _COMPARED if isinstance(each, Forward) else _PASSED) for each in forwards[-1:]),
                 ],
+                edits=_edits(event, fill),
             )
 
     def same(self, finding: Finding, seen: Finding) -> bool:
@@ -143,6 +154,15 @@ class MetricCountsPadding(Rule):
             if right != other:
                 text += f" or {other}, depending on those for the ignored labels"
             yield fact(text, event.other, "", event)
+
+
+def _edits(event: PaddingScored, fill: str) -> list[Edit]:
+    """Leave out the labels with this value, in the comparison or by the settings of a metric."""
+    if not _NUMBER.fullmatch(fill):
+        return []
+    if event.settings_at is not None:
+        return [Keyword(event.settings_at, "ignore_index", fill)]
+    return [Wrap(event.site, f"({{}})[{event.labels} != {fill}]")] if event.labels else []
 
 
 def _scores(trace: Trace, finding: Finding) -> list[PaddingScored]:

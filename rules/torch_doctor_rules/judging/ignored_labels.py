@@ -22,7 +22,7 @@ class IgnoredLabels:
         """Yield each score with the value of the labels that it should leave out; "" if it is unknown, as in a run."""
         for event in self._trace.of(PaddingScored):
             fill = "" if self._trace.observed else self._fill(event)
-            if event.counted is True and fill is not None:
+            if event.counted is True and fill is not None and (not event.classes or _is_class(fill, event.classes)):
                 yield event, fill
 
     def places(self) -> set[Site]:
@@ -41,3 +41,8 @@ class IgnoredLabels:
 
     def _models(self, forwards: frozenset[int]) -> set[int]:
         return {each.module for each in self._trace.at(*sorted(forwards)) if isinstance(each, Forward)}
+
+
+def _is_class(fill: str, classes: int) -> bool:
+    """Whether a value is one of so many classes."""
+    return fill.isdigit() and int(fill) < classes

@@ -31,6 +31,8 @@ PADS: Final = frozenset(("pad_sequence", TOKENIZED, FILLED))
 """Functions that put sequences side by side, the shorter ones padded, and names of what does the same."""
 JOINING: Final = frozenset(words("cat concat concatenate"))
 """Functions that put a row, and what fills it up, one behind the other."""
+JOINED: Final = JOINING | frozenset(words("hstack vstack"))
+"""Functions that put tensors one behind the other: where all of them are padded alike, so is the result."""
 FUNCTIONS: Final = PADS | {PADDED}
 """Functions that pad, where and how much their arguments say."""
 _MAKERS: Final = {name: Const(0) for name in words("zeros new_zeros zeros_like")} | {

@@ -66,6 +66,12 @@ class PaddingScored(Event, frozen=True, kw_only=True):
     """Where the results are averaged, or their sum is divided."""
     forwards: frozenset[int] = NO_EVENTS
     """The `Forward` events that the predictions are made of, or the `PredictionsPassed` event."""
+    labels: str = ""
+    """The expression for the labels, if they are compared within the expression for the score; "" otherwise."""
+    settings_at: Site | None = None
+    """Where the settings of a metric of a library are given that can ignore labels of one value; None for any other score."""
+    classes: int = 0
+    """The number of classes, if the metric refuses labels that are none of these."""
     positions: int = 0
     """The number of such labels. Only the probe knows it, as the following."""
     of: int = 0

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from torch_doctor.static import program as p
 from torch_doctor.static.domains import counting
 from torch_doctor.static.domains.hits import Hits
 from torch_doctor.static.domains.merits import Merits
 from torch_doctor.static.domains.padding import Padded
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Named, Observer, override
+from torch_doctor.static.observers.loss.ranking import sides_of
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import losses, words
 from torch_doctor.static.tables.canonical import among, canonical
@@ -21,7 +23,6 @@ from torch_doctor.static.values import Const, Lib, Module, Plain, Tensor, Unknow
 from torch_doctor.trace import LabelsIgnored, PaddingScored
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
     from torch_doctor.static.domains.hits import Marks
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call
@@ -138,8 +139,34 @@ class PaddedScores(
             known=known,
             padded_at=None if padded is None else padded.site,
             scored_at=here,
+            labels=_labels_within(run, node, marks),
             forwards=marks.answers,
         )
+
+
+def _labels_within(run: Run, node: p.Node, marks: Marks) -> str:
+    """The expression for the labels of a comparison within that for its mean; "" if it is not there, or not known to be that."""
+    inner: p.Node | None = node
+    while isinstance(inner, p.Call) and run.site(inner) != marks.site:
+        bare = isinstance(inner.func, p.Attribute) and not inner.args
+        inner = inner.func.value if bare and isinstance(inner.func, p.Attribute) else next(iter(inner.args), None)
+    if inner is None or run.site(inner) != marks.site:
+        return ""
+    sides = [each for each in sides_of(inner) if each is not None]
+    found = [each for each in sides if isinstance(base := _base(each), p.Name) and not _predicted(run, base)]
+    return run.text(found[0]) if len(sides) == 2 and len(found) == 1 else ""
+
+
+def _base(side: p.Expr) -> p.Expr:
+    """What is moved or converted by methods without arguments."""
+    while isinstance(side, p.Call) and isinstance(side.func, p.Attribute) and not side.args:
+        side = side.func.value
+    return side
+
+
+def _predicted(run: Run, name: p.Name) -> bool:
+    value = run.resolve(run.evaluate(name))
+    return not isinstance(value, (Tensor, Plain)) or bool((arrays.tensor_of(value) or value).flow.forwards)
 
 
 def _spelled(value: Value) -> str:

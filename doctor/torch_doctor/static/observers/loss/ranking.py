@@ -122,14 +122,14 @@ def _match(run: Run, operands: tuple[Value, ...], node: p.Node) -> None:
     shapes = [measured(value).shape for value in sides]
     if given.flow.source is not Source.LOADER or None in shapes or len(shapes[0] or ()) == len(shapes[1] or ()):
         return
-    places = _sides(node)
+    places = sides_of(node)
     names = ["" if place is None else run.text(place) for place in places]
     left, right = (with_facts(run.fact(value, name), value) for value, name in zip(sides, names, strict=True))
     left_at, right_at = (None if place is None else run.site(place) for place in places)
     run.emit(Matched, node, left=left, right=right, left_at=left_at, right_at=right_at)
 
 
-def _sides(node: p.Node) -> tuple[p.Expr | None, p.Expr | None]:
+def sides_of(node: p.Node) -> tuple[p.Expr | None, p.Expr | None]:
     """Where both sides of a comparison are written."""
     if isinstance(node, p.Compare):
         return node.left, node.right

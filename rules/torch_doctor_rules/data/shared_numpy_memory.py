@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Trace
 
+_UNCOPIED = (
+    "the probe could not compare the stored samples of the dataset: it reads a small copy of one that stores arrays"
+)
 COPIED = "copy the sample before you modify it, or use an operation that returns a new one"
 UNCHANGED = claims.SHARED_NUMBERS_STAYED
 
@@ -56,8 +59,9 @@ class SharedNumpyMemory(Rule):
     ```
 
     ## How the probe confirms it
-    When the tensor is used, some of its values differ from those at its creation. The probe does not check the stored samples
-    of a dataset.
+    When the tensor is used, some of its values differ from those at its creation. For the stored samples of a dataset, the
+    probe reads some of them from a copy of the dataset, twice: the finding is confirmed if both rounds change what the copy
+    stores, and refuted if none does.
 
     ## When it is not reported
     - If the tensor is not used after the change, for example if a batch is consumed before its buffer is filled again.
@@ -77,6 +81,7 @@ class SharedNumpyMemory(Rule):
     level = Level.WARNING
     witness = "SP"
     only_confirms = True
+    needs = frozenset({"stored_samples"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Yield a finding for every change of an array that shares memory with a tensor used later."""
@@ -93,7 +98,8 @@ class SharedNumpyMemory(Rule):
                 ],
             )
         read = {event.loader: event for event in trace.of(BatchTaken) if len(event.scope.iterations()) > 1}
-        for changed in first_per_site(each for each in trace.of(StoredRowChanged) if each.loader in read):
+        stored = (each for each in trace.of(StoredRowChanged) if each.changed and each.loader in read)
+        for changed in first_per_site(stored):
             yield self.finding(
                 changed.site,
                 message("`{name}` is a stored sample: it is modified again in every epoch", name=changed.name),
@@ -104,11 +110,14 @@ class SharedNumpyMemory(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether the tensor was used with its original values."""
         if finding.help == COPIED:
-            return "a run does not compare the stored samples of a dataset"
+            return any(not each.changed for each in _stored(trace, finding)) or _UNCOPIED
         return any(counted(trace, step.site, UNCHANGED) for step in finding.trail[:1])
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """Yield how many values of the tensor changed."""
+        for stored in [each for each in _stored(trace, finding) if finding.help == COPIED][:1]:
+            how = "differ from before" if stored.changed else "are the same"
+            yield fact(f"after reads of a copy of the dataset, its stored samples {how}", stored.changed, "", stored)
         for event in trace.of(MemoryChanged):
             if any(same_place(step.site, event.shared_at) for step in finding.trail[:1]):
                 text = f"{event.changed} of {count(event.elements, 'value')} of the tensor had changed when it was used"
@@ -116,5 +125,14 @@ class SharedNumpyMemory(Rule):
                 return
 
     def same(self, finding: Finding, seen: Finding) -> bool:
-        """Return whether the probe reports the same tensor."""
+        """Return whether the probe reports the same tensor, or a dataset that is read in the same loop."""
+        if finding.help == COPIED:
+            return any(same_place(step.site, each.site) for step in finding.trail for each in seen.trail)
         return any(same_place(step.site, seen.site) for step in finding.trail[:1])
+
+
+def _stored(trace: Trace, finding: Finding) -> list[StoredRowChanged]:
+    """Return what reads did to the stored samples of the dataset that is read in the loop of a finding."""
+    places = [step.site for step in finding.trail]
+    loaders = {each.loader for each in trace.of(BatchTaken) if any(same_place(each.site, place) for place in places)}
+    return [each for each in trace.of(StoredRowChanged) if each.loader in loaders]

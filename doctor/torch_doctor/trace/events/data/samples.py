@@ -189,9 +189,13 @@ class StoredRowChanged(Event, frozen=True, kw_only=True):
     """The class of the dataset."""
     loader: int
     """The loader that reads the dataset."""
+    changed: bool = True
+    """Whether it does. The probe, which reports the loader as `site`, also writes the event if it does not."""
 
     def words(self, _: Names, /) -> str:
-        return f"change {quoted(self.name)}, a stored sample of {self.class_name}, in place"
+        if not self.changed:
+            return f"samples that {self.class_name} stores are the same after they are read"
+        return f"change {quoted(self.name or '?')}, a stored sample of {self.class_name}, in place"
 
 
 class PixelsGiven(Event, frozen=True, kw_only=True):

@@ -112,9 +112,10 @@ class ResumeWithoutOptimizer(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether the save ran, and the missing state was saved after all or is not needed."""
         saved = at(trace, finding.site, Saved)
-        if any(self._has(each, finding) for each in trace.of(Saved)):
-            return True
-        return "no checkpoint with a trained model and its epoch was saved" if saved else False
+        if not saved:
+            return False  # another script that was run may save the state of its own optimizer
+        has = any(self._has(each, finding) for each in trace.of(Saved))
+        return has or "no checkpoint with a trained model and its epoch was saved"
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """Whether training went on from a file, which another run may only test, and no loop around the save was left early.

@@ -189,6 +189,45 @@ def test_spectrograms_series_and_waves_are_drawn(climb: Climb, shape: str, title
     assert first.private or kind == "images"
 
 
+SPECTRA = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+labels = torch.arange(64) % 2
+times = torch.arange(4000) / 8000
+waves = torch.sin(6.2832 * (500 + 1500 * labels[:, None]) * times)
+train_loader = DataLoader(TensorDataset(waves, labels), batch_size=16, shuffle=True)
+model = nn.Sequential(nn.Flatten(), nn.LazyLinear(2))
+model(torch.zeros(1, 1, 65, 63))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for wave, label in train_loader:
+    spectrum = torch.stft(wave, 128, 64, window=torch.hann_window(128), return_complex=True).abs().unsqueeze(1)
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(spectrum), label).backward()
+    optimizer.step()
+"""
+
+
+def test_the_input_of_a_model_is_drawn_with_the_labels_of_its_own_batch(climb: Climb) -> None:
+    plots = climb(SPECTRA, "inspect").plots
+    given = next(each for each in plots if each.title.startswith("Images in the model's input"))
+    pictures: dict[str, set[str]] = {"0": set(), "1": set()}
+    for each in given.images:
+        pictures[each.caption].add(each.png)
+    assert not pictures["0"] & pictures["1"]
+    assert len(pictures["0"] | pictures["1"]) == 2
+
+
+def test_a_long_wave_keeps_its_loudest_points(climb: Climb) -> None:
+    waves = next(each for each in climb(SPECTRA, "inspect").plots if each.title == "Waveforms in batch[0]")
+    for each in waves.series:
+        assert len(each.x) == len(each.y) <= 300
+        assert each.x == sorted(each.x)
+        assert sum(abs(value) > 0.9 for value in each.y) > 0.9 * len(each.y)
+
+
 FILES = """
 import pathlib
 import torch

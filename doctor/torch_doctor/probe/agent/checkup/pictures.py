@@ -86,9 +86,18 @@ def series(path: str, sets: list[tuple[str, Any, list[str]]]) -> dict[str, Any]:
 
 
 def _points(values: Any) -> tuple[list[float], list[float]]:
-    """Some of the points of a line, from all over it, with their places."""
-    step = max(1, -(-len(values) // POINTS))
-    return [float(each) for each in range(0, len(values), step)], values[::step].tolist()
+    """Some of the points of a line, with their places: the least and the largest of each stretch of a long one.
+
+    Every nth point alone would show a wave of another frequency.
+    """
+    if len(values) <= POINTS:
+        return [float(each) for each in range(len(values))], values.tolist()
+    step = -(-len(values) // (POINTS // 2))
+    places = []
+    for start in range(0, len(values), step):
+        part = values[start : start + step].nan_to_num()
+        places += sorted({start + int(part.argmin()), start + int(part.argmax())})
+    return [float(each) for each in places], [float(values[each]) for each in places]
 
 
 def _curves(

@@ -33,7 +33,8 @@ def sheet(stage: Stage, known: Roles, training: Sample, other: Sample | None) ->
     plots: list[dict[str, Any]] = []
     given = _changed(known) if training.loader is not None else None
     if given is not None:
-        plots += _of_part(stage, "the model's input", [(training, given)], known)
+        own = [leaf for path, leaf in known.parts if path in known.targets]
+        plots += _of_part(stage, "the model's input", [(training, given)], known, _captions(training, own[:1], known))
     for path in [each for each in training.parts if each in known.inputs or not known.inputs][:PARTS]:
         views = [(each, each.parts[path][0]) for each in sets if _usable(each.parts.get(path))]
         plots += _of_part(stage, path, views, known)
@@ -64,7 +65,10 @@ def _usable(tensors: list[Any] | None) -> bool:
 
 
 def _changed(known: Roles) -> Any:
-    """What the last model was given, where it is no part of the batch, but as many samples as it; None where it is."""
+    """What the last model was given, where it is no part of the batch, but as many samples as it; None where it is.
+
+    It may have other dimensions if it is pictures or matrices: spectrograms of waves, say.
+    """
     batch = [leaf for path, leaf in known.parts if path in known.inputs and leaf.dim()]
     calls = known.seen.models[-1:]
     given = [each for call in calls for _, each in leaves(list(call.given)) if each.dim()]
@@ -73,18 +77,23 @@ def _changed(known: Roles) -> Any:
     one, other = given[0], batch[0]
     if one.shape == other.shape and bool((one == other.to(one.device)).all()):
         return None
-    right = one.shape[0] == other.shape[0] and one.dim() == other.dim() and is_dense(one) and not one.requires_grad
-    return one.detach().cpu() if right and one.numel() else None
+    if one.shape[0] != other.shape[0] or not is_dense(one) or one.requires_grad or not one.numel():
+        return None
+    return one.detach().cpu() if one.dim() == other.dim() or is_image(one) or is_spectrogram(one) else None
 
 
-def _of_part(stage: Stage, path: str, views: list[tuple[Sample, Any]], known: Roles) -> list[dict[str, Any]]:
-    """The figures of one part of a batch, of each set that has it."""
+def _of_part(
+    stage: Stage, path: str, views: list[tuple[Sample, Any]], known: Roles, labelled: list[str] | None = None
+) -> list[dict[str, Any]]:
+    """The figures of one part of a batch, of each set that has it; `labelled`: the labels of a batch of another order."""
     torch = stage.torch
     if not views:
         return []
     tensor, samples = views[0][1], [sample for sample, _ in views]
     alike = [(sample, each) for sample, each in views if each.dim() == tensor.dim()]
-    captions = [_captions(sample, known) for sample, _ in alike]
+    captions = [
+        _captions(sample, _labels(sample, known), known) if labelled is None else labelled for sample, _ in alike
+    ]
     plots: list[dict[str, Any]] = []
     if is_image(tensor) or is_spectrogram(tensor):
         plots += [
@@ -131,9 +140,13 @@ def _of_tokens(stage: Stage, path: str, views: list[tuple[Sample, Any]]) -> list
     return [*plots, *histograms(stage.torch, f"Lengths in {path}", {"tokens of a sample": values}, list(lengths), told)]
 
 
-def _captions(sample: Sample, known: Roles) -> list[str]:
-    """The label of each sample of the first batch: the name of its class, or its number; [] where it has none."""
-    labels = [each for path in known.targets for each in sample.parts.get(path, ())[:1]]
+def _labels(sample: Sample, known: Roles) -> list[Any]:
+    """The targets of the first batch of a set."""
+    return [each for path in known.targets for each in sample.parts.get(path, ())[:1]]
+
+
+def _captions(sample: Sample, labels: list[Any], known: Roles) -> list[str]:
+    """The label of each sample of a batch: the name of its class, or its number; [] where it has none."""
     if not labels or not labels[0].dim() or labels[0].numel() != labels[0].shape[0] or not is_dense(labels[0]):
         return []
     named = class_names(sample, known.classes)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 SHARES = 0.25
 """The difference of two shares from which on it is called large: 25 percentage points."""
+TABLES = 2  # dimensions of a table
 DISTANCE = 0.3
 """The Kolmogorov-Smirnov distance from which on two distributions differ much: the largest difference of their cumulative
 shares. Normal distributions whose means are 0.77 standard deviations apart have it."""
@@ -100,7 +101,8 @@ def compared(
                      key=lambda each: -each[1])  # fmt: skip
         if far:
             name, distance, p = far[0]
-            more = f" and {count(len(far) - 1, 'other column')}" if len(far) > 1 else ""
+            noun = "other column" if training.parts[path][0].dim() <= TABLES else "other figure of the samples"
+            more = f" and {count(len(far) - 1, noun)}" if len(far) > 1 else ""
             said.append(
                 f"{name} of {path}{more} {'differ' if more else 'differs'} between {training.name} and {other.name}: "
                 f"Kolmogorov-Smirnov distance {number(distance)} ({chance(p)}; {DISTANCE} counts as large)"

@@ -178,10 +178,11 @@ def _twice(
     theirs = other.hashes(paths)
     both = set(own) & set(theirs)
     evidence.append(fact(f"inputs that also occur in {other.name}", len(both), group=training.name, expected="0"))
-    if not both or _small_world(training, other, paths, own):
-        return not again and not both
     many = sum(each in both for each in theirs)
     text = f"{many:,} of {count(len(theirs), 'sample')} of {other.name} {'is' if many == 1 else 'are'} also in {training.name}"
+    if not both or _small_world(training, other, paths, own):
+        said += [f"{text}, which itself repeats samples as often"] * bool(both)
+        return not again and not both
     if len(both) / max(1, min(len(set(own)), other.rows())) > FEW:
         checked = "" if training.whole else f", of which {count(training.rows(), 'sample')} were checked"
         wrong.add(text + checked, "shared rows")

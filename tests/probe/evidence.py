@@ -529,7 +529,14 @@ CLAIMS: dict[str, list[Claim]] = {
     ],
     "TDR706": [Claim("{} samples? of the first few changed when reread", some, none)],
     "TDR708": [Claim("evaluated {} batch(?:es)? of samples that are also trained on", some, never)],
-    "TDR709": [Claim("{} of {} values? of the tensor had changed when it was used", some, never)],
+    "TDR709": [
+        Claim("{} of {} values? of the tensor had changed when it was used", some, never),
+        Claim(
+            "{} of {} rounds of reads changed what a copy of the dataset stores",
+            lambda changed, of: changed == of,
+            lambda changed, _: changed == 0,
+        ),
+    ],
     "TDR710": [
         Claim("{} calls? to `set_epoch` in {} pass(?:es)? over the loader", not_all_of, some),
         Claim("epochs 1 and 2 have the same order of {} samples? in {…}", always, never),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Trace
 
+_ROUNDS = 2
 _UNCOPIED = (
     "the probe could not compare the stored samples of the dataset: it reads a small copy of one that stores arrays"
 )
@@ -116,8 +117,9 @@ class SharedNumpyMemory(Rule):
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """Yield how many values of the tensor changed."""
         for stored in [each for each in _stored(trace, finding) if finding.help == COPIED][:1]:
-            how = "differ from before" if stored.changed else "are the same"
-            yield fact(f"after reads of a copy of the dataset, its stored samples {how}", stored.changed, "", stored)
+            rounds = _ROUNDS if stored.changed else 0
+            text = f"{rounds} of {_ROUNDS} rounds of reads changed what a copy of the dataset stores"
+            yield fact(text, rounds, "rounds", stored)
         for event in trace.of(MemoryChanged):
             if any(same_place(step.site, event.shared_at) for step in finding.trail[:1]):
                 text = f"{event.changed} of {count(event.elements, 'value')} of the tensor had changed when it was used"

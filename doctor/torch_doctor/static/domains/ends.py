@@ -32,7 +32,7 @@ _FAR: Final = 60
 """Steps that are followed back."""
 
 
-class Known(Enum):
+class KnownPlaces(Enum):
     """What the inputs tell of the places of predictions."""
 
     ENDS = auto()
@@ -43,7 +43,7 @@ class Known(Enum):
     """That is not known."""
 
 
-def known(run: Run, scores: Value | None, target: Padding) -> Known:
+def known(run: Run, scores: Value | None, target: Padding) -> KnownPlaces:
     """Follow predictions back to what is padded at their places."""
     waiting, steps = [scores], 0
     others = alone = False
@@ -56,18 +56,18 @@ def known(run: Run, scores: Value | None, target: Padding) -> Known:
         found = run.ask(Padded, value) if value is not None else None
         made = made_of(value) if value is not None else None
         if found is not None and found.made is not target.made:
-            return Known.ENDS
+            return KnownPlaces.ENDS
         if found is not None:
             alone = True
         elif made is not None and made.args and _at_once(made):
-            return Known.NO_ENDS
+            return KnownPlaces.NO_ENDS
         elif made is not None and made.name == "[]" and _is_stretch(made.of):
             waiting.append(made.args[0])
         elif made is not None and (made.name in _ALONG or padding.arranges(made)):
             waiting += made.args
         elif isinstance(value, Tensor):
             others = True
-    return Known.ENDS if alone and not others and not waiting else Known.MAYBE
+    return KnownPlaces.ENDS if alone and not others and not waiting else KnownPlaces.MAYBE
 
 
 def _is_stretch(key: object) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static.domains import ends, regressed
-from torch_doctor.static.domains.ends import Known
+from torch_doctor.static.domains.ends import KnownPlaces
 from torch_doctor.static.domains.padding import Padded
 from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_run
@@ -90,7 +90,7 @@ class PaddedTargeting(
             or not isinstance(scores, (Tensor, Unknown))
             or not (scores.flow.forwards or scores.flow.graph)
             or ends.tells(run, found)
-            or ends.known(run, scores, found) is Known.NO_ENDS
+            or ends.known(run, scores, found) is KnownPlaces.NO_ENDS
         ):
             return
         run.emit(
@@ -119,7 +119,7 @@ class PaddedTargeting(
         found = regressed.padded(run, target) if scores is not None and scores.flow.forwards else None
         if found is None or not regressed.is_everywhere(run, scores) or ends.tells(run, found):
             return
-        if ends.known(run, scores, found) is not Known.ENDS:
+        if ends.known(run, scores, found) is not KnownPlaces.ENDS:
             return
         run.emit(
             PaddedTargets,

@@ -23,7 +23,7 @@ def padded_in(watch: Watch) -> Padded:
     return found
 
 
-class Entry:
+class SideBySide:
     """A tensor that `pad_sequence` made."""
 
     def __init__(self, made: Any, behind: Any, *, telling: bool) -> None:
@@ -33,7 +33,7 @@ class Entry:
         self.telling = telling
         """Whether the padding itself tells that a sequence has ended, so that it is a target like any other."""
 
-    def ends_with(self, other: Entry) -> bool:
+    def ends_with(self, other: SideBySide) -> bool:
         """Whether its sequences are as long as others."""
         return self.behind.shape == other.behind.shape and bool((self.behind == other.behind).all())
 
@@ -43,7 +43,7 @@ class Padded:
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
-        self._last: deque[Entry] = deque(maxlen=KEPT)
+        self._last: deque[SideBySide] = deque(maxlen=KEPT)
         self._masked: deque[tuple[Any, Any]] = deque(maxlen=KEPT)  # the same of what a mask tells of
         self._words: deque[tuple[Any, int]] = deque(maxlen=KEPT)  # tokens, and which of them a model takes for padding
         watch.patches.replace(watch.torch.nn.utils.rnn, "pad_sequence", self._wrapping)
@@ -75,7 +75,7 @@ class Padded:
         behind = steps < longest - lengths if side == "left" else steps >= lengths
         fill = arguments[2] if len(arguments) > MATRIX else keywords.get("padding_value", 0.0)
         telling = side != "left" and _tells_ends(sequences, fill)
-        self._last.append(Entry(made if batch_first else made.transpose(0, 1), behind, telling=telling))
+        self._last.append(SideBySide(made if batch_first else made.transpose(0, 1), behind, telling=telling))
 
     def given(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         """A model gets tokens, perhaps with a mask that is 0 where they are padding, or it has an embedding that says what is."""
@@ -135,7 +135,7 @@ class Padded:
         """Where these sequences, side by side in whichever order, have ended, a row for each; None for any other tensor."""
         return next((where for _, where in self._found(tensor)), None)
 
-    def entry(self, tensor: Any) -> Entry | None:
+    def entry(self, tensor: Any) -> SideBySide | None:
         """What `pad_sequence` made that has these sequences; None for any other tensor."""
         return next((entry for entry, _ in self._found(tensor)), None)
 
@@ -150,7 +150,7 @@ class Padded:
             for part, _ in _parts(entry.made, entry.behind)
         )
 
-    def _found(self, tensor: Any) -> Iterator[tuple[Entry, Any]]:
+    def _found(self, tensor: Any) -> Iterator[tuple[SideBySide, Any]]:
         if tensor.dim() < MATRIX or tensor.numel() > LARGEST or tensor.is_sparse:
             return
         wanted = tensor.detach().cpu()

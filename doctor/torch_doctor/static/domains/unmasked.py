@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from torch_doctor.static import program as p
-from torch_doctor.static.domains import padding
+from torch_doctor.static.domains import padding, pooling
 from torch_doctor.static.domains.constants import Filled
 from torch_doctor.static.domains.padding import Padded
 from torch_doctor.static.libraries import transformers
@@ -150,6 +150,8 @@ def _averaged(run: Run, made: Making) -> Padding | None:
     along = size_at(argument(made, 1, "dim") or Const(None)) if made.name == "mean" and made.args else None
     if not isinstance(along, int):
         return None
+    if (moved := pooling.along(run, made.args[0], along)) is not None:
+        return moved
     rank = len(measured(made.args[0]).shape or ())
     if along < 0 and not rank:
         return None

@@ -21,6 +21,17 @@ MOST = 1000  # arrays that are looked for
 SAMPLES = 5  # samples that are read, each one twice
 
 
+def small_copy(watch: Watch, dataset: Any) -> Any:
+    """A copy of a data set that stores little; None of any other, and where it cannot be copied."""
+    stored = list(_arrays(dataset)) if hasattr(dataset, "__dict__") else []
+    if len(stored) > MOST or sum(each.nbytes for each in stored) > LARGEST:
+        return None
+    try:
+        return copied(watch, dataset)
+    except Exception:  # noqa: BLE001 - a file that is open, say
+        return None
+
+
 class Instrument(Base):
     """Compares the arrays that a data set of the project stores before and after some of its samples are read."""
 
@@ -39,8 +50,7 @@ class Instrument(Base):
         recorder = self.watch.recorder
         if not path or not recorder.sites.is_users(path) or isinstance(dataset, torch.utils.data.IterableDataset):
             return
-        stored = list(_arrays(dataset))
-        if not stored or len(stored) > MOST or sum(each.nbytes for each in stored) > LARGEST:
+        if not any(True for _ in _arrays(dataset)):
             return
         if id(dataset) not in self._known:
             with self.watch.unwatched(), torch.random.fork_rng(devices=[]):
@@ -61,8 +71,10 @@ class Instrument(Base):
         """Whether each read changes what a copy stores; None if it cannot be copied or read."""
         numpy = sys.modules.get("numpy")
         before = random.getstate(), None if numpy is None else numpy.random.get_state()
+        twin = small_copy(self.watch, dataset)
+        if twin is None:
+            return None
         try:
-            twin = copied(self.watch, dataset)
             states = [_state(twin)]
             for _ in range(2):
                 for index in range(0, len(twin), max(1, len(twin) // SAMPLES)):

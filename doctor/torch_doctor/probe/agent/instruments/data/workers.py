@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import claims
 from ..instrument import Instrument as Base
+from .stored_samples import small_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +30,8 @@ class Instrument(Base):
         if not workers or dataset is None or isinstance(dataset, torch.utils.data.IterableDataset):
             return
         with self.watch.unwatched(), self._kept(dataset):
+            twin = small_copy(self.watch, dataset)  # reading may change what a data set stores
+            dataset = dataset if twin is None else twin
             try:
                 first = self._rows(dataset, 0, workers, setup)
                 second = self._rows(dataset, 1, workers, setup)

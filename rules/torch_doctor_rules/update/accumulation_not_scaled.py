@@ -80,10 +80,8 @@ class AccumulationNotScaled(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every line that adds up the gradients of mean losses."""
-        windows = trace.view(Cadence).windows()
-        yield from first_per_site(
-            self._report(window, _edits(trace, window)) for window in windows if _of_means(trace, window)
-        )
+        windows = (window for window in trace.view(Cadence).windows() if _of_means(trace, window))
+        yield from first_per_site(self._report(window, _edits(trace, window)) for window in windows)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether windows of this line were seen, or each of its passes was applied alone."""
@@ -122,9 +120,9 @@ class AccumulationNotScaled(Rule):
 def _edits(trace: Trace, window: Window) -> list[Divide]:
     """The loss divided by the number of passes of which the last one steps, where one test counts them."""
     branches = [trace.branches[branch] for branch, _ in window.step.guards - window.backward.guards]
-    own = window.backward.through == "backward"  # not that of a library
-    sites = {each.site for each in branches if own and each.kind is BranchKind.PERIODIC}
-    return [Divide(window.backward.site, sites.pop())] if len(sites) == 1 else []
+    sites = {each.site for each in branches if each.kind is BranchKind.PERIODIC}
+    of_library = window.backward.through != "backward"
+    return [Divide(window.backward.site, sites.pop())] if len(sites) == 1 and not of_library else []
 
 
 def _of_means(trace: Trace, window: Window) -> bool:
@@ -136,11 +134,9 @@ def _of_means(trace: Trace, window: Window) -> bool:
     plain = backward.whole and (backward.as_is or not may_divide(trace, backward))
     if not plain or any(event.divided is not False for event in trace.of(Backward) if event.site == backward.site):
         return False
-    itself = [event for event in trace.of(LossCalled) if event.site == backward.loss.operation_at]
-    if itself:  # the model may have returned it
-        return all(_is_mean(trace, event) for event in itself) and not _changed(trace, window)
     forwards = backward.loss.graph_forwards or backward.forwards
-    losses = [
+    itself = [event for event in trace.of(LossCalled) if event.site == backward.loss.operation_at]
+    losses = itself or [  # the model may have returned it
         event
         for event in trace.of(LossCalled)
         if event.index < backward.index
@@ -148,8 +144,8 @@ def _of_means(trace: Trace, window: Window) -> bool:
         and trace.same_iteration(event, backward)
         and trace.together(event, backward)
     ]
+    covered = forwards if itself else frozenset[int]().union(*(event.output.graph_forwards for event in losses))
     means = bool(losses) and all(_is_mean(trace, event) for event in losses)
-    covered = frozenset[int]().union(*(event.output.graph_forwards for event in losses))
     return means and forwards <= covered and not _changed(trace, window)
 
 

@@ -147,10 +147,8 @@ def _clearing(step: Stepped, again: Backward, optimizer: str) -> list[Insert]:
     """Clear before the pass; where several passes make one update, after the update."""
     if not is_path(optimizer):
         return []
-    code = f"{optimizer}.zero_grad()"
-    if step.guards - again.guards:
-        return [Insert(step.site, code, after=True)]
-    return [Insert(again.site, code)]
+    after = bool(step.guards - again.guards)
+    return [Insert(step.site if after else again.site, f"{optimizer}.zero_grad()", after=after)]
 
 
 def _forgetting(steps: Sequence[Stepped], again: Backward) -> list[Forget]:

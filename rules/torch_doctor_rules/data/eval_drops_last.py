@@ -111,6 +111,8 @@ class EvalDropsLast(Rule):
                 return made_up is None or "the synthetic data happens to fill all batches"
             if all(event.batch == 1 for event in evaluated):
                 return "its batches contain one sample in this run, so none is dropped"
+            if any(_compares_views(loaders, event) for event in evaluated):
+                return "its samples may be views of one another, which a loss compares within a batch"
             return "it drops the last batch, but is also used for training"
         return bool(evaluated)
 

@@ -154,7 +154,7 @@ def of_sample(run: Run, sample: Value) -> frozenset[int]:
 def of_inputs(run: Run, sample: Value) -> frozenset[int]:
     """Return by which orders the words in a sample are numbered: in its first part, or in a sample of one part."""
     part = sample.content.items[0] if isinstance(sample, Sequence) and sample.content.items else sample
-    return among(run, part.flow.rows, CLASSES, COUNTS, WORDS)
+    return among(run, part.flow.rows, CLASSES, COUNTS, WORDS) if isinstance(part, (Plain, Tensor)) else frozenset()
 
 
 def of_arrays(run: Run, arrays: Tool) -> frozenset[int]:

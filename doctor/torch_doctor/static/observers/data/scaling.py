@@ -52,7 +52,7 @@ _READING: Final = frozenset(
 _SPARED: Final = ("builtins.", "torch.nn.functional.", "torch.eq", "torch.sum", "torch.max", "tqdm.")
 
 
-class Transformed(NamedTuple):
+class TransformChain(NamedTuple):
     """What the transforms of a data set do to the numbers of its pictures."""
 
     sort: str
@@ -70,7 +70,7 @@ class Transformed(NamedTuple):
 class Chains(Lasting):
     """How the transforms of loaders' data sets scale pictures, where all of them are known."""
 
-    known: dict[int, Transformed] = per_run(dict)
+    known: dict[int, TransformChain] = per_run(dict)
 
 
 class Scaling(
@@ -129,7 +129,7 @@ class Scaling(
         source = data.cls.name if isinstance(data, Instance) else canonical(data.name)
         converted = [name for name in names if name.rpartition(".")[2] in _CONVERTS]
         at = scales[0].born if scales else None
-        known = Transformed(
+        known = TransformChain(
             f"{source} {converted}", at, run.site(call.node), *(_numbers(scales[0]) if scales else ((), ()))
         )
         run.of(Chains).known[thing.id] = known

@@ -22,18 +22,22 @@ _APART = "split the series by time first, with a gap of one window, then cut eac
 _UNSEEN = "a run does not show which samples were made of others"
 _FIRST = "split the original samples first, and add altered copies to the training part only"
 _ALTERED = "`{name}` evaluates altered copies of training samples: the score is too optimistic"
+_GROUPS = "`{name}` evaluates samples of groups that are also in training: the score is too optimistic"
+_TOGETHER = "split by groups here, too, so that all samples of a group are in one part"
+_GROUPLESS = "a run does not show which samples belong to one group"
 _OVERLAP = "`{name}` evaluates windows that overlap training windows: the score is too optimistic"
 
 
 class SplitSharesData(Rule):
-    """A split puts what belongs together into training and into evaluation: overlapping windows of one series, or altered copies.
+    """A split puts what belongs together into training and into evaluation: overlapping windows, altered copies, or groups.
 
     ## Why is this bad?
     Neighboring windows of a series have most of their values in common. If windows are split at random, nearly every
     window of the evaluation overlaps with windows of training, often together with the values to predict. The score then
     measures how well the model remembers the series, and not how well it predicts new values. The same holds for altered
     copies of a sample: with noise, flipped or scaled, interpolated to balance the classes, or read twice with different
-    transforms.
+    transforms. It also holds for samples of one group, such as the recordings of one patient: if a script keeps them
+    together for cross-validation, a test set that was drawn at random before shares them all the same.
 
     ## Example
     ```python
@@ -64,8 +68,8 @@ class SplitSharesData(Rule):
     ## How the probe confirms it
     It compares the exact numbers in the first batches of both loaders: samples of the evaluation contain the same
     consecutive numbers as samples of training. If it finds none, the finding stays undecided: few batches were read, or
-    each window is scaled by itself. For altered copies, it always stays undecided: a run does not show which samples were made
-    of others.
+    each window is scaled by itself. For altered copies and groups, it always stays undecided: a run does not show which samples
+    were made of others or belong together.
 
     ## When it is not reported
     - If the split is by time: slices, ranges of indices, `shuffle=False`, `TimeSeriesSplit`, or groups.
@@ -73,6 +77,7 @@ class SplitSharesData(Rule):
       windows is unknown.
     - If the windows are cut, or the copies made, after the split.
     - If the labels are not copied together with the altered samples, or it is unknown how the samples were altered.
+    - If no splitter of scikit-learn gets the groups: a column alone may be a feature.
     - If something is fitted before the split (TDR707), or samples are copied before it (TDR708).
 
     ## References
@@ -99,6 +104,9 @@ class SplitSharesData(Rule):
         if parts.split is not None and parts.split.altered:
             text, cause = message(_ALTERED, name=name), place(parts.evaluated.site)
             return self.finding(parts.site, text, help=_FIRST, trail=parts.trail(), cause=cause)
+        if parts.split is not None and parts.split.grouped_at is not None:
+            trail = [*parts.trail(), Step(parts.split.grouped_at, "the samples of one group are kept together here")]
+            return self.finding(parts.site, message(_GROUPS, name=name), help=_TOGETHER, trail=trail)
         cut = _windows(trace, parts)
         trail = [*parts.trail(), *([Step(cut, "overlapping windows are cut here")] if cut is not None else [])]
         return self.finding(parts.site, message(_OVERLAP, name=name), help=_APART, trail=trail)
@@ -107,6 +115,8 @@ class SplitSharesData(Rule):
         """Return whether samples of both loaders were compared."""
         if finding.help == _FIRST:
             return _UNSEEN
+        if finding.help == _TOGETHER:
+            return _GROUPLESS
         compared = any(_compared(trace, each) is not None for each in self._seen(trace, finding))
         return "the first batches of both loaders have no consecutive numbers in common" if compared else False
 
@@ -134,7 +144,7 @@ def _shares(trace: Trace, parts: Parts) -> bool:
     """Whether both parts have overlapping windows of one series, and nothing more specific is wrong with the split."""
     split = parts.split
     if split is not None:
-        found = split.altered or _windows(trace, parts) is not None
+        found = split.altered or split.grouped_at is not None or _windows(trace, parts) is not None
         return found and not split.fits and not split.copied
     shared = _compared(trace, parts)
     return shared is not None and shared.shared > 0

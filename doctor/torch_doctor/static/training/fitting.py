@@ -64,6 +64,9 @@ def method(run: Run, func: Plain, call: Call) -> Value | None:
         return _estimated(run, of, name, call)
     if of[0] == SPLITTER and name == "split":
         given = call.argument(0, "X") or Plain()
+        groups = call.argument(2, "groups")
+        if groups is not None and of[2] in fitting.GROUPED:
+            _grouped(run, groups, call.node)
         event = splitting.made(run, of[2], (given,), call.node)
         return holding.with_rows(plain_from(()), frozenset((event.index,)))
     if of[0] == RESAMPLER and name == "fit_resample":
@@ -74,6 +77,15 @@ def method(run: Run, func: Plain, call: Call) -> Value | None:
         whole = name == "sample" and isinstance(share, Const) and share.value == 1
         return None if whole else holding.with_rows(plain_from((func, *call.args)), func.flow.rows | {PART})
     return _statistic(run, func, holding.stem(of), call) if name in fitting.STATISTICS else None
+
+
+def _grouped(run: Run, groups: Value, node: p.Node) -> None:
+    """Rows are split by groups: splits at random that were made of them before have separated rows of one group."""
+    known, root = run.of(holding.Rows), holding.root_of(run, groups)
+    for index, roots in known.splits.items():
+        for event in run.trace.at(index) if root in roots or known.parts.get(root) == index else ():
+            if isinstance(event, RowsSplit) and event.orders:
+                run.trace.replace(event, grouped_at=run.site(node))
 
 
 def _estimated(run: Run, of: Symbol, name: str, call: Call) -> Value | None:

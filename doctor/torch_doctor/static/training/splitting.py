@@ -109,6 +109,7 @@ def arrays_split(run: Run, name: str, call: Call) -> Value:
         for value in call.args
         for _ in range(2)
     ]
+    run.of(holding.Rows).parts.update((holding.root_of(run, part), event.index) for part in parts)
     return run.own(Sequence("list", Content(tuple(parts)), run.site(call.node)))
 
 

@@ -59,6 +59,7 @@ class Rows(Lasting):
 
     fits: dict[int, Symbol] = per_run(dict)
     splits: dict[int, frozenset[Symbol]] = per_run(dict)
+    parts: dict[Symbol, int] = per_run(dict)  # the split that made a part, by what identifies its rows
     statistics: dict[int, tuple[Value, Computed]] = per_run(dict)
     sites: dict[Site, int] = per_run(dict)
     slices: dict[object, tuple[set[object], set[object]]] = per_run(dict)

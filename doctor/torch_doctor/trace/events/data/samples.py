@@ -125,6 +125,8 @@ class RowsSplit(Event, frozen=True, kw_only=True):
     """The `Reordered` events that draw the parts at random; none for parts in stored order."""
     windows: Site | None = None
     """Where the samples were cut as overlapping windows; None if they were not, as far as it is known."""
+    grouped_at: Site | None = None
+    """Where parts of the same samples are split by groups, after a split at random; None if they are not."""
 
     def words(self, _: Names, /) -> str:
         return f"split samples with {self.by.rpartition('.')[2]}{in_brackets(self._before())}"
@@ -135,6 +137,7 @@ class RowsSplit(Event, frozen=True, kw_only=True):
             "with copies among them": self.copied,
             "with altered copies among them": self.altered,
             "of overlapping windows": self.windows,
+            "without their groups": self.grouped_at,
         }
         return [text for text, holds in found.items() if holds]
 

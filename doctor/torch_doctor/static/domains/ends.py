@@ -101,6 +101,16 @@ def tells(run: Run, found: Padding) -> bool:
     return bool(content) and all(_ends_with(run, each, fill) for each in content)
 
 
+def may_tell(found: Padding) -> bool:
+    """Whether that may be so: another number than 0 was chosen for sequences of which nothing is known."""
+    rows = found.made.args[0] if found.made.args else None
+    chosen = isinstance(found.fill, Const) and found.fill.value not in (0, None)
+    content = rows.content.all() if isinstance(rows, Sequence) else ()
+    return (
+        found.made.name == "pad_sequence" and chosen and (not content or any(made_of(each) is None for each in content))
+    )
+
+
 def _ends_with(run: Run, row: Value, fill: Value) -> bool:
     made = made_of(row)
     if made is not None and padding.arranges(made):

@@ -21,6 +21,7 @@ from torch_doctor.trace import PaddedTargets
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
+    from torch_doctor.static.domains.padding import Padding
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Symbol
     from torch_doctor.trace import Site, Tri
@@ -89,7 +90,7 @@ class PaddedTargeting(
             found is None
             or not isinstance(scores, (Tensor, Unknown))
             or not (scores.flow.forwards or scores.flow.graph)
-            or ends.tells(run, found)
+            or self._tells(run, found)
             or ends.known(run, scores, found) is KnownPlaces.NO_ENDS
         ):
             return
@@ -117,7 +118,7 @@ class PaddedTargeting(
     ) -> None:
         """Write that a loss compares numbers at all places, if there is padding among them."""
         found = regressed.padded(run, target) if scores is not None and scores.flow.forwards else None
-        if found is None or not regressed.is_everywhere(run, scores) or ends.tells(run, found):
+        if found is None or not regressed.is_everywhere(run, scores) or self._tells(run, found):
             return
         if ends.known(run, scores, found) is not KnownPlaces.ENDS:
             return
@@ -173,6 +174,11 @@ class PaddedTargeting(
             used=used,
         )
         return event
+
+    def _tells(self, run: Run, found: Padding) -> bool:
+        """Whether padding tells, or may tell, where to stop: it is no index of padding."""
+        index = found.fill is not None and symbol_of(found.fill) in self._indices
+        return not index and (ends.tells(run, found) or ends.may_tell(found))
 
     def _is_index(self, value: Value | None) -> None:
         if isinstance(value, (Plain, Unknown)):

@@ -86,6 +86,16 @@ def _at_once(made: Making) -> bool:
     return isinstance(before[-1], int) and isinstance(after[-1], int) and after[-1] < before[-1]
 
 
+def is_whole(value: Value) -> bool:
+    """Whether a value has all places of padded sequences, perhaps arranged in another way, and perhaps not of all samples."""
+    made = made_of(value)
+    while made is not None and made.args and padding.arranges(made):
+        if made.name == "[]" and not isinstance(made.of, p.Slice):
+            return False
+        made = made_of(made.args[0])
+    return True
+
+
 def tells(run: Run, found: Padding) -> bool:
     """Whether padding goes on with what the sequences end with, or is all that distinguishes targets of a single value.
 

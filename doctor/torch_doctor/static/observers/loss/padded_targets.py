@@ -16,7 +16,7 @@ from torch_doctor.static.training.data import tokenizing
 from torch_doctor.static.training.frameworks import trainers
 from torch_doctor.static.training.loss import language_models
 from torch_doctor.static.training.reductions import reduction_of
-from torch_doctor.static.values import Const, Lib, Method, Module, Plain, Tensor, Unknown, Value, symbol_of
+from torch_doctor.static.values import Const, Lib, Making, Method, Module, Plain, Tensor, Unknown, Value, symbol_of
 from torch_doctor.trace import PaddedTargets
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class PaddedTargeting(
     writes = (PaddedTargets,)
 
     _indices: set[Symbol] = per_run(set)
+    _given: set[Making] = per_run(set)  # the padded sequences that models got
     _labels: dict[Site, Site] = per_run(dict)  # where something padded became labels, by where it was padded
 
     @override
@@ -91,7 +92,7 @@ class PaddedTargeting(
             or not isinstance(scores, (Tensor, Unknown))
             or not (scores.flow.forwards or scores.flow.graph)
             or self._tells(run, found)
-            or ends.known(run, scores, found) is KnownPlaces.NO_ENDS
+            or self._predicts_ends(run, scores, target, found)
         ):
             return
         run.emit(
@@ -135,7 +136,8 @@ class PaddedTargeting(
 
     @override
     def left(self, run: Run, module: Module, call: Call, result: Value) -> None:
-        """Write what a model does with the padding of its labels, once its loss of them is used."""
+        """Note what a model gets; write what it does with the padding of its labels, once its loss of them is used."""
+        self._given.update(found.made for each in call.values if (found := run.ask(Padded, each)) is not None)
         if language_models.loss_of(module) and language_models.has_loss(run, result):
             event = self._labelled(run, call, call.keywords["labels"], used=False)
             if event is not None:
@@ -174,6 +176,12 @@ class PaddedTargeting(
             used=used,
         )
         return event
+
+    def _predicts_ends(self, run: Run, scores: Value, target: Value | None, found: Padding) -> bool:
+        """Whether a model has to predict where sequences end, or may have to: it gets what it is to give back as a whole."""
+        known = ends.known(run, scores, found)
+        whole = target is not None and ends.is_whole(target) and found.made in self._given
+        return known is KnownPlaces.NO_ENDS or (known is KnownPlaces.MAYBE and whole)
 
     def _tells(self, run: Run, found: Padding) -> bool:
         """Whether padding tells, or may tell, where to stop: it is no index of padding."""

@@ -98,7 +98,7 @@ class PaddedMetrics(
                 answers, labels = call.keywords.get("predictions"), call.keywords.get("references")
                 self._compared(run, call, answers, labels)
         elif isinstance(of, Lib) and canonical(of.name) in _OF_LABELS:
-            by_class = _is_none(call.keywords.get("average"))
+            by_class = _by_class(call.keywords.get("average"))
             if len(call.args) <= 2 and not _LEAVE_OUT & call.keywords.keys() and not by_class:
                 self._compared(run, call, call.argument(1, "y_pred"), call.argument(0, "y_true"))
         elif isinstance(of, (Lib, Tool)):
@@ -114,7 +114,7 @@ class PaddedMetrics(
         if "multiclass" in name.lower() and own:
             classes = own[0]
         average = given.keywords.get("average")
-        if {"ignore_index", "**"} & {*given.keywords, *call.keywords} or _is_none(average):
+        if {"ignore_index", "**"} & {*given.keywords, *call.keywords} or _by_class(average):
             return
         settings = run.site(call.node) if isinstance(of, Lib) else of.born
         most = classes.value if isinstance(classes, Const) and isinstance(classes.value, int) else 1
@@ -173,5 +173,6 @@ def _alike(found: list[Padding | None]) -> Padding | None:
     return found[0] if len(sites) == 1 else None
 
 
-def _is_none(value: Value | None) -> bool:
-    return isinstance(value, Const) and value.value in (None, "none")
+def _by_class(average: Value | None) -> bool:
+    """Whether there may be a score for each class, so that the one of padding can be left out."""
+    return average is not None and not (isinstance(average, Const) and average.value not in (None, "none"))

@@ -52,6 +52,7 @@ class WholeModelSaved(Rule):
     - For a buffer in memory that the same program loads again, which is a way to copy a model.
     - If it is unknown what is saved.
     - For all saves of a model in a file except the first.
+    - If TDR609 reports a load of the file: it fails already.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/serialization.html#saving-and-loading-torch-nn-modules
@@ -63,6 +64,7 @@ class WholeModelSaved(Rule):
     level = Level.WARNING
     witness = "SP"
     needs_end = True
+    step_of = frozenset(("TDR609",))
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.STATE})
 

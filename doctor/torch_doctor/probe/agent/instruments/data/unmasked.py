@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .. import chance
 from ..copies import copied, elements
 from ..instrument import Instrument as Base
 from .padded import MATRIX, ending, padded_in
@@ -36,7 +37,7 @@ class Instrument(Base):
             return
         self._done[here.site] = self._done.get(here.site, 0) + 1
         torch = self.watch.torch
-        with self.watch.unwatched(), torch.no_grad(), torch.random.fork_rng(devices=[]):
+        with self.watch.unwatched(), torch.no_grad(), chance.undisturbed(torch):
             for place in PLACES:
                 first, met = self._answer(module, (arguments, keywords), behind, place, other=False)
                 if met:
@@ -124,7 +125,7 @@ class Instrument(Base):
                 part.register_forward_pre_hook(before)
         for table in self._tables(twin, every=place == EMBEDDINGS) if place != INPUTS else ():
             table.register_forward_hook(after)
-        torch.manual_seed(1)
+        chance.seed(torch, 1)
         arguments, keywords = copied(self.watch, given)
         if place == INPUTS:
             arguments = tuple(self._changed(each, behind, met, batch_first=True, other=other) for each in arguments)

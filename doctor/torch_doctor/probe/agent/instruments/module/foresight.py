@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .. import chance
 from ..copies import copied, elements
 from ..instrument import Instrument as Base
 from . import influence
@@ -84,7 +85,7 @@ class Instrument(Base):
         call = self._call_behind(scores)
         if call is None or scores is None or target is None or not FEWEST <= target.numel() <= MOST:
             return
-        with self.watch.unwatched(), self.watch.torch.no_grad(), self.watch.torch.random.fork_rng(devices=[]):
+        with self.watch.unwatched(), self.watch.torch.no_grad(), chance.undisturbed(self.watch.torch):
             found = list(self._next(call, target.detach(), keywords.get("ignore_index", IGNORED)))
             if not found or elements(self.watch, self.watch.modules.family(call.module).parameters) > LARGEST:
                 return
@@ -169,7 +170,7 @@ class Instrument(Base):
             whole.select(found.dim, place).copy_(_another(whole, found.dim, place))
             tensor.data = whole  # others that share its memory stay as they are
         steps, scores = list[influence.Ran](), list[Any]()
-        self.watch.torch.manual_seed(1)
+        chance.seed(self.watch.torch, 1)
         with influence.followed(self.watch, LOSSES, steps, scores):
             answer = copied(self.watch, twin)(*arguments, **keywords)
         if call.event < 0:

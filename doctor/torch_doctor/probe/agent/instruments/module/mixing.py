@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ...watching.naming import class_name
+from .. import chance
 from ..copies import copied, elements
 from ..instrument import Instrument as Base
 from . import row_norms
@@ -154,7 +155,7 @@ class Instrument(Base):
         for part in list(copy.modules()):
             if isinstance(part, self._layers):
                 part.register_forward_hook(called, with_kwargs=True)
-        watch.torch.manual_seed(0)
+        chance.seed(watch.torch, 0)
         norms = row_norms.Norms(watch.torch, rows)
 
         def viewed(site: int, text: str, one: Any, other: Any) -> None:
@@ -217,7 +218,7 @@ class Instrument(Base):
 
     @contextmanager
     def _undisturbed(self) -> Iterator[None]:
-        with self.watch.torch.random.fork_rng(devices=[]):
+        with chance.undisturbed(self.watch.torch):
             yield
 
 

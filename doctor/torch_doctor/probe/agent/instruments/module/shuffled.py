@@ -6,6 +6,7 @@ import inspect
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...watching.naming import class_name
+from .. import chance
 from ..copies import copied, elements
 from ..instrument import Instrument as Base
 from .last_batch import LastBatch
@@ -57,7 +58,7 @@ class Instrument(Base):
         if elements(self.watch, self.watch.modules.family(module).parameters) > LARGEST:
             return
         torch = self.watch.torch
-        with self.watch.unwatched(), torch.no_grad(), torch.random.fork_rng(devices=[]):
+        with self.watch.unwatched(), torch.no_grad(), chance.undisturbed(torch):
             try:
                 tried = [(each, self._tried(each, rows)) for each in (given, *self._in_parts(given, parts))]
             except Exception:  # noqa: BLE001 - the copy refuses what nobody gives it
@@ -139,7 +140,7 @@ class Instrument(Base):
         inputs = [each for each in given.inputs if each.parameter in usual and len(values[each.parameter]) == rows]
         if len(inputs) < FEWEST or not any(each.may_be_told for each in inputs):
             return []
-        torch.manual_seed(0)
+        chance.seed(torch, 0)
         base = copied(self.watch, given.module)
         for parameter in base.parameters():
             if parameter.is_floating_point() and parameter.numel():
@@ -165,7 +166,7 @@ class Instrument(Base):
     def _results(self, base: Any, given: dict[str, Any]) -> list[Any]:
         """What a copy returns, and what it keeps."""
         twin = copied(self.watch, base)
-        self.watch.torch.manual_seed(1)
+        chance.seed(self.watch.torch, 1)
         result = twin.forward(**copied(self.watch, given))
         kept = [vars(part) for part in twin.modules()]
         return [each.detach().clone() for each in self.watch.marks.tensors([result, kept, list(twin.buffers())])]

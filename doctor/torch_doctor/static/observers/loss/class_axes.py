@@ -17,7 +17,7 @@ from torch_doctor.trace import LossCalled
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Value
-    from torch_doctor.trace import Tri
+    from torch_doctor.trace import Site, Tri
 
 OF_CLASSES: Final = frozenset(words("cross_entropy nll_loss CrossEntropyLoss NLLLoss"))
 """Losses that take dimension 1 for the classes, or the only one."""
@@ -30,20 +30,19 @@ class ClassAxes:
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, int], set[int]] = {}
+        self._used: dict[Site, list[tuple[int, At]]] = {}  # by the place of a loss, which is not written yet
 
-    def used(self, run: Run, scores: Value) -> None:
-        """A loss was computed of scores."""
-        loss = next(iter(run.trace.of(LossCalled)[-1:]), None)
-        if (
-            loss is not None
-            and loss.loss.rpartition(".")[2] in OF_CLASSES
-            and (found := _output(run, scores, 1)) is not None
-        ):
-            module, at = found
-            self._known.setdefault((module, at.rank or 0), set()).add(at.place)
+    def used(self, run: Run, scores: Value, site: Site) -> None:
+        """A loss is computed of scores."""
+        if (found := _output(run, scores, 1)) is not None:
+            self._used.setdefault(site, []).append(found)
 
     def are(self, run: Run, scores: Value, dim: int) -> Tri:
         """Whether a dimension of scores has the classes; None where no loss of the same output shows it."""
+        for loss in run.trace.of(LossCalled) if self._used else ():
+            for module, at in self._used.pop(loss.site, ()):
+                if loss.loss.rpartition(".")[2] in OF_CLASSES:
+                    self._known.setdefault((module, at.rank or 0), set()).add(at.place)
         found = _output(run, scores, dim) if self._known else None
         known = self._known.get((found[0], found[1].rank or 0)) if found is not None else None
         return None if known is None or found is None else found[1].place in known

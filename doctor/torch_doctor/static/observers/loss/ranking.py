@@ -87,7 +87,7 @@ class Ranking(Observer, called=(Method, Lib, Plain, Tool), computed=_COMPARING):
     @override
     def lossed(self, run: Run, values: tuple[Value, ...], node: p.Node) -> None:
         """A loss takes one dimension of scores for the classes."""
-        self._classes.used(run, values[0])
+        self._classes.used(run, values[0], run.site(node))
 
     @override
     def computed(self, run: Run, _: str, operands: tuple[Value, ...], node: p.Node) -> None:

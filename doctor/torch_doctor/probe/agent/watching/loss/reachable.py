@@ -55,8 +55,22 @@ def can_be(torch: Any, tensor: Any, place: float) -> str:
 
 def is_chosen(node: Any) -> bool:
     """Whether a node, before its numbers were put in another order, chose elements by an index."""
-    found = _arranged(node)
-    return found is not None and _bare(found) in CHOOSING
+    for _ in range(DEEPEST):
+        if node is None:
+            return False
+        name = _bare(node)
+        if name in CHOOSING or (name == "SelectBackward" and _takes_one(node)):
+            return True
+        if name not in ARRANGING:
+            return False
+        node = node.next_functions[0][0]
+    return False
+
+
+def _takes_one(node: Any) -> bool:
+    """Whether a number selects one element of each row, in the last dimension: `shares[action]` of a single sample."""
+    sizes = len(node._saved_self_sym_sizes)
+    return node._saved_dim in (sizes - 1, (1 << 64) - 1)
 
 
 def stopped(node: Any) -> bool:

@@ -60,7 +60,9 @@ def drawn_from(index: Value, value: Value) -> bool:
         if made is None or not made.args:
             return False
         if made.name == DRAWN:
-            return bool(made.of) and same(made.args[0], value)  # a class of a `Categorical` that has these probabilities
+            return bool(made.of) and same(
+                made.args[0], value
+            )  # a class of a `Categorical` that has these probabilities
         if made.name in _DRAWING:
             return same(made.args[0], value)
         if made.name not in _SPREADING | _ARRANGING | {"[]", "squeeze"}:

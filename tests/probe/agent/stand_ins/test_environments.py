@@ -179,3 +179,51 @@ learn(np.zeros(4), 2)
 """)
     assert "reached 2 optimizer steps" in outcome.err
     assert "does not fit" not in outcome.err
+
+
+@pytest.mark.usefixtures("gym")
+def test_environments_in_processes_talk_through_pipes(probe: Callable[..., Any]) -> None:
+    outcome = probe(
+        SETUP
+        + """
+import numpy as np
+from multiprocessing import Pipe, Process
+
+class Worker(Process):
+    def __init__(self, ours, theirs):
+        super().__init__(daemon=True)
+        self.ours, self.theirs = ours, theirs
+
+    def start(self):
+        super().start()
+        self.theirs.close()
+
+    def run(self):
+        self.ours.close()
+        env = gym.make("Cart-v1")
+        while True:
+            command, given = self.theirs.recv()
+            if command == "close":
+                break
+            if command == "reset":
+                self.theirs.send(env.reset())
+            else:
+                state, reward, done, info = env.step(given)
+                self.theirs.send((state, reward, done, info))
+
+if __name__ == "__main__":
+    workers = [Worker(*Pipe()) for _ in range(2)]
+    for each in workers:
+        each.start()
+    for each in workers:
+        each.ours.send(("reset", None))
+    states = np.stack([each.ours.recv() for each in workers])
+    for each in workers:
+        each.ours.send(("step", 0))
+    state, reward, done, info = workers[0].ours.recv()
+    learn(states[0], 2)
+    for each in workers:
+        each.ours.send(("close", None))
+"""
+    )
+    assert "reached 2 optimizer steps" in outcome.err

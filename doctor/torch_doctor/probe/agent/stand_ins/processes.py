@@ -81,13 +81,27 @@ class Done:
 
 
 class Alive(Done):
-    """A process that is a thread: it talks to the script through a pipe, and ends with it."""
+    """A process that is a thread: it talks to the script through pipes, and ends with it.
 
-    def __init__(self, run: Callable[[], None]) -> None:
+    Each side closes the ends that are not its own, which are the same here: they stay open until the thread ends.
+    """
+
+    def __init__(self, run: Callable[[], None], pipes: list[Any]) -> None:
         super().__init__(0)
         import threading
 
-        self._thread = threading.Thread(target=run, daemon=True)
+        closing = [each.close for each in pipes]
+        for each in pipes:
+            each.close = lambda: None
+
+        def running() -> None:
+            try:
+                run()
+            finally:
+                for close in closing:
+                    close()
+
+        self._thread = threading.Thread(target=running, daemon=True)
         self._thread.start()
 
     def poll(self, *_: Any) -> int | None:  # type: ignore[override]
@@ -128,12 +142,20 @@ def _processes(stand_in: StandIn, module: ModuleType) -> None:
             self._popen = _run(self)
             return
         stand_in.tell(f"multiprocessing.Process({name})", HOW)
-        if any(type(argument).__name__ == "Connection" for argument in (*self._args, *self._kwargs.values())):
-            self._popen = Alive(self.run)
+        if pipes := _pipes(self):
+            self._popen = Alive(self.run, pipes)
             return
         self._popen = _run(self)
 
     process.start = started
+
+
+def _pipes(process: Any) -> list[Any]:
+    """The ends of pipes that a process is given, as arguments or attributes."""
+    given = [*process._args, *process._kwargs.values(), *vars(process).values()]
+    inner = [each for value in given if type(value) in (list, tuple) for each in value]
+    found = {id(each): each for each in (*given, *inner) if type(each).__name__ == "Connection"}
+    return list(found.values())
 
 
 def _run(process: Any) -> Done:

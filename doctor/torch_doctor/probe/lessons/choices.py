@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from torch_doctor.probe.lessons.lesson import Lesson
+from torch_doctor.probe.lessons.lesson import Lesson, parsed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from torch_doctor.probe.lessons.lesson import Failure
 
@@ -16,20 +16,33 @@ IS, IS_NOT = (ast.Eq, ast.In), (ast.NotEq, ast.NotIn)
 
 
 def read(failure: Failure) -> Lesson | None:
-    """The first value that the tests around a `raise` take of a setting."""
-    if not failure.line.startswith("raise") or not failure.end.frames:
+    """The first value that the tests around a `raise` take of a setting, or that a dictionary knows which it selects from."""
+    if not failure.end.frames:
         return None
     site = failure.end.frames[-1].site
-    for expression, values in _wanted(failure.text(site.path), site.row):
-        refused = failure.terms.get(ast.unparse(expression), ...)
-        name = expression.attr
-        if refused in values or not isinstance(refused, (str, int, type(None))) or failure.knows("argument", name):
+    if failure.is_a("KeyError"):
+        wanted = iter(()) if failure.guessed() else _selected(failure)  # a word that was made up is no setting
+    else:
+        wanted = _tested(failure, site.row, failure.text(site.path)) if failure.line.startswith("raise") else iter(())
+    for setting, values in wanted:
+        refused = failure.terms.get(ast.unparse(setting), ...)
+        if refused in values or not isinstance(refused, (str, int, type(None))):
             continue
-        return Lesson("argument", name, values[0], f"`{ast.unparse(expression)}` is {values[0]!r}")
+        if not failure.knows("argument", setting.attr):
+            return Lesson("argument", setting.attr, values[0], f"`{ast.unparse(setting)}` is {values[0]!r}")
     return None
 
 
-def _wanted(text: str, row: int) -> Iterator[tuple[ast.Attribute, list[str | int]]]:
+def _selected(failure: Failure) -> Iterator[tuple[ast.Attribute, list[str | int]]]:
+    """The attributes by which the line that failed selects from a dictionary of the script, and the keys of that."""
+    for node in ast.walk(parsed(failure.line) or ast.Pass()):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Attribute):
+            values = list(_values(node.value, failure))
+            if values:
+                yield node.slice, values
+
+
+def _tested(failure: Failure, row: int, text: str) -> Iterator[tuple[ast.Attribute, list[str | int]]]:
     """The attributes that the tests which lead to a line compare, with the values that lead elsewhere."""
     try:
         tree = ast.parse(text)
@@ -46,7 +59,7 @@ def _wanted(text: str, row: int) -> Iterator[tuple[ast.Attribute, list[str | int
                 and isinstance(each.left, ast.Attribute)
                 and isinstance(each.ops[0], kinds)
             ):
-                values = list(_constants(each.comparators[0]))
+                values = _values(each.comparators[0], failure)
                 found.setdefault(ast.unparse(each.left), (each.left, []))[1].extend(values)
     yield from (each for each in found.values() if each[1])
 
@@ -55,8 +68,15 @@ def _holds(body: list[ast.stmt], row: int) -> bool:
     return bool(body) and body[0].lineno <= row <= (body[-1].end_lineno or 0)
 
 
-def _constants(node: ast.expr) -> Iterator[str | int]:
-    parts = node.elts if isinstance(node, (ast.List, ast.Tuple, ast.Set)) else [node]
-    for part in parts:
-        if isinstance(part, ast.Constant) and type(part.value) in (str, int):
-            yield part.value  # type: ignore[misc]  # the types are tested
+def _values(node: ast.expr, failure: Failure) -> Iterator[str | int]:
+    """The texts and whole numbers in a list, or among the keys of a dictionary, by the source or by what the run has seen."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "keys":
+        node = node.func.value
+    known = failure.terms.get(ast.unparse(node))
+    found: Iterable[object] = known["keys"] if isinstance(known, dict) and "keys" in known else ()
+    if isinstance(known, list):
+        found = known
+    elif isinstance(node, (ast.List, ast.Tuple, ast.Set, ast.Constant)):
+        parts = [node] if isinstance(node, ast.Constant) else node.elts
+        found = [part.value for part in parts if isinstance(part, ast.Constant)]
+    yield from (each for each in found if isinstance(each, (str, int)) and not isinstance(each, bool))

@@ -51,6 +51,7 @@ class Caps:
         self.began = monotonic()
         self.urgent = False
         self.trained = False
+        self.most = 0  # passes of a loop in which a model runs
         self.steps = 0
         self.stopping = False
         self.pass_seconds: float = float(plan.get("pass_seconds") or PASS_SECONDS)
@@ -72,6 +73,7 @@ class Caps:
         self.between()
         if not loop.watched:
             return False
+        self.most = max(self.most, loop.number)
         done = self.agreed(loop, self._over(loop))
         if done:
             self.left()
@@ -150,7 +152,8 @@ class Caps:
         main = threading.main_thread().ident or 0
         if self.patience:
             self._sleep_until(self.patience)
-            if not self.trained and process_time() > BUSY * (monotonic() - self.began):
+            slow = not self.trained and self.most < self.batches  # and no agent that collects experience
+            if slow and process_time() > BUSY * (monotonic() - self.began):
                 self._stop(main)
                 return
         self._sleep_until(self.seconds * SOON)

@@ -155,8 +155,8 @@ def _of_plain(run: Run, value: Plain, key: Value, node: p.Index) -> Value:
     symbol = compound("[]", value.symbol, symbol_of(key))
     if value.size is not None and value.size.name == "shape":
         symbol = (LENGTH, symbol)
-    if (known := defaults.setting(run, symbol)) is not None:
-        return known
+    if (chosen := defaults.setting(run, symbol)) is not None:
+        return chosen
     symbol = channels.item(value, key) or symbol
     plain = plain_from((value,), symbol, size=arrays.item(value, key, node) or shape_items.size_in(value, key))
     if value.size is not None and arrays.tensor_of(value) is None:

@@ -59,6 +59,7 @@ NAMING = frozenset("drop pop get set_index sort_values groupby dropna drop_dupli
 """Methods of a table whose arguments name columns."""
 GROWING = ("drop", "set_index", "sort_values", "groupby")
 KEYWORDS = frozenset({"columns", "labels", "by", "keys", "subset", "dtype"})
+READERS = "read_csv read_table read_excel read_json read_parquet read_pickle read_feather".split()
 WORDS = "the a good bad small big film story is was never always ends begins well badly".split()
 
 
@@ -73,15 +74,7 @@ class Tables:
     def patch(self, module: ModuleType) -> None:
         """Patches the readers of pandas."""
         pandas: Any = module
-        for name in (
-            "read_csv",
-            "read_table",
-            "read_excel",
-            "read_json",
-            "read_parquet",
-            "read_pickle",
-            "read_feather",
-        ):
+        for name in READERS:
             setattr(pandas, name, self._reading(getattr(pandas, name), pandas))
 
     def _reading(self, read: Any, pandas: Any) -> Any:

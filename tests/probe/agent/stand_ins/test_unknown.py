@@ -189,3 +189,24 @@ def test_what_has_a_forward_need_not_be_a_module(probe: Callable[..., Any], also
     assert "reached 3 optimizer steps" in outcome.err
     assert "confirmed" not in outcome.out
     assert "refuted" not in outcome.out
+
+
+def test_a_device_that_nobody_knows_moves_nothing(probe: Callable[..., Any]) -> None:
+    err = probe("""
+import torch
+from torch import nn
+from their_utils import device, get_device
+from their_settings import settings
+model = nn.Linear(4, 2).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    inputs = torch.randn(8, 4, device=settings.device).to(get_device(), non_blocking=True)
+    targets = torch.randint(2, (8,)).cuda(settings.device)
+    assert inputs.to(device, torch.float64).dtype == torch.float64
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(inputs), targets).backward()
+    optimizer.step()
+""").err
+    assert "reached 3 optimizer steps" in err
+    assert "instrument failed" not in err
+    assert "none instead of `a device` (device not known)" in err

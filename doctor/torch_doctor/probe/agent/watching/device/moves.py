@@ -82,7 +82,10 @@ class Watcher:
         if name == "to" and isinstance(next(iter(arguments), keywords.get("device")), int):  # the number of a GPU
             device = "cuda"
         elif name == "to":
-            place, kind, *_ = self._torch._C._nn._parse_to(*arguments, **keywords)
+            try:
+                place, kind, *_ = self._torch._C._nn._parse_to(*arguments, **keywords)
+            except TypeError:  # of a placeholder, or of the script's own
+                return
             device = "" if place is None else str(place.type)
             dtype = "" if kind is None else str(kind).removeprefix("torch.")
         shells = (self._torch.nn.DataParallel, self._torch.nn.parallel.DistributedDataParallel)

@@ -8,11 +8,11 @@ import types
 from typing import Any
 
 from ..arguments.values import COUNTED, MEASURED, number
-from ..silent import Silent, unpacked
+from ..silent import Silent, called, unpacked
 from .bases import base_for
 
 MADE_UP = "placeholder values inferred from their use"
-VERSION = "1.0.0"
+VERSION, PATH = "1.0.0", "made-up"
 FEW, MANY = 10, 1_000
 WORDS = ("vocab", "stoi", "itos", "word", "token")  # in names of what has many entries
 
@@ -61,6 +61,10 @@ class Unknown(Silent):
         self._used()
         return MANY if any(word in self._name.lower() for word in WORDS) else FEW
 
+    def __fspath__(self) -> str:
+        self._used()
+        return PATH
+
     def __getitem__(self, _: Any) -> Any:
         self._used()
         return Unknown(self._name, self._unknowns)
@@ -70,7 +74,9 @@ class Unknown(Silent):
         frame = unknowns.sources.innermost()
         if frame is not None and unknowns.trains_in_loop(frame):
             return iter(unknowns.loader(self._name, {}))
-        return iter([Unknown(self._name, unknowns) for _ in range(unpacked(sys._getframe(1)))])
+        caller = sys._getframe(1)
+        count = unpacked(caller) or (len(self) if called(caller) else 0)  # `list(unknown)`, or a loop
+        return iter([Unknown(self._name, unknowns) for _ in range(count)])
 
     def __mro_entries__(self, _: tuple[Any, ...]) -> tuple[type, ...]:
         """The base that what is defined with it needs."""

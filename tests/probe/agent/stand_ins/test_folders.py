@@ -177,6 +177,7 @@ def folders_of(root):
 folders = folders_of("data/scans")
 assert len(folders) == 16, folders
 assert np.asarray(Image.open(glob.glob(os.path.join(folders[0], "*.jpg"))[0])).shape == (256, 256, 3)
+assert len(open(glob.glob(os.path.join(folders[0], "*.txt"))[0]).readlines()) > 8
 print("read", torch.zeros(1))
 """
 

@@ -9,7 +9,7 @@ import pathlib
 import re
 from typing import TYPE_CHECKING, Any
 
-from . import picture_code, told
+from . import folders, picture_code, told
 from .files import TEXTS
 from .stand_in import StandIn
 
@@ -66,7 +66,8 @@ class NamedFiles(StandIn):
         if ending.lower() not in MADE_UP or "*" not in stem or glob.has_magic(stem.replace("*", "")):
             return []
         written = any(word in part.lower() for part in re.split(r"[\\/]", root) for word in WRITTEN)
-        if written or os.path.isdir(root) or not picture_code.is_data(root) or not self.sources.called_by_user(3):
+        there = os.path.isdir(root) and os.path.realpath(root) not in folders.MADE
+        if written or there or not picture_code.is_data(root) or not self.sources.called_by_user(3):
             return []
         self.tell(pattern, f"{COUNT} names of files")
         return [

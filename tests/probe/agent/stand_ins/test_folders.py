@@ -204,12 +204,14 @@ def test_pictures_of_any_name_can_be_opened(run: Any, write: Callable[..., Any])
     assert "random images 256×256 instead of `images`" in err
 
 
-def test_a_folder_that_is_made_is_not_there_before(run: Any, write: Callable[..., Any]) -> None:
-    write("train.py", SAVED)
-    err = run("scan", "train.py", "--probe", "--isolated").err
-    assert re.search(r"reached [2-9] optimizer steps", err)
-    assert "a new one instead of `/data/weights`" in err
-    assert "FileExistsError" not in err
+@pytest.mark.parametrize("place", ["/data", ".."])
+def test_a_folder_that_is_made_is_not_there_before(place: str, run: Any, write: Callable[..., Any]) -> None:
+    write("train.py", SAVED.replace("/data", place))
+    outcome = run("scan", "train.py", "--probe", "--isolated")
+    assert re.search(r"reached [2-9] optimizer steps", outcome.err)
+    assert f"a new one instead of `{place}/weights`" in outcome.err
+    assert "FileExistsError" not in outcome.err
+    assert "confirmed" not in outcome.out
 
 
 def test_names_are_those_of_files_of_data(run: Any, write: Callable[..., Any]) -> None:

@@ -88,7 +88,7 @@ def make_parent(path: Any, stand_in: StandIn, what: str = "file", place: int = 0
         return False
     os.makedirs(folder, exist_ok=True)
     folder = _as_written(str(folder))
-    if not os.path.isabs(folder) or stand_in.sources.is_below(folder):
+    if stand_in.sources.is_below(folder):
         stand_in.teller.folder(folder, what, place if stand_in.sources.called_by_user() else -1)
     else:
         stand_in.teller.stand_in(folder, stand_in.replaces, "a new one", [])

@@ -100,7 +100,7 @@ class LabelsNotShifted(Rule):
                 trail=[Step(event.given_at, "the model gets the tokens here")]
                 if event.given_at not in (None, event.site)
                 else [],
-                cause=place(event.given_at),
+                cause=place(event.given_at or (event.site if trace.observed and event.itself else None)),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool:

@@ -89,6 +89,7 @@ class AdapterWiring(Rule):
     voided_by = frozenset({"inside"})
     subject = ADAPTERS
     shown_by = "step of a model with this adapter"
+    explained_by = frozenset({"TDR130"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Yield every adapter that never trains, and every optimizer that also trains adapted weights."""
@@ -137,14 +138,13 @@ class AdapterWiring(Rule):
             text = "`{name}` also trains the weights that `{adapter}` adapts: they should stay frozen"
             if adapter.startswith("loralib."):
                 text = "`{name}` also trains the weights outside `loralib` layers: they should stay frozen"
-            unfrozen = [Step(event.since, "the entire model is unfrozen here")] if event.since else []
             yield self.finding(
                 built.site,
                 message(text, name=name, adapter=adapter),
                 help="freeze the adapted weights before you create the optimizer",
                 trail=[
                     Step(event.site, sentence("`{adapter}` is added to them here", adapter=adapter)),
-                    *unfrozen,
+                    *([Step(event.since, "the entire model is unfrozen here")] if event.since else []),
                 ],
             )
 

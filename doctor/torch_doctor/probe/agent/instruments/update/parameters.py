@@ -11,6 +11,7 @@ from ...identities import IdentityMap, IdentitySet
 from ...watching.naming import class_name, is_project
 from ..copies import elements
 from ..instrument import Instrument as Base
+from .fates import Fate, Unrecorded
 from .fresh import Fresh
 from .later import may_join
 from .members import is_replaced, out_of_reach
@@ -24,50 +25,6 @@ if TYPE_CHECKING:
 MOST = 8  # steps that are looked at
 LARGEST = 4_000_000  # elements of a parameter whose values are compared
 VISIBLE = 8  # units in the last place: a step that is smaller, beside the values, may be lost in rounding
-
-
-class Fate:
-    """What is known of one parameter."""
-
-    __slots__ = (
-        "backwards",
-        "gradients",
-        "group",
-        "live_steps",
-        "moved",
-        "name",
-        "nonzero",
-        "optimizer",
-        "owner",
-        "rated",
-        "ref",
-        "root",
-        "steps",
-        "trained",
-        "visible_steps",
-        "was",
-    )
-
-    def __init__(self, parameter: Any, root: Any, owner: Any, name: str) -> None:
-        self.ref = weakref.ref(parameter)
-        self.root = weakref.ref(root)
-        self.owner = weakref.ref(owner)
-        self.name = name
-        self.backwards = self.gradients = self.nonzero = self.steps = self.live_steps = self.visible_steps = 0
-        self.optimizer: weakref.ref[Any] | None = None
-        self.group = 0
-        self.rated = self.trained = self.moved = False
-        self.was: Any = None
-
-
-class Unrecorded:
-    """The calls of a module with autograd off: where the first of them is, and how many there were."""
-
-    __slots__ = ("calls", "site")
-
-    def __init__(self, site: int) -> None:
-        self.site = site
-        self.calls = 0
 
 
 class Instrument(Base):
@@ -106,12 +63,17 @@ class Instrument(Base):
         self._roots.add(module)
         for path, owner in module.named_modules():
             for name, parameter in owner._parameters.items():
-                if parameter is not None and parameter.requires_grad and not self._known(parameter):
-                    self._fates[id(parameter)] = Fate(parameter, module, owner, f"{path}.{name}".lstrip("."))
+                if parameter is None or not parameter.requires_grad:
+                    continue
+                fate, called = self._known(parameter), f"{path}.{name}".lstrip(".")
+                if fate is None:
+                    self._fates[id(parameter)] = Fate(parameter, module, owner, called)
+                elif fate.root() is parameter:  # a step whose closure runs the model began before
+                    fate.belongs(module, owner, called)
 
-    def _known(self, parameter: Any) -> bool:
+    def _known(self, parameter: Any) -> Fate | None:
         fate = self._fates.get(id(parameter))
-        return fate is not None and fate.ref() is parameter
+        return fate if fate is not None and fate.ref() is parameter else None
 
     def before_backward(self, losses: list[Any], here: Here) -> None:
         """A loss whose weight is 0 for now gives gradients that are all zero, and says nothing."""
@@ -164,8 +126,8 @@ class Instrument(Base):
 
     def _fate_of(self, parameter: Any) -> Fate:
         """The fate of a parameter; one of an optimizer that no module owns that ran stands for itself."""
-        fate = self._fates.get(id(parameter))
-        if fate is None or fate.ref() is not parameter:
+        fate = self._known(parameter)
+        if fate is None:
             fate = self._fates[id(parameter)] = Fate(parameter, parameter, parameter, "")
         return fate
 

@@ -39,6 +39,22 @@ class Instrument(Base):
                 thaws = [site for (site, was), now in zip(flags, after, strict=True) if now and not was]
                 key = froze[-1], thaws[-1]
                 thawed[key] = thawed.get(key, 0) + 1
+            elif not flags[0][1] and parameter.requires_grad and id(parameter) in own:
+                since = self._adapted(module)
+                if since is not None:
+                    key = since, flags[-1][0]
+                    thawed[key] = thawed.get(key, 0) + 1
+                    frozen[since] = sum(not each.requires_grad for each in module.parameters())
         for (since, site), tensors in thawed.items():
             fields = {"since": since, "tensors": tensors, "frozen": frozen.get(since, 0)}
             self.watch.recorder.event("Thawed", here, site=site, **fields)
+
+    def _adapted(self, module: Any) -> int | None:
+        """Where peft froze what the script did not freeze: where it wrapped the model in one with adapters."""
+        kinds = ((part, type(part).__mro__) for part in module.modules())
+        wrapped = (part for part, mro in kinds if any(_is_adapted(cls) for cls in mro))
+        return next((site for each in wrapped if (site := self.watch.modules.birthplace(each)) is not None), None)
+
+
+def _is_adapted(cls: type) -> bool:
+    return cls.__name__ == "PeftModel" and cls.__module__.partition(".")[0] == "peft"

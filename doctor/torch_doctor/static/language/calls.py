@@ -142,6 +142,7 @@ def _plain(run: Run, func: Const | Plain, call: Call) -> Value:
             or class_orders.method(run, func, call)
             or pixels.method(run, func, call)
             or defaults.got(run, func, call)
+            or drawing.seeded(func, call)
             or _of_text(run, func, call)
         )
     made = arrays.method(func, call) if isinstance(func, Plain) else None

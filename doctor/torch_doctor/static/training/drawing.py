@@ -16,7 +16,6 @@ from torch_doctor.static.values import (
     Fact,
     Instance,
     Making,
-    Object,
     Plain,
     Spread,
     Tensor,
@@ -135,7 +134,8 @@ def reordered(run: Run, node: p.Node, call: Call | None = None) -> None:
     """Note that something is put in random order, by a call of a library's function, if it is one."""
     run.of(Drawing).reorders += 1
     if not run.modules_called:
-        run.of(Drawing).last = run.emit(Reordered, node, anew=call is not None and not _told(call))
+        anew = call is not None and not _told(call)
+        run.of(Drawing).last = run.emit(Reordered, node, anew=anew, seed="" if call is None else _seed(call))
 
 
 def at(run: Run, node: p.Node) -> frozenset[int]:
@@ -158,6 +158,8 @@ def chosen_from(run: Run, numbers: frozenset[int], rows: str) -> None:
 
 _SEEDS = frozenset(("generator", "random_state", "seed", "**"))
 """Arguments that say which random numbers a call gets."""
+SEEDED = "seeded"
+"""Begins the symbol of a generator of torch that was just seeded with a number."""
 _GENERATOR_PLACE = 2
 """That of `generator` among the arguments of `random_split`."""
 
@@ -166,7 +168,24 @@ def _told(call: Call) -> bool:
     """Whether a call may be told which random numbers it gets, or not to draw any."""
     given = {key for key, value in call.keywords.items() if not (isinstance(value, Const) and value.value is None)}
     spread = any(isinstance(value, Spread) for value in call.args)
-    return bool(given & _SEEDS) or spread or "shuffle" in given or isinstance(call.argument(_GENERATOR_PLACE), Object)
+    third = call.argument(_GENERATOR_PLACE)  # of other functions, a constant is there
+    return bool(given & _SEEDS) or spread or "shuffle" in given or not (third is None or isinstance(third, Const))
+
+
+def seeded(func: Plain, call: Call) -> Plain | None:
+    """A generator that is seeded with a number in sight; None for any other call."""
+    method = func.symbol[2] if func.symbol[0] == "." else ""
+    number = constant(call.args[0]) if method == "manual_seed" and len(call.args) == 1 else None
+    return None if number is None else Plain((SEEDED, number))
+
+
+def _seed(call: Call) -> str:
+    """The number that seeds what a call draws; "" where none does, or where that is not known."""
+    given = call.argument(_GENERATOR_PLACE, *sorted(_SEEDS))
+    if isinstance(given, Plain) and given.symbol[0] == SEEDED:
+        return repr(given.symbol[1])
+    named = next((call.keywords[key] for key in ("random_state", "seed") if key in call.keywords), None)
+    return repr(named.value) if isinstance(named, Const) and type(named.value) is int else ""
 
 
 def remember_arguments(run: Run, thing: Instance, call: Call, before: tuple[int, int]) -> None:

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Backward, Forward, Site, Trace
 
-REDRAWN = "split the data once, before the loop"
+REDRAWN = "split the data once, and train and evaluate on the parts of that split"
 COPIED = "split the samples first, then copy only those for training"
 KEPT_OUT = "evaluate on samples that are held out from training"
 _DRAWN = "`{name}` is split anew in each epoch: it evaluates samples that earlier epochs trained on"
+_RESPLIT = "`{name}` is a part of another random split: it evaluates samples that are trained on"
 _COPIES = "samples were copied before this split, so `{name}` evaluates copies of training samples"
 _SHARED = "`{name}` is used for training and for evaluation: the score does not measure generalization"
 _SAME = "`{name}` evaluates training samples: the score does not measure generalization"
@@ -39,7 +40,8 @@ class TrainDataEvaluated(Rule):
 
     The same happens if samples are copied before the split, for instance to balance the classes with `torch.cat`,
     `repeat`, `np.repeat` or `ConcatDataset`: copies of one sample then end up in both parts. Split first, and
-    copy the training samples only.
+    copy the training samples only. It also happens if the data is split twice at random, with other random numbers: the
+    second split has other parts, and some of its evaluation samples are training samples of the first.
 
     ## Example
     ```python
@@ -112,8 +114,8 @@ class TrainDataEvaluated(Rule):
         for loader, backward, forward, idle in overlaps.shared():
             yield self._shared(overlaps.loaders, loader, backward, forward, idle)
         for found in trace.view(Redrawn).found():
-            name = overlaps.loaders.name(found.evaluated)
-            yield self.finding(found.site, message(_DRAWN, name=name), help=REDRAWN, trail=found.trail())
+            text = message(_DRAWN if found.looped else _RESPLIT, name=overlaps.loaders.name(found.evaluated))
+            yield self.finding(found.site, text, help=REDRAWN, trail=found.trail())
         for copy in trace.view(Copied).found():
             name = overlaps.loaders.name_where_built(copy.evaluated)
             yield self.finding(copy.site, message(_COPIES, name=name), help=COPIED, trail=copy.trail())

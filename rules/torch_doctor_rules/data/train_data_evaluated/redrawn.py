@@ -1,4 +1,4 @@
-"""Splits that are drawn anew in every pass of a loop: rows that were trained on in one pass are evaluated in another."""
+"""Splits that are drawn anew: rows that were trained on after one draw are evaluated after another."""
 
 from __future__ import annotations
 
@@ -18,26 +18,32 @@ if TYPE_CHECKING:
 
 
 class Redraw(NamedTuple):
-    """A loader that evaluates, in `forward`, a dataset made at `site`; the one that trained, and where the split is drawn."""
+    """A loader that evaluates, in `forward`, a dataset made at `site`; the one that trained, and where the split is drawn.
+
+    `looped` says whether each pass of a loop draws another split.
+    """
 
     evaluated: LoaderBuilt
     forward: Forward
     site: Site
     trained: LoaderBuilt
     drawn: Site
+    looped: bool
 
     def trail(self) -> list[Step]:
         """Return the places that explain it."""
+        when = "in every iteration of the loop" if self.looped else "here, with other random numbers"
+        used = "samples of earlier epochs" if self.looped else "samples of both parts"
         return [
             Step(self.trained.site, "the samples are used for training here"),
-            Step(self.drawn, "the data is split again in every iteration of the loop"),
-            Step(self.evaluated.site, "samples of earlier epochs are used for evaluation here"),
+            Step(self.drawn, f"the data is split again {when}"),
+            Step(self.evaluated.site, f"{used} are used for evaluation here"),
             Step(self.forward.site, EVALUATES),
         ]
 
 
 class Redrawn:
-    """The loaders that evaluate a part of a split, whose rows an earlier pass of the same loop has trained the same model on."""
+    """The loaders that evaluate a part of a split, whose rows the same model was trained on after another draw."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
@@ -51,38 +57,38 @@ class Redrawn:
             if dataset is None or dataset.site in seen:
                 continue
             for trained, backward in self.loaders.training():
-                drawn = self._drawn(trained, evaluated)
-                if drawn is not None and self._trained_before(backward, forward):
+                draws = self._drawn(trained, evaluated)
+                if draws is not None and self._trained_before(backward, forward):
                     seen.add(dataset.site)
-                    yield Redraw(evaluated, forward, dataset.site, trained, drawn)
+                    yield Redraw(evaluated, forward, dataset.site, trained, *draws)
                     break
 
-    def _drawn(self, trained: LoaderBuilt, evaluated: LoaderBuilt) -> Site | None:
-        """Where the rows of both were drawn, in two passes of a loop, so that they have some in common."""
+    def _drawn(self, trained: LoaderBuilt, evaluated: LoaderBuilt) -> tuple[Site, bool] | None:
+        """Where the rows of both were drawn so that they have some in common, and whether in two passes of a loop."""
         if self.trace.run is not None:
             first, second = self.loaders.dataset(trained), self.loaders.dataset(evaluated)
             shared = first is not None and second is not None and first.dataset in second.shares
-            return second.site if shared and second is not None and _in_another_pass(trained, evaluated) else None
+            again = shared and second is not None and _in_another_pass(trained, evaluated)
+            return (second.site, True) if again and second is not None else None
         orders = [
             [event for event in self.trace.at(*sorted(loader.orders)) if isinstance(event, Reordered)]
             for loader in (trained, evaluated)
         ]
         for first_draw in orders[0]:
             for second_draw in orders[1]:
-                if self._alike(first_draw, second_draw):
-                    return second_draw.site
+                if first_draw.of == second_draw.of != "" and self._differ(first_draw, second_draw):
+                    looped = first_draw.site == second_draw.site and _in_another_pass(first_draw, second_draw)
+                    if looped or not trained.orders & evaluated.orders:
+                        return second_draw.site, looped
         return None
 
-    def _alike(self, first: Reordered, second: Reordered) -> bool:
-        """Whether one call draws from the same rows in two passes of a loop, with other random numbers each time."""
-        return (
-            first.site == second.site
-            and first.anew
-            and second.anew
-            and first.of == second.of != ""
-            and _in_another_pass(first, second)
-            and not any(first.index < event.index < second.index for event in self.trace.of(Seeded))
-        )
+    def _differ(self, first: Reordered, second: Reordered) -> bool:
+        """Whether two draws get other random numbers."""
+        low, high = sorted((first.index, second.index))
+        if first.anew and second.anew:
+            return low < high and not any(low < event.index < high for event in self.trace.of(Seeded))
+        fixed = [each.seed for each in (first, second) if not each.anew]
+        return all(fixed) and first.seed != second.seed
 
     def _trained_before(self, backward: Backward, forward: Forward) -> bool:
         """Whether what is evaluated is the model that was trained, which nobody gave other weights since."""

@@ -92,6 +92,8 @@ class Reordered(Event, frozen=True, kw_only=True):
     """Whether no argument fixes the random numbers, so that each call draws others."""
     of: str = ""
     """The samples that it selects, as in `DatasetBuilt.rows`; "" if unknown."""
+    seed: str = ""
+    """The number that an argument seeds the random numbers with; "" if there is none, or if it is unknown."""
 
     def words(self, _: Names, /) -> str:
         return "shuffle something"

@@ -48,13 +48,15 @@ class AccumulatorNotReset(Rule):
     ```
 
     ## How the probe confirms it
-    When the loop over batches starts for the second time, the sum still has the value from the end of the first pass.
+    When the loop over batches starts for the second time, the sum still has the value from the end of the first pass. A
+    metric of torchmetrics still has the batches of an evaluation that was read before the model was trained further.
 
     ## When it is not reported
     - For averages over the whole training.
     - The divisor grows along with the sum, unless both are attributes of a metric object that evaluates.
     - A metric object has no method that resets it, unresolved code gets it (as Lightning's `log` does, which resets it), its
-      results are of training passes or of several models, or nothing reads it between the epochs.
+      results are of training passes or of several models, or nothing reads it between the epochs. Lists of outputs count as
+      such objects only as attributes of a LightningModule.
     - Any path through the code may reset the sum.
     - Nothing shows that the average is meant for one epoch.
 
@@ -66,6 +68,7 @@ class AccumulatorNotReset(Rule):
     name = "accumulator-not-reset"
     level = Level.WARNING
     witness = "SP"
+    needs = frozenset({"tallies"})
     only_confirms = True
     shown_by = "second pass over the batches"
 
@@ -105,9 +108,16 @@ class AccumulatorNotReset(Rule):
             return "the probe run does not show what is added up"
         return len(begun) > 1
 
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
+        """Whether it is a sum: of a metric object, the source has to show that its result is meant to be of one pass."""
+        return not any(numbers(trace, claims.TALLY_KEPT, *at(trace, finding.site, Summed)))
+
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What the sum had when the batches began again."""
         begun = at(trace, finding.trail[0].site, Summed)
+        for event, value in numbers(trace, claims.TALLY_KEPT, *begun):
+            yield fact(f"it still had {count(value, 'batch', 'batches')} of earlier passes", value, "batches", event)
+            return
         for event, value in numbers(trace, claims.SUM_KEPT, *begun):
             yield fact(f"it was still {value:.6g} when the next pass over the batches started", value, "", event)
             return

@@ -50,7 +50,7 @@ class TransformersNames(Removed):
         def built(this: Any, *arguments: Any, **keywords: Any) -> None:
             for name in [name for name in keywords if name not in parameters and (name in renamed or name in gone)]:
                 value, new = keywords.pop(name), renamed.get(name)
-                self.was_used(f"{cls}({name}=…)", f"{new}=…" if new else "the default")
+                self.took_argument(cls, name, new if new in parameters else None, module.__name__)
                 if new is not None and new in parameters:
                     keywords.setdefault(new, value)
             build(this, *arguments, **keywords)

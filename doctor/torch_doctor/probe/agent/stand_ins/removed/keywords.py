@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...imports import after
 from .. import told
 from ..stand_in import StandIn
-from .names import GONE
+from .names import FAILS, GONE
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -41,7 +41,8 @@ class Keywords(StandIn):
         def called(*arguments: Any, **keywords: Any) -> Any:
             if left_out in keywords:
                 del keywords[left_out]
-                self.tell(f"{whole}({left_out}=…)", "a call without it")
+                why = f"{FAILS}: the function has no argument `{left_out}`"
+                self.tell(f"{whole}({left_out}=…)", "a call without it", why=why)
             return function(*arguments, **keywords)
 
         setattr(owner, names[-1], called)

@@ -102,7 +102,7 @@ class LightningNames(Removed):
             for name in [name for name in keywords if name not in parameters and (name in RENAMED or name in GONE)]:
                 value = keywords.pop(name)
                 new = RENAMED.get(name)
-                self.was_used(f"Trainer({name}=…)", f"{new}=…" if new else "the default")
+                self.took_argument("Trainer", name, new if new in parameters else None, module.__name__)
                 if new in SWITCHES and not isinstance(value, bool):
                     value = bool(value) if value is not None else False
                 if new is not None and new in parameters and value is not None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 GONE = "removed from this version: an error without the probe"
+FAILS = "without the probe, the script fails by itself here"
 
 
 class Removed(StandIn):
@@ -23,6 +24,14 @@ class Removed(StandIn):
     def was_used(self, what: str, instead: str) -> None:
         """Tells that what was removed was used."""
         self.tell(what, instead)
+
+    def took_argument(self, function: str, argument: str, new: str | None, module: str) -> None:
+        """Tells of an argument that the installed version refuses: without the probe, the script fails by itself there."""
+        package = module.partition(".")[0]
+        version = str(getattr(sys.modules.get(package), "__version__", "")).partition("+")[0]
+        expects = f"it expects `{new}`" if new else "nothing replaces it"
+        why = f"`{function}` of {package} {version} has no argument `{argument}`: {expects}"
+        self.tell(f"{function}({argument}=…)", f"{new}=…" if new else "the default", why=f"{FAILS}; {why}")
 
     def names(self, module: ModuleType, known: Mapping[str, tuple[str, Callable[[], Any]]], label: str = "") -> None:
         """Has a module answer names that it had: each with how it is called now, and what makes it."""

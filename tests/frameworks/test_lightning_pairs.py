@@ -121,6 +121,30 @@ class Data(pl.LightningDataModule):
     def test_dataloader(self):
         return DataLoader(rows(90), batch_size=32)
 """
+SPLITS = """
+class Data(pl.LightningDataModule):
+    def __init__(self):
+        super().__init__()
+        self.whole = rows(400)
+
+    def setup(self, stage):
+        if stage == "fit":
+            self.train_set, self.val_set, _ = self.split(1)
+        if stage == "test":
+            _, _, self.test_set = self.split(<<2||1>>)
+
+    def split(self, seed):
+        return random_split(self.whole, [300, 50, 50], generator=torch.Generator().manual_seed(seed))  #!
+
+    def train_dataloader(self):
+        return DataLoader(self.train_set, batch_size=32, shuffle=True)
+
+    def val_dataloader(self):
+        return DataLoader(self.val_set, batch_size=32)
+
+    def test_dataloader(self):
+        return DataLoader(self.test_set, batch_size=32)
+"""
 SCORED = """
     def validation_step(self, batch, batch_idx):
         x, y = batch
@@ -173,6 +197,149 @@ SCRIPTS = {
 """,
         init="""self.acc = torchmetrics.Accuracy(task="multiclass", num_classes=8)
         self.tag = nn.Linear(1, 8)""",
+    ),
+    "a metric that is read by hand": Script(
+        "TDR407",
+        """
+    def validation_step(self, batch, batch_idx):
+        x, y = batch
+        self.acc.update(self(x), y)
+
+    def on_validation_epoch_end(self):
+        self.log("val_acc", self.acc.compute())
+        <<pass||self.acc.reset()>>
+""",
+        init='self.acc = torchmetrics.Accuracy(task="multiclass", num_classes=2)  #!',
+    ),
+    "outputs of all epochs": Script(
+        "TDR407",
+        """
+    def validation_step(self, batch, batch_idx):
+        x, y = batch
+        self.hits.append((self(x).argmax(1) == y).float())
+
+    def on_validation_epoch_end(self):
+        self.log("val_acc", torch.cat(self.hits).mean())
+        <<pass||self.hits.clear()>>
+""",
+        init="self.hits = []  #!",
+    ),
+    "outputs of pairs, written over in place": Script(
+        "TDR407",
+        """
+    def validation_step(self, batch, batch_idx):
+        x, y = batch
+        self.pairs.append({"scores": self(x), "y": y})
+
+    def on_validation_epoch_end(self):
+        scores = torch.cat([each["scores"] for each in self.pairs])
+        truth = torch.cat([each["y"] for each in self.pairs])
+        self.log("val_acc", (scores.argmax(1) == truth).float().mean())
+        <<pass||self.pairs[:] = []>>
+""",
+        init="self.pairs = []  #!",
+    ),
+    "the first outputs, as examples": Script(
+        "",
+        """
+    def validation_step(self, batch, batch_idx):
+        x, y = batch
+        if len(self.examples) < 4:
+            self.examples.append(self(x))
+
+    def on_validation_epoch_end(self):
+        self.print(torch.cat(self.examples).shape)
+""",
+        init="self.examples = []",
+    ),
+    "outputs begun anew by a hook": Script(
+        "TDR502",
+        """
+    def on_train_epoch_start(self):
+        self.losses = []
+
+    def training_step(self, batch, batch_idx):
+        x, y = batch
+        loss = F.cross_entropy(self(x), y)
+        self.losses.append(loss<<||.item()>>)  #!
+        return loss
+
+    def on_validation_epoch_start(self):
+        self.scores = []
+
+    def validation_step(self, batch, batch_idx):
+        x, y = batch
+        self.scores.append(F.cross_entropy(self(x), y))
+
+    def on_validation_epoch_end(self):
+        self.log("val_loss", torch.stack(self.scores).mean())
+""",
+    ),
+    "a checkpoint of the largest loss": Script(
+        "TDR413",
+        trainer=""", callbacks=[
+    pl.callbacks.ModelCheckpoint(monitor="val_loss", mode=<<"max"||"min">>),  #!
+]""",
+    ),
+    "patience with a share of hits": Script(
+        "TDR413",
+        SCORED,
+        before="from lightning.pytorch.callbacks import EarlyStopping, ModelCheckpoint",
+        trainer=""", callbacks=[
+    ModelCheckpoint(monitor="val_acc", mode="max"),
+    EarlyStopping("val_acc", patience=4<<||, mode="max">>),  #!
+]""",
+    ),
+    "a metric object that is kept by its least value": Script(
+        "TDR413",
+        """
+    def validation_step(self, batch, batch_idx):
+        x, y = batch
+        self.acc(self(x), y)
+        self.log("val_acc", self.acc)
+""",
+        init='self.acc = torchmetrics.Accuracy(task="multiclass", num_classes=2)',
+        trainer=""", callbacks=[
+    pl.callbacks.ModelCheckpoint(monitor="val_acc"<<||, mode="max">>),  #!
+]""",
+    ),
+    "a name of which nothing is known": Script(
+        "",
+        """
+    def validation_step(self, batch, batch_idx):
+        self.log("val_gap", self(batch[0]).mean())
+""",
+        trainer=', callbacks=[pl.callbacks.ModelCheckpoint(monitor="val_gap", mode="max")]',
+    ),
+    "a checkpoint that is loaded beside": Script(
+        "TDR606",
+        SCORED,
+        fit="""trainer.fit(net, train_loader, val_loader)
+<<net||net = Net>>.load_from_checkpoint("last.ckpt")  #!
+trainer.test(net, DataLoader(rows(50)))""",
+    ),
+    "splits of two stages": Script(
+        "TDR708",
+        SCORED,
+        before=SPLITS,
+        fit="data = Data()\ntrainer.fit(net, datamodule=data)\ntrainer.test(net, datamodule=data)",
+    ),
+    "outputs of an epoch in Lightning 1": Script(
+        "TDR201",
+        """
+    def training_step(self, batch, batch_idx):
+        x, y = batch
+        return {"loss": F.cross_entropy(self(x), y), "x": x, "y": y}
+
+    def validation_step(self, batch, batch_idx):
+        x, y = batch
+        return {"scores": self(x), "y": y}
+
+    def validation_epoch_end(self, outputs):
+        scores = torch.cat([each["scores"] for each in outputs])
+        truth = torch.cat([each["y"] for each in outputs])
+        self.log("val_loss", F.cross_entropy(scores<<.softmax(1)||>>, truth))  #!
+""",
     ),
     "validation of training rows": Script(
         "TDR708",
@@ -329,6 +496,7 @@ def test_what_is_right_is_not_reported(run: Any, write: Any, name: str) -> None:
 
 
 SHOWN = (
+    "a metric that is read by hand",
     "last score in an attribute",
     "validation of training rows",
     "one of two validation loaders",

@@ -48,6 +48,7 @@ class LoadResultMisused(Rule):
     - If the result is assigned to another name and only its keys are read.
     - For classes that define their own `load_state_dict`.
     - If some of the keys match.
+    - If `load_from_checkpoint`, which returns a new LightningModule, is called on the class, or its result is kept.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict
@@ -98,6 +99,9 @@ class LoadResultMisused(Rule):
         if event.keys:
             text = "no key matches `{name}`, and `strict=False` hides it: there is no `{example}`"
             return text, "rename the keys, and check the result of `load_state_dict`"
+        if event.lost:
+            text = "`{name}` keeps its weights: `load_from_checkpoint` returns another model, which is discarded"
+            return text, "assign the model that `load_from_checkpoint` of the class returns"
         text = "`{name}` is overwritten with the result of `load_state_dict`: a list of keys, not a model"
         if not event.overwritten:
             text = "the result of `{name}.load_state_dict` is used as the model: it is only a list of keys"
@@ -105,7 +109,7 @@ class LoadResultMisused(Rule):
 
 
 def _edits(event: LoadMisused) -> list[Discard | Wrap]:
-    if event.keys:
+    if event.keys or event.lost:
         return []
     if event.path:
         return [Wrap(event.site, "$torch.load({}, weights_only=True)", argument=0)]

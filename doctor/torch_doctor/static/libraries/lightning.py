@@ -8,6 +8,7 @@ from torch_doctor.static.libraries.library import Launcher, Library, members
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.framework import LOOP, Framework, Method
 
+MODULES = frozenset({"lightning.LightningModule"})
 # https://lightning.ai/docs/pytorch/stable/common/lightning_module.html
 LIGHTNING = Framework(
     name="lightning",
@@ -54,10 +55,13 @@ LIGHTNING_MANUAL = {
 OWN_LOGS = frozenset(("log", "log_dict"))
 """The methods of a module that log a figure; of a metric object the trainer logs what it adds up, and resets it."""
 
+LOADING = frozenset({"load_from_checkpoint"})
+"""The class method that returns a new module with the weights of a file; on an object, it fails since Lightning 2.2."""
+
 # https://lightning.ai/docs/fabric/stable/api/fabric_methods.html
 FABRIC = Framework(
     name="fabric",
-    owners=frozenset({"lightning.Fabric"}),
+    owners=frozenset({"lightning.Fabric", "lightning.LightningLite"}),
     methods={
         "setup": Method(("prepare",), returns="arguments"),
         "setup_module": Method(("prepare",), returns="same"),
@@ -136,6 +140,8 @@ MOST = "max_epochs"
 """The argument of a trainer that limits its epochs."""
 TRIALS = words("overfit_batches fast_dev_run **")
 """The arguments of a trainer with which it only tries whether a module can be trained."""
+OWN_CHECKPOINTS = (None, "best", "last")
+"""What `ckpt_path` is where no weights but those of the same training are loaded."""
 AFTER_TRAINING = words("on_train_end on_fit_end")
 IN_ORDER = frozenset(
     {
@@ -160,6 +166,11 @@ LOOKING_ON = frozenset(
     )
 )
 """Callbacks that leave the module as it is."""
+CHOOSING = {
+    **dict.fromkeys(members("lightning.callbacks", "EarlyStopping"), words("monitor min_delta patience verbose mode")),
+    **dict.fromkeys(members("lightning.callbacks", "ModelCheckpoint"), words("dirpath filename monitor")),
+}
+"""Callbacks that keep a model or stop by a logged figure, and their positional parameters."""
 
 
 def is_for_batches(hook: str) -> bool:
@@ -167,11 +178,21 @@ def is_for_batches(hook: str) -> bool:
     return "_batch_" in hook or hook.endswith(("_step", "_step_end"))
 
 
-_PUBLIC = ("Trainer", "LightningModule", "LightningDataModule", "Callback", "seed_everything", "Fabric")
+_PUBLIC = (
+    "Trainer",
+    "LightningModule",
+    "LightningDataModule",
+    "Callback",
+    "seed_everything",
+    "Fabric",
+    "LightningLite",
+)
 
 
 def _spelled(name: str) -> str:
     parts = name.split(".")
+    if parts[1:2] == ["callbacks"]:  # each is in a module of its own as well
+        return ".".join(("lightning", "callbacks", parts[-1]))
     for index, part in enumerate(parts):
         if part in _PUBLIC:
             return ".".join(("lightning", *parts[index:]))
@@ -183,6 +204,7 @@ LIBRARY = Library(
         ("pytorch_lightning.", "lightning."),
         ("lightning.pytorch.", "lightning."),
         ("lightning_fabric.", "lightning.fabric."),
+        ("lightning_lite.", "lightning.lite."),
     ),
     spelling={"lightning": _spelled},
     harmless=("lightning.seed_everything",),

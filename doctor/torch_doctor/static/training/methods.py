@@ -13,7 +13,7 @@ from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.training import container_methods, drawing, exit_stacks
 from torch_doctor.static.training.computing import distributions, tensor_methods
 from torch_doctor.static.training.data import transforming
-from torch_doctor.static.training.frameworks import trainer_loops, trainers
+from torch_doctor.static.training.frameworks import framework_calls, trainer_loops, trainers
 from torch_doctor.static.training.module import module_methods
 from torch_doctor.static.training.update import gradients, optimizer_methods, parameter_methods
 from torch_doctor.static.values import (
@@ -171,7 +171,7 @@ def _inherited(run: Run, of: Instance, name: str, call: Call) -> Value:
         trainers.told(run, of, call)
         return NOTHING
     trainer_loops.called(run, of, name, call)
-    known = trainer_loops.inherited(run, of, name, call)
+    known = trainer_loops.inherited(run, of, name, call) or framework_calls.inherited(run, of, name, call)
     if known is not None:
         return known
     bases = map(canonical, of.cls.libraries())

@@ -132,12 +132,16 @@ class LoadMisused(Event, frozen=True, kw_only=True):
     """The number of keys of a state that has no key of the module, which `strict=False` accepts."""
     example: str = ""
     """One of these keys."""
+    lost: bool = False
+    """Whether `load_from_checkpoint` returns the module with the weights, and nobody keeps it."""
 
     def words(self, _: Names, /) -> str:
         if self.path:
             return f"load the string {quoted(self.path)} into {quoted(self.name)}"
         if self.keys:
             return f"load {self.keys} keys into {quoted(self.name)}, which has none of them"
+        if self.lost:
+            return f"load weights beside {quoted(self.name)}, which keeps its own"
         fails = f", which fails on line {self.fails_at.row}" if self.fails_at is not None else ""
         return f"use the result of load_state_dict as {quoted(self.name)}{fails}"
 

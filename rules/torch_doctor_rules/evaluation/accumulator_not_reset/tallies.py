@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Scope, Trace
 
 
+_LIST = "list"
+
+
 def kept(trace: Trace) -> Iterator[tuple[TallyUsed, TallyUsed]]:
     """Each such object by the place that first adds to it, and the place that reads it after a pass.
 
@@ -25,6 +28,8 @@ def kept(trace: Trace) -> Iterator[tuple[TallyUsed, TallyUsed]]:
         added = [event for event in events if event.how == ADDED]
         pair = next(((first, second) for first in added[:1] for second in added if _again(first, second)), None)
         if pair is None or any(event.how == BEGUN and event.index > pair[0].index for event in events):
+            continue
+        if any(event.class_name == _LIST and event.guards for event in added):  # perhaps the first few, as examples
             continue
         around = _shared(*pair)
         read = [event for event in events if event.how == READ and pair[0].index < event.index < pair[1].index]

@@ -23,6 +23,8 @@ def wrong(event: BestCompared) -> str:
     """Return what is wrong with a comparison; "" if it is right."""
     if event.at_once and event.kept != event.better:
         text = "`{by}` chooses the worst model: `{name}` is better if it is {better}"
+        if event.waits:
+            text = "`{by}` waits for worse values: `{name}` is better if it is {better}"
         return message(text, by=event.by, name=event.name, better=event.better)
     if event.kept != event.better and event.renewed:
         other = LOWER if event.kept == HIGHER else HIGHER

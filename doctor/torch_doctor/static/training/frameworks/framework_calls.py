@@ -10,8 +10,16 @@ from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.libraries import lightning
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.tables import frameworks, launchers, training
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import places
-from torch_doctor.static.training.frameworks import batches, framework_loops, lightning_loops, preparing, trainers
+from torch_doctor.static.training.frameworks import (
+    batches,
+    framework_loops,
+    lightning_best,
+    lightning_loops,
+    preparing,
+    trainers,
+)
 from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.training.unresolved import escaping
 from torch_doctor.static.training.update import construction, gradients
@@ -19,9 +27,11 @@ from torch_doctor.static.values import (
     NOTHING,
     Bound,
     Call,
+    Const,
     Content,
     Fact,
     FunctionValue,
+    Instance,
     Module,
     Optimizer,
     Plain,
@@ -80,9 +90,9 @@ def deepspeed(run: Run, __: str, call: Call) -> Sequence:
     return Sequence("tuple", Content((model, optimizer, Unknown(), Plain())))
 
 
-@library(*lightning.COMBINED)
-def combined(run: Run, name: str, call: Call) -> Tool:
-    """A loader of Lightning that goes through others."""
+@library(*lightning.COMBINED, *lightning.LOOKING_ON)
+def kept_arguments(run: Run, name: str, call: Call) -> Tool:
+    """A loader of Lightning that goes through others, or a callback that leaves the module as it is."""
     return run.own(Tool(run.site(call.node), name, held(call.values), call.args, dict(call.keywords)))
 
 
@@ -154,6 +164,12 @@ def framework_method(run: Run, of: Tool, name: str, call: Call) -> Value | None:
     return _returned(run, of, known, call)
 
 
+def inherited(run: Run, of: Instance, name: str, call: Call) -> Value | None:
+    """A method that a class of the project has from Fabric, whose loops it writes itself; None for any other."""
+    base = next((each for each in map(canonical, of.cls.libraries()) if each in lightning.FABRIC.owners), "")
+    return framework_method(run, run.own(Tool(of.born, base)), name, call) if base else None
+
+
 def _returned(run: Run, of: Tool, known: Method, call: Call) -> Value:
     """What a method of a framework's object returns, by its description."""
     given = call.argument(known.of or 0) or next(iter(call.keywords.values()), Unknown())
@@ -175,13 +191,15 @@ def _returned(run: Run, of: Tool, known: Method, call: Call) -> Value:
 
 
 def _looped(run: Run, of: Tool, name: str, call: Call) -> Unknown:
-    """What a method of a framework's object does that runs the loop: what is followed leaves the module to callbacks alone."""
+    """What a method of a framework's object does that runs the loop: what callbacks out of sight may do comes on top."""
     framework = frameworks.OWNERS[of.name]
     seen = framework is lightning.LIGHTNING and lightning_loops.called(run, of, name, call)
     if framework is lightning.LIGHTNING and not seen:
         run.emit(Owned, call.node, framework=framework.name)
-    left = [value for value in call.values if not seen or isinstance(run.resolve(value), Module)]
-    followed = seen and lightning_loops.followed(run, of)
+    stored = run.resolve(call.keywords.get("ckpt_path", NOTHING))
+    own = isinstance(stored, Const) and stored.value in lightning.OWN_CHECKPOINTS
+    followed = seen and own and lightning_loops.followed(run, of)
+    left = [value for value in call.values if not (followed or (seen and not isinstance(run.resolve(value), Module)))]
     escaping.hand_over(run, f"{call.receiver}.{name}", (of, *left), (), call.node, keeps_modes=followed)
     return Unknown()
 
@@ -236,6 +254,8 @@ def owned_method(run: Run, of: Module, name: str, call: Call) -> Value | None:
         return NOTHING
     if name == "clip_gradients":
         gradients.clipped(run, "lightning.LightningModule.clip_gradients", Call((given,), {}, call.node), managed=True)
+    if name in lightning.OWN_LOGS:
+        lightning_best.logged(run, of, name, call)
     if name in lightning.LIGHTNING_MANUAL:
         return Unknown(Flow(graph=None)) if lightning.LIGHTNING_MANUAL[name].returns != "nothing" else NOTHING
     if name in ("log", "log_dict", "print", "save_hyperparameters"):

@@ -9,7 +9,7 @@ from torch_doctor.static.iteration import PASSES, Course
 from torch_doctor.static.language import courses, loops
 from torch_doctor.static.libraries import lightning
 from torch_doctor.static.training.evaluation import modes
-from torch_doctor.static.training.frameworks import batches, lightning_fit, lightning_optimizers
+from torch_doctor.static.training.frameworks import batches, lightning_best, lightning_fit, lightning_optimizers
 from torch_doctor.static.training.frameworks.lightning_fit import Feeding, Fit
 from torch_doctor.static.training.module import forwards, module_parts
 from torch_doctor.static.training.update import gradients
@@ -19,11 +19,14 @@ from torch_doctor.static.values import (
     WHOLE,
     Call,
     Const,
+    Content,
     Fact,
     Instance,
     Mapping,
     Module,
     Plain,
+    Sequence,
+    Tensor,
     Tool,
     Unknown,
     Value,
@@ -112,11 +115,12 @@ def _train(fit: Fit) -> lightning_optimizers.Driven:
 
     def epoch() -> bool:
         fit.hook("on_train_epoch_start")
-        _batches(fit, "training_step", rows, partial(_step, fit, driven))
+        kept: list[Value] = []
+        _batches(fit, "training_step", rows, partial(_step, fit, driven), kept=kept)
         if held_out is not None:
             _evaluate(fit, lightning.VALIDATE, held_out, validates=_validates(fit))
         for name in lightning.AFTER_EPOCH:
-            fit.hook(name)
+            fit.hook(name, *_outputs(fit, name, rows, kept))
         lightning_optimizers.schedule(run, module, driven.each_epoch, fit.node)
         return True
 
@@ -131,6 +135,8 @@ def _train(fit: Fit) -> lightning_optimizers.Driven:
     loops.iterate(run, fit.node, fit.node.at, course, begin, epoch)
     for name in lightning.AFTER_TRAINING:
         fit.hook(name)
+    if len(driven.optimizers) == 1:  # what is worse for one of two models may be better for the other
+        lightning_best.chosen(run, module, fit.callbacks)
     return driven
 
 
@@ -157,7 +163,7 @@ def _step(fit: Fit, driven: lightning_optimizers.Driven, batch: Value, number: V
     """What the trainer does with a batch of the training."""
     run, optimizers = fit.run, driven.optimizers
     fit.hook("on_train_batch_start", batch, number)
-    loss = fit.hook("training_step", batch, number) or NOTHING
+    returned = loss = fit.hook("training_step", batch, number) or NOTHING
     if isinstance(loss, Mapping):
         found = loss.fields.get(("key", "loss"))
         loss = found if isinstance(found, Value) else loss
@@ -176,7 +182,7 @@ def _step(fit: Fit, driven: lightning_optimizers.Driven, batch: Value, number: V
             gradients.stepped(run, each, fit.node, "optimizer")
     lightning_optimizers.schedule(run, fit.module, driven.each_batch, fit.node)
     fit.hook("on_train_batch_end", loss, batch, number)
-    return loss
+    return _without_graph(run, returned)
 
 
 def _evaluate(fit: Fit, stage: lightning.TrainerStage, rows: Feeding, *, validates: bool = False) -> None:
@@ -190,11 +196,12 @@ def _evaluate(fit: Fit, stage: lightning.TrainerStage, rows: Feeding, *, validat
         modes.put(run, module, training_=False)
     else:
         modes.set_mode(run, module, training_=False, node=node, name=module.class_name)
+    kept: list[Value] = []
     for name in stage.hooks:
         if name.endswith("_step") and fit.has(name):
-            _batches(fit, name, rows, partial(_scored, fit, name), validates=validates)
+            _batches(fit, name, rows, partial(_scored, fit, name), validates=validates, kept=kept)
         elif not lightning.is_for_batches(name):
-            fit.hook(name)
+            fit.hook(name, *_outputs(fit, name, rows, kept))
     run.heap.set(run.state.fields, "grad", grad)
     if own is not False:
         modes.set_mode(run, module, training_=own, node=node, name=module.class_name)
@@ -211,15 +218,47 @@ def _scored(fit: Fit, name: str, batch: Value, number: Value) -> Value:
     return output
 
 
+def _without_graph(run: Run, output: Value) -> Value:
+    """What the trainer keeps of what a step for training returns: a dict with the loss, without graphs."""
+    fields = output.fields if isinstance(output, Mapping) else {("key", "loss"): output}
+    kept: Mapping = run.own(Mapping(None))
+    for key, value in fields.items():
+        if isinstance(value, Value):
+            found = run.resolve(value)
+            kept.fields[key] = found.with_flow(found.flow.cut()) if isinstance(found, Tensor) else Unknown()
+    return kept
+
+
+def _outputs(fit: Fit, name: str, rows: Feeding, kept: list[Value]) -> tuple[Value, ...]:
+    """What a hook behind an epoch got before Lightning 2: what the steps returned, of one loader."""
+    if not name.endswith("_epoch_end") or not kept or len(rows.loaders) != 1:
+        return ()
+    return (fit.run.own(Sequence("list", Content((), kept[-1]), fit.run.site(fit.node))),)
+
+
 def _batches(
-    fit: Fit, name: str, rows: Feeding, step: Callable[[Value, Value], Value], *, validates: bool = False
+    fit: Fit,
+    name: str,
+    rows: Feeding,
+    step: Callable[[Value, Value], Value],
+    *,
+    kept: list[Value],
+    validates: bool = False,
 ) -> None:
-    """Go through the batches that a step gets: of several loaders, those for training side by side, others one after the other."""
+    """Go through the batches that a step gets: of several loaders, those for training side by side, others one after the other.
+
+    What the steps return is `kept`.
+    """
+
+    def noted(batch: Value, number: Value) -> Value:
+        kept.append(step(batch, number))
+        return kept[-1]
+
     function = module_parts.method_of(fit.module, name)
     assert function is not None
     together = name == "training_step" and (len(rows.loaders) != 1 or rows.given not in rows.loaders)
     for loader in (rows.given,) if together else rows.loaders:
-        batches.through(fit.run, function.node, fit.node, loader, rows.over, step, validates=validates)
+        batches.through(fit.run, function.node, fit.node, loader, rows.over, noted, validates=validates)
 
 
 def _finish(fit: Fit, driven: lightning_optimizers.Driven) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.measuring.arguments import is_counted
 from torch_doctor.static.values import Const, Content, Making, Plain, Sequence, compound, symbol_of
+from torch_doctor.static.values.shapes import ANY
 from torch_doctor.static.values.symbols import LENGTH, SLICE
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def sizes_of(shape: Value) -> tuple[Value, ...] | None:
     if not isinstance(shape, Plain) or shape.size is None or shape.size.name != "shape":
         return None
     known = measured(shape.size.args[0]).shape
-    if known is None:
+    if known is None or ANY in known:
         return None
     return tuple(size_at(shape, Const(place)) for place in range(len(known)))
 

@@ -70,7 +70,7 @@ def by_rows(trace: Trace) -> Iterator[Division]:
         added = sums[-1]
         mean = next((e for e in trace.at(*sorted(added.means)) if isinstance(e, (LossCalled, Meaned))), None)
         batch = None if mean is None else batch_of(mean)
-        if mean is None or batch is None or batch_of(added) is not batch or inside(average, batch):
+        if mean is None or batch is None or not _adds_up(added, batch) or inside(average, batch):
             continue
         loader = loader_of(trace, batch)
         if loader is not None and loader.batch not in (0, 1) and divides_by_rows(trace, average, batch, loader):
@@ -92,11 +92,16 @@ def by_batches(trace: Trace) -> Iterator[Division]:
         added = sums[-1]
         mean = next((e for e in trace.at(*sorted(added.weighted)) if isinstance(e, (LossCalled, Meaned))), None)
         batch = None if mean is None else batch_of(mean)
-        if mean is None or batch is None or batch_of(added) is not batch or inside(average, batch):
+        if mean is None or batch is None or not _adds_up(added, batch) or inside(average, batch):
             continue
         loader = loader_of(trace, batch)
         if loader is not None and loader.batch not in (0, 1) and divides_by_batches(trace, average, batch, loader):
             yield average, added, mean, batch
+
+
+def _adds_up(added: Summed, batch: Scope) -> bool:
+    """Return whether a sum gets one number of each batch: within their loop, or of a list of these."""
+    return added.at_once or batch_of(added) is batch
 
 
 def divisions(trace: Trace) -> Iterator[tuple[Said, Division]]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Verdict, same_place
-from torch_doctor.trace import Backward, ScopeKind, Stepped
+from torch_doctor.trace import EVENTS, ScopeKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torch_doctor.rule import Finding, Rule
-    from torch_doctor.trace import Event, Scope, Site, Trace
+    from torch_doctor.trace import Scope, Site, Trace
 
 
 def limited(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule]) -> tuple[Finding, ...]:
@@ -26,8 +26,8 @@ def limited(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule]) ->
 
 def words(trace: Trace) -> str:
     """What was run alone: "`train` was run alone"."""
-    events: list[Event] = [*trace.of(Stepped), *trace.of(Backward)]
-    return f"{_unit(events[0].scope) if events else 'the training loop'} was run alone"
+    steps = trace.of(EVENTS["Stepped"])
+    return f"{_unit(steps[0].scope) if steps else 'the training loop'} was run alone"
 
 
 def _unit(scope: Scope) -> str:

@@ -238,8 +238,7 @@ def _on_sequence(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -
         content = _appended(first.content, added)
         return run.own(Sequence(first.kind, content, run.site(node), run.frame.what))
     if op == "*":
-        times = others[0]
-        content = first.content
+        times, content = others[0], first.content
         if isinstance(times, Const) and isinstance(times.value, int) and times.value <= UNROLLED:
             made = Content(content.items * times.value, content.rest)
         else:

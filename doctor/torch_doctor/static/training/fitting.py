@@ -130,7 +130,7 @@ def _fitted(run: Run, function: str, rows: Value, node: p.Node | Site, name: str
 def _whole(run: Run, rows: Value) -> bool:
     """Whether nothing shows that these are only a part of the rows."""
     found = holding.rows_in(rows)
-    return PART not in found and not any(isinstance(event, RowsSplit) for event in run.trace.at(*found - {PART}))
+    return PART not in found and not holding.splits_among(run, found)
 
 
 # --- statistics ---

@@ -89,8 +89,7 @@ def _windows(run: Run, values: Iterable[Value]) -> Site | None:
 
 def splits_of(run: Run, value: Value) -> frozenset[int]:
     """The splits that the rows in a value are a part of."""
-    events = run.trace.at(*sorted(holding.rows_in(value) - {PART}))
-    return frozenset(event.index for event in events if isinstance(event, RowsSplit))
+    return holding.splits_among(run, holding.rows_in(value))
 
 
 def _fits(run: Run, rows: frozenset[int]) -> frozenset[int]:

@@ -16,7 +16,7 @@ from torch_doctor.static.training import drawing, readings, sums
 from torch_doctor.static.values import COUNTER, Call, Content, FunctionValue, Plain, Sequence, Tensor, symbol_of
 from torch_doctor.static.values.symbols import FORMATTED
 from torch_doctor.static.values.texts import TEXT
-from torch_doctor.trace import CLASSES, COUNTS, NAMES, WORDS, PreparerBuilt, RowsSplit, Source
+from torch_doctor.trace import CLASSES, COUNTS, NAMES, WORDS, PreparerBuilt, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,7 @@ def ordered(run: Run, kind: str, words: Value, item: Value, node: p.Node) -> fro
 def _rows(run: Run, words: Value, item: Value) -> str:
     """Return a text that is the same for words of the same rows, of a file or of a part that is split; "" for any others."""
     rows = holding.rows_in(words) | item.flow.rows
-    split = any(isinstance(each, RowsSplit) for each in run.trace.at(*sorted(rows - {PART})))
+    split = bool(holding.splits_among(run, rows))
     if split or readings.among(run, rows):
         return f"{readings.text(run, rows)} {holding.root_of(run, words) if split else ''}".strip()
     return next((each.rows for each in orders(run, rows, CLASSES, COUNTS, WORDS) if each.rows), "")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from torch_doctor.static.flow import PART
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.state import per_run
 from torch_doctor.static.values import (
@@ -24,7 +25,7 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
 )
-from torch_doctor.trace import ScopeKind, Source
+from torch_doctor.trace import RowsSplit, ScopeKind, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -141,3 +142,9 @@ def stem(symbol: Symbol) -> Symbol:
     while symbol[0] in (".", "[]"):
         symbol = symbol[1]
     return symbol
+
+
+def splits_among(run: Run, rows: Iterable[int]) -> frozenset[int]:
+    """The splits that some rows are a part of."""
+    events = run.trace.at(*sorted(set(rows) - {PART}))
+    return frozenset(event.index for event in events if isinstance(event, RowsSplit))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.domains.channels import PictureOf
+from torch_doctor.static.domains.rows import holding
 from torch_doctor.static.domains.scale import ScaleOf, before
 from torch_doctor.static.flow import PART, blend
 from torch_doctor.static.observer import Observer, override
@@ -14,7 +15,7 @@ from torch_doctor.static.training.data import preparers
 from torch_doctor.static.training.data.split_parts import SplitParts, array_of
 from torch_doctor.static.training.module import written_forwards
 from torch_doctor.static.values import Lib, Unknown
-from torch_doctor.trace import AS_SPLIT, CHANNELS, FITTED, SCALE, TRANSFORMS, WAYS, InputPrepared, RowsSplit
+from torch_doctor.trace import AS_SPLIT, CHANNELS, FITTED, SCALE, TRANSFORMS, WAYS, InputPrepared
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -91,7 +92,7 @@ class Preparations(Observer, called=(Lib, Unknown)):
         for event in preparers.of(run, given.rows):
             found.setdefault(preparers.in_short(event)[0], []).append(event)
         rows = {row for value in call.values for row in array_of(value).flow.rows if row != PART}
-        splits = frozenset(event.index for event in run.trace.at(*sorted(rows)) if isinstance(event, RowsSplit))
+        splits = holding.splits_among(run, rows)
         for sort, events in found.items():
             if not all(event.guards <= run.guards for event in events):
                 continue  # it may have been prepared otherwise

@@ -24,7 +24,6 @@ from torch_doctor.trace import (
     VOCABULARY,
     WORDS,
     PreparerBuilt,
-    RowsSplit,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def rows_of_statistic(run: Run, rows: Value, *, whole: bool, by_column: bool) ->
     """
     found = holding.rows_in(rows)
     read = readings.among(run, found)
-    split = any(isinstance(event, RowsSplit) for event in run.trace.at(*sorted(found - {PART})))
+    split = bool(holding.splits_among(run, found))
     alone = (
         _is_one_of_many(run)
         or run.of(holding.Rows).item is not None

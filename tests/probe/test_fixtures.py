@@ -175,7 +175,7 @@ ENDS_EARLY = {
 def test_the_run_confirms_what_is_marked_and_nothing_else(fixture: Path, records: Records) -> None:
     probed = probe(fixture, records)
     wrong = [*_numbers_missing(probed), *chain(*map(contradictions, probed.findings))]
-    wrong += [*_wrong_in_shorter_runs(fixture, probed), *_ending(fixture, probed)]
+    wrong += [*_wrong_in_shorter_runs(fixture, probed), *_ending(fixture, probed), *_failed(probed)]
     visible = torch.cuda.is_available() or all(kind != "gpu" for kind, _ in marks(fixture))
     if visible:
         wrong += _marks_not_met(fixture, probed)
@@ -247,6 +247,12 @@ def _shorter(fixture: Path, probed: Probed, cuts: int) -> Iterator[tuple[str, Tr
             trace = replace(reader.read(lines[read:cut]), _views={})  # what rules work out is of this beginning alone
             read = cut
             yield f"{cut} of {len(lines)}", trace
+
+
+def _failed(probed: Probed) -> Iterator[str]:
+    """Instruments that failed, whatever the verdicts of such a run are."""
+    for lines in probed.runs:
+        yield from (line.decode() for line in lines if b"an instrument failed" in line)
 
 
 def _ending(fixture: Path, probed: Probed) -> Iterator[str]:

@@ -218,6 +218,7 @@ import matplotlib.pyplot as plt
 
 def show(loader):
     pictures, labels = next(iter(loader))
+    pictures = nn.Flatten()(pictures)
     figure = plt.figure()
     for number in range(4):
         axes = figure.add_subplot(2, 4 / 2, number + 1, xticks=[])

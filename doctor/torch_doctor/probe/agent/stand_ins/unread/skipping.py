@@ -98,7 +98,9 @@ class SkippedStatements(StandIn):
         self._torch = torch
         handles: list[Any] = []
 
-        def began(*_: Any) -> None:
+        def began(module: Any, *_: Any) -> None:
+            if next(module.parameters(), None) is None:  # what prepares data may be a module, too
+                return
             self._training = True
             for each in handles:
                 each.remove()

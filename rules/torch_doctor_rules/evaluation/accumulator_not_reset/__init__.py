@@ -108,10 +108,6 @@ class AccumulatorNotReset(Rule):
             return "the probe run does not show what is added up"
         return len(begun) > 1
 
-    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
-        """Whether it is a sum: of a metric object, the source has to show that its result is meant to be of one pass."""
-        return not any(numbers(trace, claims.TALLY_KEPT, *at(trace, finding.site, Summed)))
-
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What the sum had when the batches began again."""
         begun = at(trace, finding.trail[0].site, Summed)

@@ -23,7 +23,7 @@ SAMPLES = 5  # samples that are read, each one twice
 
 def small_copy(watch: Watch, dataset: Any) -> Any:
     """A copy of a data set that stores little; None of any other, and where it cannot be copied."""
-    stored = list(_arrays(dataset)) if hasattr(dataset, "__dict__") else []
+    stored = list(_arrays(dataset))
     if len(stored) > MOST or sum(each.nbytes for each in stored) > LARGEST:
         return None
     try:
@@ -99,12 +99,14 @@ def _state(dataset: Any) -> str:
 
 def _arrays(value: Any, deep: int = DEEPEST) -> Iterator[Any]:
     """The arrays among the attributes of a data set, and in its lists and dicts; tensors as arrays of the same memory."""
-    held = vars(value).values() if deep == DEEPEST else value.values() if isinstance(value, dict) else value
+    numpy: Any = sys.modules.get("numpy")
+    of_object = list(getattr(value, "__dict__", {}).values()) if deep == DEEPEST else value
+    held = of_object.values() if isinstance(of_object, dict) else of_object
     for each in list(held)[:MOST]:
         if type(each).__module__ == "torch" and hasattr(each, "detach"):
             if each.device.type == "cpu" and not each.is_sparse:
                 yield each.detach().contiguous().view(-1).numpy() if each.numel() else each.detach().numpy()
-        elif hasattr(each, "tobytes") and hasattr(each, "nbytes"):
+        elif numpy is not None and isinstance(each, numpy.ndarray):
             yield each
         elif deep and isinstance(each, (list, tuple, dict)):
             yield from _arrays(each, deep - 1)

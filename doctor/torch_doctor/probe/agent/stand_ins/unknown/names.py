@@ -75,7 +75,8 @@ class Unknown(Silent):
         if frame is not None and unknowns.trains_in_loop(frame):
             return iter(unknowns.loader(self._name, {}))
         caller = sys._getframe(1)
-        count = unpacked(caller) or (len(self) if called(caller) else 0)  # `list(unknown)`, or a loop
+        listed = called(caller) and unknowns.sources.is_users(caller.f_code.co_filename)
+        count = unpacked(caller) or (len(self) if listed else 0)  # `list(unknown)`, or a loop
         return iter([Unknown(self._name, unknowns) for _ in range(count)])
 
     def __mro_entries__(self, _: tuple[Any, ...]) -> tuple[type, ...]:

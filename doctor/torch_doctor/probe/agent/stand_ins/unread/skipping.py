@@ -99,7 +99,7 @@ class SkippedStatements(StandIn):
         handles: list[Any] = []
 
         def began(module: Any, *_: Any) -> None:
-            if next(module.parameters(), None) is None:  # what prepares data may be a module, too
+            if not list(self._torch.nn.Module.parameters(module)):  # what prepares data may be a module, too
                 return
             self._training = True
             for each in handles:

@@ -58,8 +58,9 @@ class Watcher:
     def _loaded(self, thing: Any, state: Any, result: Any) -> None:
         recorder = self._recorder
         here = recorder.here()
-        if here.frame is None:
-            return
+        call = recorder.call(here.site, "load_state_dict")
+        if here.frame is None or getattr(getattr(call, "func", None), "attr", "") != "load_state_dict":
+            return  # of a library, which does with the result what it wants
         name = recorder.owner(here.site, "load_state_dict")
         overwrites = recorder.assigned(here.site, "load_state_dict") == name
         if overwrites and not isinstance(result, type(thing)):

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.language import call_arguments, commands, decorators, invocation, opaque_calls, targets
+from torch_doctor.static.language import (
+    call_arguments,
+    commands,
+    decorators,
+    invocation,
+    memoized,
+    opaque_calls,
+    targets,
+)
 from torch_doctor.static.tables import frameworks
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import methods
@@ -21,6 +29,7 @@ from torch_doctor.static.values import (
     Fact,
     FunctionValue,
     Lib,
+    Memo,
     Method,
     Suspended,
     Tool,
@@ -116,6 +125,8 @@ def decorated(run: Run, function: Value, decorator: p.Expr) -> Value:
         if commands.decorates(run, applied, function):
             return function
         name = canonical(applied.name) if isinstance(applied, Lib) else ""
+        if memoized.keeps(run, applied, decorator):
+            return _styled(function, style=_STYLES.get(name, ""), context=Memo())
         if name in _STYLES:
             return _styled(function, style=_STYLES[name])
         if isinstance(decorator, p.Attribute) and decorator.name in ("setter", "getter", "deleter"):

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from torch_doctor.static.budget import DEPTH, RECURSIONS
 from torch_doctor.static.flow import blend
 from torch_doctor.static.landing import Landing
-from torch_doctor.static.language import commands, unfinished
+from torch_doctor.static.language import commands, memoized, unfinished
 from torch_doctor.static.options import Options
 from torch_doctor.static.training.device import autocasting
 from torch_doctor.static.training.evaluation import modes
@@ -25,6 +25,7 @@ from torch_doctor.static.values import (
     Context,
     FunctionValue,
     Mapping,
+    Memo,
     Module,
     Object,
     Partial,
@@ -70,6 +71,13 @@ def enter(
 ) -> Value:
     """Execute a project function; what it returns, or an unknown value where it is not followed."""
     run.spend()
+    if function.memoized:
+        return memoized.called(run, function, call, lambda: _followed(run, function, call, on_yield))
+    return _followed(run, function, call, on_yield)
+
+
+def _followed(run: Run, function: FunctionValue, call: Call, on_yield: Callable[[Value], Value] | None = None) -> Value:
+    """Execute a project function whose result is not there yet."""
     repeated = sum(1 for entered in run.stack if entered.node is function.node)
     if run.position.passing or len(run.stack) >= DEPTH:
         if not run.position.passing:
@@ -130,7 +138,7 @@ def _inside(run: Run, function: FunctionValue, call: Call, frame: Frame, *, opaq
             run.set_grad(context.name, context.enabled, context.born)
         elif isinstance(context, Autocast):
             autocasting.enter(run, context)
-        else:
+        elif not isinstance(context, Memo):
             escaping.passed(run, context, call.values, function.node.name, call.node)
             run.set_grad(function.node.name, None, call.node)
     alive, falls_through = (_perhaps_executed if opaque else _executed)(run, function, frame)
@@ -170,7 +178,7 @@ def _leave_decorators(run: Run, function: FunctionValue, call: Call, was: tuple[
     grad, autocast = was
     if any(isinstance(context, Autocast) for context in function.contexts):
         autocasting.leave(run, autocast, call.node)
-    switches = [context for context in function.contexts if not isinstance(context, Autocast)]
+    switches = [context for context in function.contexts if not isinstance(context, (Autocast, Memo))]
     if alive and switches:
         born = switches[-1].born if isinstance(switches[-1], Context) else call.node
         run.set_grad("decorator", grad, born, leave=True)

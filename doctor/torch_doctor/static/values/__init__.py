@@ -5,7 +5,7 @@ from torch_doctor.static.values.callables import Bound, Method, Partial, Raising
 from torch_doctor.static.values.classes import ClassValue
 from torch_doctor.static.values.containers import PACKED, Content, Mapping, Sequence, Spread, Stream, unpacked
 from torch_doctor.static.values.facts import Fact
-from torch_doctor.static.values.functions import FunctionValue
+from torch_doctor.static.values.functions import FunctionValue, Memo
 from torch_doctor.static.values.identity import symbol_of
 from torch_doctor.static.values.joining import either, join, joined, one_of, summary
 from torch_doctor.static.values.mode import Mode
@@ -140,6 +140,7 @@ __all__ = [
     "Making",
     "Mapping",
     "Meta",
+    "Memo",
     "Method",
     "Missing",
     "Mode",

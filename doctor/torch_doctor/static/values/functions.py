@@ -68,6 +68,12 @@ def top_frame(unit: Unit, namespace: Namespace) -> Frame:
     return frame
 
 
+class Memo(Value):
+    """Decorates a function that computes once for equal arguments."""
+
+    __slots__ = ()
+
+
 class FunctionValue(Value):
     """A project function with the frame it closes over. `owner` is the class that defines it as a method.
 
@@ -92,4 +98,9 @@ class FunctionValue(Value):
         self.closure = closure
         self.owner = owner
         self.style = style  # "", "static", "class", "property", "contextmanager"
-        self.contexts = contexts  # grad-mode contexts that decorate it
+        self.contexts = contexts  # grad-mode contexts that decorate it, and what keeps its results
+
+    @property
+    def memoized(self) -> bool:
+        """Whether it computes once for equal arguments."""
+        return any(isinstance(context, Memo) for context in self.contexts)

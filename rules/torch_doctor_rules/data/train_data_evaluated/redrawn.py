@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.rule import Step
-from torch_doctor.trace import Forward, ModuleBuilt, Reordered, Seeded, Trace
+from torch_doctor.trace import BranchKind, Forward, ModuleBuilt, Reordered, Seeded, Trace
 from torch_doctor_rules.data.train_data_evaluated.kept import Kept
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.scores import is_scored
@@ -76,11 +76,17 @@ class Redrawn:
         ]
         for first_draw in orders[0]:
             for second_draw in orders[1]:
-                if first_draw.of == second_draw.of != "" and self._differ(first_draw, second_draw):
+                surely = self._behind(first_draw, trained) and self._behind(second_draw, evaluated)
+                if first_draw.of == second_draw.of != "" and surely and self._differ(first_draw, second_draw):
                     looped = first_draw.site == second_draw.site and _in_another_pass(first_draw, second_draw)
                     if looped or not trained.orders & evaluated.orders:
                         return second_draw.site, looped
         return None
+
+    def _behind(self, draw: Reordered, loader: LoaderBuilt) -> bool:
+        """Whether a loader has the rows of a draw on each way to it: not where they may be read from a file instead."""
+        branches = self.trace.branches
+        return all(branches[number].kind is BranchKind.FLAG for number, _ in draw.guards - loader.guards)
 
     def _differ(self, first: Reordered, second: Reordered) -> bool:
         """Whether two draws get other random numbers."""

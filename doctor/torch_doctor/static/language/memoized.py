@@ -8,7 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.state import per_path
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.values import Call, ClassValue, Const, FunctionValue, Lib, Memo, Method, Object, Value
+from torch_doctor.static.values import Call, Const, FunctionValue, Lib, Method, Object, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, MutableMapping

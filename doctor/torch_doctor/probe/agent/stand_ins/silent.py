@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import abc
 import dis
+import functools
 import sys
 import types
 from typing import Any
 
 UNPACK = dis.opmap["UNPACK_SEQUENCE"]
+
+
+KEEPING = frozenset(
+    ("cache", "cached", "cache_data", "cache_resource", "experimental_memo", "experimental_singleton", "memoize")
+)
+"""Names under which packages offer decorators that keep what a function returned."""
 
 
 class Silent:
@@ -142,8 +149,33 @@ def _named_like_its_class(self: Silent, *_: Any, **__: Any) -> None:
 def returned(name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """What a silent call returns."""
     if len(arguments) == 1 and not keywords and decorates(arguments[0]):
-        return arguments[0]
+        return decorated(name, arguments[0])
     return Silent(f"{name}()")
+
+
+def decorated(name: str, given: Any) -> Any:
+    """A function or class as it is; what computes once for equal arguments, where its decorator is there for that."""
+    if isinstance(given, type) or name.replace("()", "").rpartition(".")[2] not in KEEPING:
+        return given
+    kept: dict[Any, Any] = {}
+
+    @functools.wraps(given)
+    def once(*arguments: Any, **keywords: Any) -> Any:
+        key = (*map(_same, arguments), *((name, _same(value)) for name, value in sorted(keywords.items())))
+        if key not in kept:
+            kept[key] = (given(*arguments, **keywords), arguments, keywords)
+        return kept[key][0]
+
+    return once
+
+
+def _same(value: Any) -> Any:
+    """What is equal for equal arguments: what cannot be a key is compared by its identity."""
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return value
 
 
 def decorates(given: Any) -> bool:

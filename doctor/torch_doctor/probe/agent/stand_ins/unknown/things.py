@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from .. import told
-from ..silent import Silent, decorates
+from ..silent import Silent, decorated, decorates
 from ..source import spelled
 from . import data, roles
 from .computing import Computing
@@ -83,7 +83,7 @@ class Unknowns:
         """What the call of an imported name gives."""
         frame = self.sources.innermost()
         if len(arguments) == 1 and not keywords and decorates(arguments[0]):
-            return arguments[0]  # it decorates that
+            return decorated(name, arguments[0])
         if self.torch is None or frame is None:
             return Unknown(name, self)
         last = name.rpartition(".")[2]

@@ -12,7 +12,7 @@ from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.training import cuts, pixels, places
 from torch_doctor.static.training.computing import tensors
 from torch_doctor.static.training.graph import keeping
-from torch_doctor.static.training.update import parameters
+from torch_doctor.static.training.update import gradient_hooks, parameters
 from torch_doctor.static.values import (
     NOWHERE,
     Call,
@@ -47,6 +47,7 @@ def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
             return leaf
         return of
     if isinstance(of, ParameterValue):
+        gradient_hooks.registered(run, name)
         if name.endswith("_") and not name.startswith("_"):
             for observe in run.observers.changed:
                 observe(run, of, call.renamed(f"{call.receiver}.{name}"))

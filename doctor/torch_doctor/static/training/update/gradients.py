@@ -15,7 +15,7 @@ from torch_doctor.static.training.device import autocasting
 from torch_doctor.static.training.graph import keeping
 from torch_doctor.static.training.loss import language_models
 from torch_doctor.static.training.module import forward_cache, forwards, written_forwards
-from torch_doctor.static.training.update import parameters
+from torch_doctor.static.training.update import gradient_hooks, parameters
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     NOTHING,
@@ -104,7 +104,7 @@ def backward(
         as_is=as_is,
         weighted=_weighted(call),
         scaled=flow.scaled,
-        divided=flow.divided,
+        divided=gradient_hooks.divided(run, flow),
         retained_at=_retained_at(run, call),
         autocast=autocasting.current(run),
         direct=surely - forwards.reached(run, flow.graph_forwards),

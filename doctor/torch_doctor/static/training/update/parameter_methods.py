@@ -10,7 +10,7 @@ from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import functions, words
 from torch_doctor.static.training.computing import tensors
-from torch_doctor.static.training.update import given_gradients, parameters
+from torch_doctor.static.training.update import given_gradients, gradient_hooks, parameters
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     Call,
@@ -48,6 +48,7 @@ def params_method(run: Run, of: Params, name: str, call: Call) -> Value:
     if name in ("keys", "items", "values", "copy"):
         return of
     if name.startswith("register_"):
+        gradient_hooks.registered(run, name)
         for value in call.args:
             opaque_calls.call_back(run, value, call.node)
         return Plain()

@@ -188,6 +188,7 @@ class Watcher:
         modules = self._watch.modules.owners(got, here)
         kept = before.reached.retained
         scaled, divided = treated(before.losses[0].grad_fn)
+        hooked = any(leaf._backward_hooks or leaf._post_accumulate_grad_hooks for leaf in got)
         for broadcast in before.reached.broadcasts:
             recorder.event("Broadcast", here, **broadcast)
         if before.divisor is not None:
@@ -206,7 +207,7 @@ class Watcher:
             inputs_only=keywords.get("inputs") is not None and not any(map(self._watch.modules.is_owned, got)),
             weighted=before.weighted,
             scaled=scaled,
-            divided=divided,
+            divided=None if hooked and not divided else divided,  # a hook may do it
             retained_at=self._retained_at(here.site, keywords),
             autocast=self._watch.autocasting.current,
         )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import program as p
 from torch_doctor.static.language import constructors, unfinished
+from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import drawing
@@ -14,6 +16,7 @@ from torch_doctor.static.values import (
     Call,
     ClassValue,
     Fact,
+    FunctionValue,
     Instance,
     Loader,
     Value,
@@ -42,6 +45,19 @@ def _constructed(run: Run, cls: ClassValue, call: Call) -> Value:
     return thing
 
 
+def _clears(cls: ClassValue) -> bool:
+    """Whether a method of an optimizer of the project clears gradients: its step may call that."""
+    nodes = (
+        each.node
+        for base in cls.mro()
+        if isinstance(base, ClassValue)
+        for each in base.fields.values()
+        if isinstance(each, FunctionValue)
+    )
+    calls = (each.func for node in nodes for each in walk(node) if isinstance(each, p.Call))
+    return any(isinstance(func, p.Attribute) and func.name == "zero_grad" for func in calls)
+
+
 def special_instance(run: Run, cls: ClassValue, call: Call) -> Value | None:
     """Construct an object of a project class that derives from a library's optimizer, loader or scheduler; else None."""
     names = [canonical(name) for name in cls.libraries()]
@@ -51,6 +67,7 @@ def special_instance(run: Run, cls: ClassValue, call: Call) -> Value | None:
             return None  # it steps others, as its methods say
         modules, whole = parameters.parameters_in(run, call.args[:1] or call.keywords.values())
         thing = construction.make_optimizer(run, cls.name, modules, call.node, whole=whole)
+        thing.facts[Fact.CLEARS] = cls.find("step") is not None and _clears(cls)
     elif any(training.loader_of(name) for name in names):
         thing = run.own(Loader(run.site(call.node), cls.name))
         if any(cls.find(name) is not None for name in ("__iter__", "__next__")):

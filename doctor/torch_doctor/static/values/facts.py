@@ -70,6 +70,8 @@ class Fact(Enum):
     """Whether the script has built an optimizer in sight, on some way here."""
     COMPLETE = "complete", True, _both
     """Whether an optimizer has the parameters of no other modules."""
+    CLEARS = "clears", False, _either
+    """Whether its own step, which the project wrote, may clear the gradients."""
     IDLE = "idle", False, _agreed
     """Whether all that an optimizer has was frozen when it last stepped."""
 

@@ -68,6 +68,8 @@ def _method(run: Run, of: Optimizer, name: str, call: Call) -> Value:
         elif isinstance(closure, (Unknown, Either)) or not (of.class_name or closure is NOTHING):
             escaping.hand_over(run, call.receiver, (of, *call.values), call.values, call.node)
         gradients.stepped(run, of, call.node, call.receiver, closure=given)
+        if of.fact(Fact.CLEARS):
+            run.emit(ZeroGrad, call.node, target=of.id, name=call.receiver, modules=of.modules, whole=of.whole)
         return called
     if name == "zero_grad":
         run.emit(ZeroGrad, call.node, target=of.id, name=call.receiver, modules=of.modules, whole=of.whole)

@@ -11,6 +11,7 @@ from torch_doctor.trace import (
     CONSTANT,
     FIRST_WRONG,
     LAST_WRONG,
+    LOGGED,
     PERFECT,
     RANDOM,
     SHUFFLED,
@@ -43,7 +44,8 @@ _PRINTED, _DIGITS = 0.02, 1e-3
 def scored(trace: Trace, site: Site | None = None) -> Iterator[AnswersScored]:
     """Yield the figures of a run, or those of a line, in which evaluations show their results."""
     for event in trace.of(AnswersScored):
-        if event.figures and event.how != ALL_COMPARED and (site is None or same_place(event.site, site)):
+        shows = event.how not in (ALL_COMPARED, LOGGED)  # a logger has its own weights
+        if event.figures and shows and (site is None or same_place(event.site, site)):
             yield event
 
 

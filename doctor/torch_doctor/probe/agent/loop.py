@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from types import CodeType
 
     from .nodes import Node
@@ -19,7 +20,8 @@ class Loop:
     `alone` that it lies in no other. `steps` counts the updates, `trained_since` the passes before the first in which
     anything of training happened, `evaluated` the pass in which a module ran last that nothing of training followed;
     `extended`: it made one more pass for that. `owned`: a library runs it, in a call of the script's, and `validates` in it
-    while it trains. `length` is how many passes it makes if nothing ends it; None: unknown.
+    while it trains; `figures` gets what was logged when it is over. `length` is how many passes it makes if nothing ends it;
+    None: unknown.
     """
 
     __slots__ = (
@@ -32,6 +34,7 @@ class Loop:
         "computed",
         "evaluated",
         "extended",
+        "figures",
         "length",
         "nested",
         "next",
@@ -50,6 +53,7 @@ class Loop:
         self.node = node
         self.begun = begun
         self.length: int | None = None
+        self.figures: Callable[[Mapping[str, Any]], None] | None = None
         self.code = code
         self.number = 0
         self.run = 0

@@ -19,6 +19,9 @@ The last two are perfect ones, of which some in the first batch are wrong, or as
 ALL_COMPARED = "compared"
 """How a figure shows that is the share of the labels that equal what they are compared with."""
 
+LOGGED = "logged"
+"""How a figure shows that a module gives to the logger of its trainer."""
+
 
 class AnswersScored(Event, frozen=True, kw_only=True):
     """A copy of the process evaluated answers that were made from the labels. Only the probe writes it.
@@ -27,11 +30,11 @@ class AnswersScored(Event, frozen=True, kw_only=True):
     """
 
     forward: int
-    """The `Forward` event of the first batch."""
+    """The `Forward` event of the first batch, or the `PredictionsPassed` event."""
     how: str
-    """How the figure shows: "assigned", "returned", "printed" or "compared"; "" if there is none."""
+    """How the figure shows: "assigned", "returned", "printed", "logged" or "compared"; "" if there is none."""
     name: str
-    """The variable, the entry of the returned value, or the position among the printed numbers."""
+    """The variable, the entry of what is returned, the name in the log, or the position among the printed numbers."""
     loop: Site | None = None
     """The loop over the batches."""
     figures: tuple[float, ...] = ()

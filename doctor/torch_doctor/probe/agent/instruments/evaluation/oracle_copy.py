@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 from ...rehearsal import end_with_changes, rehearsals
 from .oracle_comparisons import Comparisons
 from .oracle_figures import Figures
+from .oracle_logs import LoggedFigures
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import FrameType
 
     from ...loop import Loop
@@ -57,6 +59,7 @@ class Copy:
         self._alone = False
         self._loop: Any = None
         self._figures: Any = None
+        self._logs = LoggedFigures(watch.recorder.sites.is_users)
         self._comparisons: Any = None
 
     def begin(self, scores: Any, loop: Loop, *, alone: bool) -> None:
@@ -93,6 +96,8 @@ class Copy:
         torch.save = torch.serialization.save = lambda *_, **__: None  # what is saved is the other process's to save
         end_with_changes(self._end)
         self._alone = alone
+        loop.figures = self._logged
+        self._logs.begin()
         self._answer(scores)
         self._comparisons.begin()
         self._figures.begin()
@@ -133,20 +138,26 @@ class Copy:
         self._sizes.append(labels.numel())
         self._last = form.most(labels)
 
+    def _logged(self, figures: Mapping[str, Any]) -> None:
+        """The library's loop is over."""
+        self._logs.take(figures)
+        self._end()
+
     def _end(self) -> None:
         rehearsals.end(self._learnt())
 
     def _learnt(self) -> dict[str, Any]:
         whole = self._loop.number - len(self._sizes) in (0, 1)  # the pass that finds no batch counts
         failed = f"the script fails with other predictions: {self._figures.failed}" if self._figures.fails else ""
-        unread = self._loop.owned and not self._figures.found
+        found = [*self._figures.found, *self._logs.found]
+        unread = self._loop.owned and not found
         unseen = "what the trainer computes of them is not read" if unread else ""
         unknown = (
             self._unknown or failed or unseen or ("" if whole and not self._loop.capped else "the pass was cut short")
         )
         share = self._right / self._answers if self._answers else None
         return {
-            "figures": [*self._comparisons.shares(sum(self._sizes)), *self._figures.found],
+            "figures": [*self._comparisons.shares(sum(self._sizes)), *found],
             "share": share,
             "answers": self._answers,
             "rows": self._rows,

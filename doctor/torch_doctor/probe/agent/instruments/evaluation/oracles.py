@@ -10,6 +10,7 @@ from ...rehearsal import POSSIBLE, rehearsals
 from ..instrument import Instrument as Base
 from .oracle_answers import CLASSES, FIRST, LAST, ORACLES, PERFECT, Form, Spoilt
 from .oracle_copy import MODEL, BatchTensors, Copy, scores_in
+from .trainer_answers import TrainerAnswers
 
 if TYPE_CHECKING:
     from ...loop import Loop
@@ -27,6 +28,12 @@ class Instrument(Base):
         super().__init__(watch)
         self._asked: set[int] = set()
         self._fetching: list[Loop] = []  # the loops whose next pass the last batch is for, also through a generator
+
+        self._ask_trainers()
+
+    def _ask_trainers(self) -> None:
+        """Has functions asked that score predictions for a trainer."""
+        TrainerAnswers(self.watch)
 
     def on_batch(self, batch: Any, here: Here, event: int) -> None:
         """A loader gave a batch."""

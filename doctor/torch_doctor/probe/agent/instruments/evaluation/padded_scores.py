@@ -42,7 +42,10 @@ class Instrument(Oracles):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._ignored = {DEFAULT}
-        TrainerScores(watch, self._ignored, self._passed)
+
+    def _ask_trainers(self) -> None:
+        """Has functions asked that score predictions for a trainer."""
+        TrainerScores(self.watch, ORACLES, self._form_of, self._passed)
 
     def on_loss(
         self, loss: str, arguments: tuple[Any, ...], keywords: dict[str, Any], value: Any, here: Here, event: int
@@ -93,9 +96,15 @@ class Instrument(Oracles):
         form.valid = [*valid, 1 - share]
         self._write(scored, form, share, of, event, here)
 
-    def _passed(self, event: int, site: int, form: Any, figures: dict[str, list[float]]) -> None:
+    def _form_of(self, scores: Any, labels: Any) -> PaddedForm | None:
+        """How answers look that a function scores for a trainer."""
+        form = PaddedForm(self.watch.torch, scores, [labels], self._ignored)
+        return form if form.place >= 0 else None
+
+    def _passed(self, event: int, site: int, form: Any, figures: dict[str, list[Any]]) -> None:
         """A function was asked how it scores predictions for a trainer."""
-        share = figures.pop("", [0.0])[0]
+        void, of = figures.pop("", [(0, 1)])[0]
+        share = void / of
         form.valid = [1 - share]
         self._write(
             [(site, each) for each in figures.values()], form, share, form.labels, event, self.watch.recorder.here()

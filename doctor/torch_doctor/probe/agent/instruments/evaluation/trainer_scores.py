@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 import inspect
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from ...imports import after
 from ...rehearsal import end_with_changes, rehearsals
-from .padded_answers import ORACLES, PaddedForm
+from .oracle_copy import MODEL, SEED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import ModuleType
 
     from ...watching.watch import Watch
@@ -23,15 +24,21 @@ SECONDS = 4.0
 class TrainerScores:
     """Asks such functions, the first time that each is called.
 
-    `tell` gets the event and the place of the function, the form, and the numbers that it returned by their names, for each
-    oracle; "" names the share of the labels that are left out.
+    `form` makes of predictions and labels how answers to them look, None where nothing is to be asked; `tell` gets the event and
+    the place of the function, the form, and for each of the `oracles` the numbers that it returned by their names. "" names
+    how many answers are right, and how many there are.
     """
 
     def __init__(
-        self, watch: Watch, ignored: set[int], tell: Callable[[int, int, Any, dict[str, list[float]]], None]
+        self,
+        watch: Watch,
+        oracles: Sequence[str],
+        form: Callable[[Any, Any], Any],
+        tell: Callable[[int, int, Any, dict[str, list[Any]]], None],
     ) -> None:
         self._watch = watch
-        self._ignored = ignored
+        self._oracles = oracles
+        self._form = form
         self._tell = tell
         self._asked: set[Any] = set()
         after("transformers.trainer", self._patch)
@@ -43,26 +50,26 @@ class TrainerScores:
         @functools.wraps(build)
         def built(this: Any, *arguments: Any, **keywords: Any) -> None:
             build(this, *arguments, **keywords)
-            if inspect.isfunction(this.compute_metrics):
-                this.compute_metrics = self._wrapped(this.compute_metrics)
+            code = _code(this.compute_metrics)
+            if code is not None:
+                this.compute_metrics = self._wrapped(this.compute_metrics, code)
 
         trainer.__init__ = built
 
-    def _wrapped(self, function: Any) -> Any:
-        @functools.wraps(function)
+    def _wrapped(self, function: Any, code: CodeType) -> Any:
+        @functools.wraps(function, functools.WRAPPER_ASSIGNMENTS, ())
         def compute_metrics(prediction: Any, *arguments: Any, **keywords: Any) -> Any:
-            code, recorder = function.__code__, self._watch.recorder
+            recorder = self._watch.recorder
             if not recorder.quiet and not rehearsals.under_way and code not in self._asked and len(self._asked) < MOST:
                 self._asked.add(code)
-                recorder.safely(self._ask, function, prediction)
+                recorder.safely(self._ask, function, code, prediction)
             return function(prediction, *arguments, **keywords)
 
         return compute_metrics
 
-    def _ask(self, function: Any, prediction: Any) -> None:
+    def _ask(self, function: Any, code: CodeType, prediction: Any) -> None:
         """Let copies score predictions that are made from the labels."""
         torch, recorder = self._watch.torch, self._watch.recorder
-        code = function.__code__
         arrays = [getattr(prediction, name, None) for name in ("predictions", "label_ids")]
         scores, labels = (each[0] if isinstance(each, (tuple, list)) and each else each for each in arrays)
         if not recorder.sites.is_users(code.co_filename) or any(
@@ -71,11 +78,11 @@ class TrainerScores:
             return
         with self._watch.unwatched(), torch.no_grad():
             scores, labels = torch.as_tensor(scores), torch.as_tensor(labels)
-            form = PaddedForm(torch, scores, [labels], self._ignored)
-        if form.place < 0:
+            form = self._form(scores, labels)
+        if form is None:
             return
-        learnt = []
-        for oracle in ORACLES:
+        learnt: list[dict[str, Any]] = []
+        for oracle in () if form.unknown else self._oracles:
             made = functools.partial(self._score, function, prediction, form, oracle, scores, labels)
             answer = rehearsals.begin(made, SECONDS)
             if answer is rehearsals:
@@ -95,16 +102,33 @@ class TrainerScores:
         torch = self._watch.torch
         torch.set_num_threads(1)  # those of the process that was copied are not there
         end_with_changes(lambda: rehearsals.end({}))
-        made = form.made(oracle, scores, labels).numpy()
+        made = scores if oracle == MODEL else form.made(oracle, scores, labels, torch.Generator().manual_seed(SEED))
         before = prediction.predictions
-        answers = (made, *before[1:]) if isinstance(before, (tuple, list)) else made
+        answers = (made.numpy(), *before[1:]) if isinstance(before, (tuple, list)) else made.numpy()
         beside = {name: vars(prediction).get(name) for name in ("inputs", "losses")}
         beside = {name: value for name, value in beside.items() if value is not None}
         other = type(prediction)(predictions=answers, label_ids=prediction.label_ids, **beside)
         try:
-            result = function(other)
-            figures = {str(key): float(value) for key, value in result.items() if isinstance(value, (int, float))}
+            returned = {str(key): _number(value) for key, value in function(other).items()}
         except Exception as error:  # noqa: BLE001 - the script's
             rehearsals.end({"failed": f"the script fails with other predictions: {type(error).__name__}"})
-        void = form.right(scores, labels)
-        rehearsals.end({"figures": {**figures, "": void[0] / void[1]}})
+        figures = {key: number for key, number in returned.items() if number is not None}
+        rehearsals.end({"figures": {**figures, "": form.right(made, labels)}})
+
+
+def _code(function: Any) -> CodeType | None:
+    """The code of a function, a method, one with some of its arguments, or an object that is called; None for anything else."""
+    function = inspect.unwrap(function)
+    while isinstance(function, functools.partial):
+        function = inspect.unwrap(function.func)
+    if function is not None and not inspect.isroutine(function):
+        function = inspect.unwrap(inspect.getattr_static(type(function), "__call__", None))
+    code = getattr(function, "__code__", None)
+    return code if isinstance(code, CodeType) else None
+
+
+def _number(value: Any) -> float | None:
+    """A number, also one of NumPy or torch; None for anything else."""
+    if not isinstance(value, (int, float)) and getattr(value, "shape", None) == () and hasattr(value, "item"):
+        value = value.item()
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None

@@ -73,16 +73,24 @@ class Watcher:
         return switched
 
     def _running(self, original: Callable[..., Any], text: str) -> Callable[..., Any]:
-        recorder, under_way, begin, end = self._watch.recorder, self._under_way, self._begin, self._end
+        recorder, under_way, begin, end, tell = (
+            self._watch.recorder,
+            self._under_way,
+            self._begin,
+            self._end,
+            self._tell,
+        )
 
         @functools.wraps(original)
         def run(self: Any, *arguments: Any, **keywords: Any) -> Any:
             if id(self) not in under_way:
                 recorder.safely(begin, self, text)
             try:
-                return original(self, *arguments, **keywords)
+                returned = original(self, *arguments, **keywords)
+                recorder.safely(tell, self)
             finally:
                 recorder.safely(end, self)
+            return returned
 
         return run
 
@@ -125,6 +133,12 @@ class Watcher:
             loop = self._watch.loops.own(frame, span, text, batches=text == BATCHES)
             loop.validates = _validates(running)
             self._under_way[id(running)] = frame, loop
+
+    def _tell(self, running: Any) -> None:
+        """Who asked for them gets the figures that are logged."""
+        _, loop = self._under_way.get(id(running), (None, None))
+        if loop is not None and loop.figures is not None:
+            loop.figures(running.trainer.callback_metrics)
 
     def _end(self, running: Any) -> None:
         known = self._under_way.pop(id(running), None)

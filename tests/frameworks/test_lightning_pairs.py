@@ -24,6 +24,7 @@ TEMPLATE = """
 import lightning.pytorch as pl
 import torch
 import torchmetrics
+from lightning.pytorch.callbacks import GradientAccumulationScheduler
 from lightning.pytorch.utilities import CombinedLoader
 from torch import nn
 from torch.nn import functional as F
@@ -377,6 +378,51 @@ trainer.fit(net, train_loader, {"first": val_loader, "second": second})""",
             """scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=self.trainer.max_epochs)  #!
         return [optimizer], [{"scheduler": scheduler, "interval": <<"step"||"epoch">>}]"""
         ),
+    ),
+    "schedule of batches for updates": Script(
+        "TDR123",
+        SCHEDULED.format(
+            """steps = <<len(train_loader) * 4||self.trainer.estimated_stepping_batches>>
+        scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.01, total_steps=steps)  #!
+        return [optimizer], [{"scheduler": scheduler, "interval": "step"}]"""
+        ),
+        trainer=", accumulate_grad_batches=4",
+    ),
+    "schedule of batches for updates of another window in each epoch": Script(
+        "TDR123",
+        SCHEDULED.format(
+            """scheduler = torch.optim.lr_scheduler.OneCycleLR(  #!
+            optimizer, 0.01, epochs=self.trainer.max_epochs, steps_per_epoch=len(train_loader)<<|| // 2 + 1>>
+        )
+        return [optimizer], [{"scheduler": scheduler, "interval": "step"}]"""
+        ),
+        trainer=", callbacks=[GradientAccumulationScheduler({0: 4, 2: 2})]",
+    ),
+    "schedule of epochs for updates": Script(
+        "TDR123",
+        SCHEDULED.format(
+            """scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=self.trainer.max_epochs)  #!
+        return [optimizer], [{"scheduler": scheduler, "interval": "step"}]"""
+        ),
+        trainer=", accumulate_grad_batches=<<4||10>>",
+    ),
+    "schedule of batches where windows may be one batch long": Script(
+        "",
+        SCHEDULED.format(
+            """steps = self.trainer.max_epochs * len(train_loader)
+        scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.01, total_steps=steps)
+        return [optimizer], [{"scheduler": scheduler, "interval": "step"}]"""
+        ),
+        trainer=", callbacks=[GradientAccumulationScheduler({2: 4})]",
+    ),
+    "schedule of batches in windows": Script(
+        "",
+        SCHEDULED.format(
+            """steps = len(train_loader) * 4 // self.trainer.accumulate_grad_batches
+        scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.01, total_steps=steps)
+        return [optimizer], [{"scheduler": scheduler, "interval": "step"}]"""
+        ),
+        trainer=", accumulate_grad_batches=5",
     ),
     "schedule stepped by hand": Script(
         "TDR123",

@@ -35,8 +35,8 @@ class Moved(Struct, frozen=True):
     """A step of a scheduler beside the updates; `every`: it steps in the loop of the updates, and not in one around it.
 
     `length` and `falls` are those of its `ScheduleCounted`. `batches` is how many batches an epoch has, `loader` what they are
-    taken from (0: out of sight), and `passes` how often the loops of epochs are passed, as far as it is known. `stale`:
-    the score that it is given is the same for all batches of an epoch.
+    taken from (0: out of sight), `window` how many of them an update takes (0: not known), and `passes` how often the loops
+    of epochs are passed, as far as it is known. `stale`: the score that it is given is the same for all batches of an epoch.
     """
 
     step: SchedulerStepped
@@ -46,8 +46,30 @@ class Moved(Struct, frozen=True):
     every: bool
     loader: int
     batches: int | None
+    window: int
     passes: list[Count]
     stale: Tri
+
+    @property
+    def updates(self) -> int | None:
+        """How many updates an epoch has, as far as it is known."""
+        return None if self.batches is None else -(-self.batches // max(self.window, 1))
+
+    @property
+    def counts_batches(self) -> bool:
+        """Whether the schedule surely is a multiple of an epoch's batches."""
+        return self.loader in self.length.batches or self.length.number in self._all_batches
+
+    @property
+    def counts_all(self) -> bool:
+        """Whether the schedule surely counts the batches of all epochs, of which an update takes several."""
+        times, passes = self.length.times, (each.factor for each in self.passes)
+        product = bool(times) and self.loader in self.length.batches and times in passes
+        return self.window > 1 and (product or self.length.number in self._all_batches)
+
+    @property
+    def _all_batches(self) -> list[int]:
+        return [each.number * self.batches for each in self.passes if each.number is not None and self.batches]
 
 
 class Schedules:
@@ -104,6 +126,7 @@ class Schedules:
             every=bool(beside),
             loader=taken,
             batches=batches[0] if batches else own.number if own else None,
+            window=self._window(step, inner),
             passes=[each for each in around if each is not None and not (own and own.equals(each))],
             stale=self._stale(step, inner) if built.class_name == PLATEAU else None,
         )
@@ -119,6 +142,14 @@ class Schedules:
         found = [each for each in self.trace.of(LoopCounted) if each.index < step.index]
         found = [each for each in found if same_place(scope.site, each.site)]
         return found[-1].passes if found else None
+
+    def _window(self, step: SchedulerStepped, loop: int) -> int:
+        """How many passes of a loop an update takes: as many as the first one has."""
+        if not self.trace.observed:
+            return step.window
+        updates = (event for event in self.trace.of(Stepped) if self._concerns(step, event))
+        scopes = (event.scope.iterations()[-1:] for event in updates)
+        return min((scope.number for (scope,) in filter(None, scopes) if scope.loop == loop), default=1)
 
     def _taken(self, loop: int) -> int:
         """The loader whose batches a loop takes; 0 where it is out of sight."""

@@ -115,13 +115,19 @@ class SchedulerInterval(Rule):
 
     def _report(self, schedules: Schedules, moved: Moved) -> Finding:
         what, other, speed = ("batch", "epochs", "fast") if moved.every else ("epoch", "batches", "slow")
+        if moved.every and moved.window > 1:
+            what = f"{moved.window} batches"
+        if moved.every and moved.counts_all:
+            other, speed = "batches", "slow"
         text = f"`{{scheduler}}` steps every {what}, but `{{length}}` counts {other}: the schedule is too {speed}"
         if moved.stale:
             text = "`{scheduler}` steps every batch with the same score, so its patience counts batches"
         name = owner(moved.step.name, "step", "the scheduler")
         when = "epoch, after the batch loop" if moved.every else "batch, after the optimizer step"
         help_ = sentence(f"call `{{name}}.step()` once per {when}", name=name)
-        if not moved.step.name:
+        if moved.every and moved.counts_all:
+            help_ = "count the updates: `trainer.estimated_stepping_batches`"
+        elif not moved.step.name:
             help_ = f'return it from `configure_optimizers` with `"interval": "{"epoch" if moved.every else "step"}"`'
         return self.finding(
             schedules.place(moved.step),
@@ -136,27 +142,21 @@ class SchedulerInterval(Rule):
 
 def _wrong(trace: Trace, moved: Moved) -> Tri:
     """Whether a schedule counts in something else than it steps in; None where the numbers do not tell."""
-    number, batches = moved.length.number, moved.batches
+    number, batches = moved.length.number, moved.updates
     if batches == 1:
         return False
     if moved.step.explicit:
         return moved.every and moved.stale
     if not trace.observed:
-        return _counts_epochs(moved) if moved.every else _counts_batches(moved)
+        return _counts_epochs(moved) or moved.counts_all if moved.every else moved.counts_batches
     if not number or not batches:
         return None
     return (number < batches or _counts_epochs(moved) or None) if moved.every else number % batches == 0
 
 
-def _counts_batches(moved: Moved) -> bool:
-    """Whether a schedule surely is a multiple of an epoch's batches."""
-    whole = [each.number * moved.batches for each in moved.passes if each.number is not None and moved.batches]
-    return moved.loader in moved.length.batches or moved.length.number in whole
-
-
 def _counts_epochs(moved: Moved) -> bool:
     """Whether a schedule surely is as long as the loop over the epochs, or used up within a few of them."""
-    number, batches = moved.length.number or 0, moved.batches
+    number, batches = moved.length.number or 0, moved.updates
     if any(moved.length.is_named_like(each) and moved.length.equals(each) for each in moved.passes):
         return not moved.length.batches
     if moved.length.batches or (batches and number and number % batches == 0):

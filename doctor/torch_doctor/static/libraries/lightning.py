@@ -138,6 +138,10 @@ COMBINED = tuple(
 """The class of loaders that are gone through together."""
 MOST = "max_epochs"
 """The argument of a trainer that limits its epochs."""
+WINDOW, WINDOWS = "accumulate_grad_batches", "lightning.callbacks.GradientAccumulationScheduler"
+"""What says how many batches an update takes: the trainer divides their losses, and counts updates for its schedulers."""
+OTHER_STEPS = frozenset(words("max_steps limit_train_batches overfit_batches fast_dev_run **"))
+"""The arguments of a trainer by which it may make other steps than its epochs have."""
 TRIALS = words("overfit_batches fast_dev_run **")
 """The arguments of a trainer with which it only tries whether a module can be trained."""
 OWN_CHECKPOINTS = (None, "best", "last")
@@ -161,7 +165,7 @@ LOOKING_ON = frozenset(
         "lightning.callbacks",
         """
         ModelCheckpoint EarlyStopping LearningRateMonitor RichProgressBar TQDMProgressBar ProgressBar ModelSummary
-        RichModelSummary Timer DeviceStatsMonitor GPUStatsMonitor
+        RichModelSummary Timer DeviceStatsMonitor GPUStatsMonitor GradientAccumulationScheduler
         """,
     )
 )

@@ -50,10 +50,19 @@ def _limited(stand_in: StandIn, original: Any) -> Any:
     return limited
 
 
+def _window(trainer: Any) -> int:
+    """The most batches that a trainer takes for an update."""
+    told = [getattr(trainer, "accumulate_grad_batches", 1)]
+    for each in getattr(trainer, "callbacks", ()):
+        by_epoch = getattr(each, "scheduling", None)
+        told += by_epoch.values() if isinstance(by_epoch, dict) else ()
+    return max((each for each in told if isinstance(each, int)), default=1)
+
+
 def _limit(trainer: Any, loops: Mapping[str, Any]) -> str:
     """Sets the limits of a trainer, none above its own, and says which; `loops` is what the static witness knows of loops."""
     windows = WINDOWS * max((each.get("period", 0) for each in loops.values()), default=0)
-    batches = max(windows, BATCHES * max(1, getattr(trainer, "accumulate_grad_batches", 1)))
+    batches = max(windows, BATCHES * _window(trainer))
     interval = getattr(trainer, "val_check_interval", None)
     if isinstance(interval, float):
         batches = max(batches, math.ceil(1 / interval) if interval else 0)

@@ -47,6 +47,7 @@ SCHEDULES: Final = {
 FACTORS: Final = ConstructorArgument(3, "epochs"), ConstructorArgument(4, "steps_per_epoch")
 """What `OneCycleLR` multiplies, where it is not given the product."""
 DEFAULT_GAMMA: Final = 0.1
+ONCE: Final = repr(("const", 1))
 
 
 _RANGES: Final = frozenset(("builtins.range", "tqdm.trange"))
@@ -112,7 +113,7 @@ def _count(run: Run, value: Value, call: Call, argument: ConstructorArgument) ->
     if not isinstance(value, (Plain, Unknown)):
         return Count(text=text)
     symbol = _without_constants(value.symbol)
-    return Count(text=text, quantity=repr(symbol), batches=_batches(run, symbol))
+    return Count(text=text, quantity=repr(symbol), batches=_batches(run, symbol), times=_times(run, symbol))
 
 
 def _product(counts: list[Count]) -> Count:
@@ -122,6 +123,7 @@ def _product(counts: list[Count]) -> Count:
         number=(first.number or 0) * (second.number or 0) if known else None,
         text=" * ".join(each.text for each in counts),
         batches=first.batches | second.batches,
+        times=first.factor if second.times == ONCE else "",
     )
 
 
@@ -144,6 +146,17 @@ def _batches(run: Run, symbol: Symbol) -> frozenset[int]:
         return frozenset(symbol[1:]) if isinstance(run.objects.get(symbol[1]), Loader) else frozenset()
     parts = symbol[1:] if symbol[0] in ("*", "+") else symbol[1:2] if symbol[0] in ("//", "-") else ()
     return frozenset[int]().union(*(_batches(run, part) for part in parts if isinstance(part, tuple)))
+
+
+def _times(run: Run, symbol: Symbol) -> str:
+    """What the length of a loader is multiplied by, where a number is nothing but that product."""
+    if symbol[0] == "len" and _batches(run, symbol):
+        return ONCE
+    if symbol[0] != "*" or len(symbol) != len(("*", "left", "right")):
+        return ""
+    _, left, right = symbol
+    sides = ((left, right), (right, left))
+    return next((repr(other) for side, other in sides if side[0] == "len" and _batches(run, side)), "")
 
 
 def _gamma(call: Call, argument: ConstructorArgument) -> float | None:

@@ -18,6 +18,7 @@ from torch_doctor.static.values import (
     Const,
     Instance,
     Loader,
+    Mapping,
     Module,
     Plain,
     Sequence,
@@ -111,7 +112,9 @@ def configure(fit: Fit, rows: Feeding) -> lightning_optimizers.Driven:
         run.heap.set(module.fields, "trainer", fit.trainer)
         first = next((each for each in rows.loaders if isinstance(each, Loader)), None)
         if first is not None:
-            updates = Plain(("*", (LENGTH, first.id), (".", ("object", fit.trainer.id), "max_epochs")))
+            batches_of, passes = window(fit), (".", ("object", fit.trainer.id), "max_epochs")
+            each = (LENGTH, first.id) if batches_of == 1 else ("//", (LENGTH, first.id), ("const", batches_of))
+            updates = Plain(("*", each, passes))
             run.heap.set(fit.trainer.fields, "estimated_stepping_batches", updates)
             run.heap.set(fit.trainer.fields, "num_training_batches", Plain((LENGTH, first.id)))
         most = fit.trainer.keywords.get(lightning.MOST)
@@ -119,6 +122,28 @@ def configure(fit: Fit, rows: Feeding) -> lightning_optimizers.Driven:
             run.heap.set(fit.trainer.fields, lightning.MOST, most)
     configured = fit.hook("configure_optimizers")
     return lightning_optimizers.driven(run, module, NOTHING if configured is None else configured)
+
+
+def window(fit: Fit) -> int:
+    """How many batches the trainer takes for an update, at least; 0 where that is not known."""
+    given = dict(fit.trainer.keywords) if fit.trainer is not None else {}
+    if not given.keys().isdisjoint(lightning.OTHER_STEPS):
+        return 0
+    known = [fit.run.resolve(given[lightning.WINDOW])] if lightning.WINDOW in given else []
+    for each in fit.callbacks:
+        if isinstance(each, Tool) and canonical(each.name) == lightning.WINDOWS:
+            known += [fit.run.resolve(value) for value in (*each.args, *each.keywords.values())]
+    lengths = [_shortest(each) for each in known]
+    return lengths[0] if len(lengths) == 1 else int(not lengths)
+
+
+def _shortest(given: Value) -> int:
+    """The shortest of the windows that a trainer is told: a number, or one by the epoch in which it begins; 0: not known."""
+    told: list[object] = [given]
+    if isinstance(given, Mapping):
+        told = [*given.fields.values(), *([] if ("key", 0) in given.fields else [Const(1)])]
+    lengths = [each.value for each in told if isinstance(each, Const) and type(each.value) is int]
+    return min(lengths) if lengths and len(lengths) == len(told) else 0
 
 
 def fed(fit: Fit, stage: lightning.TrainerStage) -> Feeding:

@@ -20,6 +20,7 @@ from torch_doctor.static.values import (
     Call,
     Const,
     Content,
+    Default,
     Fact,
     Instance,
     Mapping,
@@ -146,7 +147,8 @@ def _epochs(fit: Fit) -> Course:
     passes, number = PASSES, most.value if isinstance(most, Const) and type(most.value) is int else None
     if number is not None and number > 0:
         passes = min(PASSES, number)
-        fit.run.emit(LoopCounted, fit.node, passes=Count(number=number, text=lightning.MOST))
+        told = repr(most.symbol) if isinstance(most, Default) else ""
+        fit.run.emit(LoopCounted, fit.node, passes=Count(number=number, text=lightning.MOST, quantity=told))
     elif isinstance(most, (Plain, Unknown)):
         fit.run.emit(LoopCounted, fit.node, passes=Count(text=lightning.MOST, quantity=repr(most.symbol)))
     turn, counter = fresh_symbol("turn"), Plain((COUNTER, None), WHOLE)
@@ -180,7 +182,7 @@ def _step(fit: Fit, driven: lightning_optimizers.Driven, batch: Value, number: V
             fit.hook("on_before_optimizer_step", each)
             fit.hook("configure_gradient_clipping", each, Plain(), Plain())
             gradients.stepped(run, each, fit.node, "optimizer")
-    lightning_optimizers.schedule(run, fit.module, driven.each_batch, fit.node)
+    lightning_optimizers.schedule(run, fit.module, driven.each_batch, fit.node, lightning_fit.window(fit))
     fit.hook("on_train_batch_end", loss, batch, number)
     return _without_graph(run, returned)
 

@@ -58,11 +58,11 @@ def _given_back(run: Run, module: Module, fact: Fact, found: list[Value]) -> Non
         run.heap.set(module.facts, fact, found[0] if len(found) == 1 else Sequence("list", Content(tuple(found))))
 
 
-def schedule(run: Run, module: Module, schedulers: tuple[Tool, ...], node: p.Node) -> None:
-    """Step schedulers, unless the module does all by hand."""
+def schedule(run: Run, module: Module, schedulers: tuple[Tool, ...], node: p.Node, window: int = 1) -> None:
+    """Step schedulers, unless the module does all by hand; `window`: behind each update, which takes so many batches."""
     for each in schedulers if is_automatic(module) else ():
         owner = construction.optimizer_in(run, each.holds)
-        run.emit(SchedulerStepped, node, scheduler=each.id, optimizer=owner, name="")
+        run.emit(SchedulerStepped, node, scheduler=each.id, optimizer=owner, name="", window=window)
 
 
 def is_automatic(module: Module) -> bool:

@@ -26,6 +26,8 @@ class Count(Struct, frozen=True, kw_only=True):
     """A text that is equal for equal numbers, also unknown ones; "" if nothing is known."""
     batches: frozenset[int] = NO_EVENTS
     """The loaders of whose number of batches it is a multiple."""
+    times: str = ""
+    """The quantity that such a number is multiplied by, if it is nothing but that product; "" otherwise."""
 
     def equals(self, other: Count) -> bool:
         """Whether both are surely the same number."""
@@ -36,6 +38,11 @@ class Count(Struct, frozen=True, kw_only=True):
         """Whether the script calls both by one name, such as `epochs` and `args.epochs`."""
         names = [re.findall(r"[A-Za-z_]\w*", each.text)[-1:] for each in (self, other)]
         return bool(names[0]) and [name.lower() for name in names[0]] == [name.lower() for name in names[1]]
+
+    @property
+    def factor(self) -> str:
+        """It as a factor in `times`; "" if nothing is known."""
+        return self.quantity or ("" if self.number is None else repr(("const", self.number)))
 
     def words(self) -> str:
         """The count in words."""
@@ -76,6 +83,8 @@ class SchedulerStepped(Event, frozen=True, kw_only=True):
     """Whether an argument, such as an epoch or a metric, determines the step."""
     metric: float | None = None
     """The number that is passed. Only the probe knows it."""
+    window: int = 1
+    """How many batches a trainer takes for an update, and so for this step; 0 if that is not known."""
 
     def words(self, _: Names, /) -> str:
         return f"step scheduler {quoted(self.name)}{' (with an argument)' if self.explicit else ''}"

@@ -69,6 +69,26 @@ quiet = dict(logger=False, enable_checkpointing=False, enable_progress_bar=False
 trainer = pl.Trainer(max_epochs=4, accelerator="cpu", **quiet{trainer})
 {fit}
 """
+COMMAND_LINE = """
+from lightning.pytorch.cli import LightningCLI
+
+
+class Data(pl.LightningDataModule):
+    def __init__(self, batch_size: int = 32):
+        super().__init__()
+        self.batch_size = batch_size
+
+    def train_dataloader(self):
+        return DataLoader(rows(320), batch_size=self.batch_size, shuffle=True)
+
+    def val_dataloader(self):
+        return DataLoader(rows(90), batch_size=self.batch_size, drop_last=<<True||False>>)  #!
+
+
+class Linked(LightningCLI):
+    def add_arguments_to_parser(self, parser):
+        parser.set_defaults({"data.batch_size": 16})
+"""
 BY_HAND = "self.automatic_optimization = False"
 MANUAL = """
     def training_step(self, batch, batch_idx):
@@ -423,6 +443,18 @@ trainer.fit(net, train_loader, {"first": val_loader, "second": second})""",
         return [optimizer], [{"scheduler": scheduler, "interval": "step"}]"""
         ),
         trainer=", accumulate_grad_batches=5",
+    ),
+    "classes for the command line": Script("TDR712", before=COMMAND_LINE, fit="LightningCLI(Net, Data)"),
+    "classes for a command line of its own": Script(
+        "TDR712", before=COMMAND_LINE, fit="Linked(model_class=Net, datamodule_class=Data, seed_everything_default=1)"
+    ),
+    "objects of the command line": Script(
+        "TDR712",
+        before=COMMAND_LINE,
+        fit="cli = LightningCLI(Net, Data, run=False)\ncli.trainer.fit(cli.model, datamodule=cli.datamodule)",
+    ),
+    "a class that the command line names": Script(
+        "", before=COMMAND_LINE.replace("  #!", ""), fit="LightningCLI(Net, Data, subclass_mode_model=True, run=False)"
     ),
     "schedule stepped by hand": Script(
         "TDR123",

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import SHARE, STEPS_SCRIPT, STEPS_TRAINING, steps_for
 from torch_doctor.static.flow import blend
-from torch_doctor.static.language import instances
 from torch_doctor.static.language.invocation import MORE
 from torch_doctor.static.training.evaluation import modes
 from torch_doctor.static.training.frameworks import lightning_fit, lightning_loops, trainer_loops
 from torch_doctor.static.training.module import forwards
-from torch_doctor.static.training.unresolved import arguments, entering, escaping
+from torch_doctor.static.training.unresolved import arguments, constructing, entering, escaping
 from torch_doctor.static.values import (
     BUILT,
     NOWHERE,
@@ -46,15 +45,6 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Event
 
 
-def construct(run: Run, cls: ClassValue) -> Value:
-    """Construct an object with arguments of which only the role is known."""
-    found = cls.find("__init__")
-    call = Call((), {}, cls.node)
-    if found is not None and isinstance(found[0], FunctionValue):
-        call = _call(run, found[0], cls.node, skip=1)
-    return instances.instantiate(run, cls, call)
-
-
 def initialised_by_heirs(trace: Trace, cls: ClassValue) -> None:
     """Say that other classes know what else has to be initialised in a module of this class, and when."""
     for event in trace.of(ModuleBuilt):
@@ -79,7 +69,7 @@ def _use_module(run: Run, module: Module) -> None:
     found = module.cls.find("forward")
     if found is not None and isinstance(found[0], FunctionValue):
         _moved(run)
-        call = _call(run, found[0], module.cls.node, skip=1)
+        call = constructing.call_of(run, found[0], module.cls.node, skip=1)
         answer = forwards.call_module(run, module, call.renamed(module.cls.name))
         for observe in run.observers.handed_back:
             observe(run, answer, found[0].node)
@@ -92,7 +82,7 @@ def method(run: Run, thing: Value, cls: ClassValue, function: p.Function) -> Non
         driven = _is_driven(cls) or _is_called(run.main, function) or _is_work_of_a_base(cls, function)
         _outside(run, driven=driven)
         with run.of(arguments.Guessing).override(building=driven):
-            call = _call(run, attribute.function, function, skip=1)
+            call = constructing.call_of(run, attribute.function, function, skip=1)
         own = entering.settle(run, thing) if isinstance(thing, Instance) else []
         entering.settle_optimizer(run, (*call.values, *own))
         result = run.call(attribute, Call(call.args, {**call.keywords, MORE: Unknown()}, call.node))
@@ -106,7 +96,7 @@ def enter(run: Run, function: FunctionValue) -> None:
     driven = _is_called(run.main, function.node)
     _outside(run, driven=driven)
     with run.of(arguments.Guessing).override(building=driven):
-        call = _call(run, function, function.node, skip=0)
+        call = constructing.call_of(run, function, function.node, skip=0)
     entering.settle_optimizer(run, call.values)
     target: Value = function
     result = run.call(target, Call(call.args, {**call.keywords, MORE: Unknown()}, call.node))
@@ -145,15 +135,6 @@ def _moved(run: Run) -> None:
     for thing in run.objects.of(Module):
         if thing.fact(Fact.ORIGIN) is BUILT:
             run.heap.set(thing.facts, Fact.ORIGIN, NOWHERE)
-
-
-def _call(run: Run, function: FunctionValue, node: p.Node, *, skip: int) -> Call:
-    """A call of a function with all that it takes by name."""
-    kinds: dict[str, list[tuple[str, Value]]] = {"plain": [], "keyword": []}
-    for parameter in function.node.parameters[skip:]:
-        if parameter.kind in kinds:
-            kinds[parameter.kind].append((parameter.name, arguments.argument_for(run, parameter, function)))
-    return Call(tuple(value for _, value in kinds["plain"]), dict(kinds["keyword"]), node)
 
 
 def _returned(run: Run, value: Value, function: p.Function, *owner: Value) -> None:

@@ -18,6 +18,7 @@ from torch_doctor.static.language.imported_files import execute_main
 from torch_doctor.static.moments import Moment
 from torch_doctor.static.options import Options
 from torch_doctor.static.task import Task
+from torch_doctor.static.training.unresolved import constructing
 from torch_doctor.static.training.update import gradients
 from torch_doctor.static.values import ClassValue, FunctionValue, Value
 from torch_doctor.trace import Loaded, Trace
@@ -221,7 +222,7 @@ class Witness(Executing):
         trace, steps = self._restarted(unit, run), run.steps_left
         built: list[Value] = []
         by_heirs = any(each.name == "__init__" and each in self._task.entered for each in entry_points.methods(cls))
-        self._guarded(run, lambda: built.append(entry_points.construct(run, value)))
+        self._guarded(run, lambda: built.append(constructing.construct(run, value)))
         fresh = Moment(run, steps)
         if by_heirs:
             entry_points.initialised_by_heirs(trace, value)

@@ -10,6 +10,7 @@ from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import drawing
+from torch_doctor.static.training.frameworks import lightning_cli
 from torch_doctor.static.training.module import module_building, module_classes
 from torch_doctor.static.training.update import construction, parameters
 from torch_doctor.static.values import (
@@ -41,6 +42,8 @@ def _constructed(run: Run, cls: ClassValue, call: Call) -> Value:
     thing: Instance = run.own(Instance(cls, run.site(call.node)))
     before = (run.of(drawing.Drawing).calls, run.of(drawing.Drawing).reorders)
     constructors.initialise(run, thing, cls, call)
+    if lightning_cli.is_cli(cls):
+        lightning_cli.started(run, thing, call)
     drawing.remember_arguments(run, thing, call, before)
     return thing
 

@@ -140,6 +140,11 @@ MOST = "max_epochs"
 """The argument of a trainer that limits its epochs."""
 WINDOW, WINDOWS = "accumulate_grad_batches", "lightning.callbacks.GradientAccumulationScheduler"
 """What says how many batches an update takes: the trainer divides their losses, and counts updates for its schedulers."""
+CLI = frozenset(f"lightning.{module}.LightningCLI" for module in ("cli", "utilities.cli"))
+"""What builds a model, a data module and a trainer from the command line, and fits unless it is told not to `run`."""
+CLASSES_OF_CLI = words("model_class datamodule_class")
+CHOSEN_BY_CLI = frozenset(words("subclass_mode_model subclass_mode_data **"))
+"""The arguments with which the command line names the classes, or may do so."""
 OTHER_STEPS = frozenset(words("max_steps limit_train_batches overfit_batches fast_dev_run **"))
 """The arguments of a trainer by which it may make other steps than its epochs have."""
 TRIALS = words("overfit_batches fast_dev_run **")

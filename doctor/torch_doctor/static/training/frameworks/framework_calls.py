@@ -16,6 +16,7 @@ from torch_doctor.static.training.frameworks import (
     batches,
     framework_loops,
     lightning_best,
+    lightning_cli,
     lightning_loops,
     preparing,
     trainers,
@@ -94,6 +95,14 @@ def deepspeed(run: Run, __: str, call: Call) -> Sequence:
 def kept_arguments(run: Run, name: str, call: Call) -> Tool:
     """A loader of Lightning that goes through others, or a callback that leaves the module as it is."""
     return run.own(Tool(run.site(call.node), name, held(call.values), call.args, dict(call.keywords)))
+
+
+@library(*lightning.CLI)
+def command_line(run: Run, name: str, call: Call) -> Tool:
+    """What builds all from the command line, and fits."""
+    made: Tool = run.own(Tool(run.site(call.node), name))
+    lightning_cli.started(run, made, call)
+    return made
 
 
 @library_family({*frameworks.OWNERS, *frameworks.FACTORIES} - _ENGINES, stage=Stage.ADAPTER)

@@ -245,3 +245,22 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     outcome = probe(DATA + script + TRAIN.format(loss="nn.functional.cross_entropy(model(inputs), targets)"))
     assert "reached 3 optimizer steps" in outcome.err
     assert "synthetic batches" not in outcome.err
+
+
+def test_what_a_loop_takes_apart_is_no_tensor(probe: Callable[..., Any]) -> None:
+    script = """
+import numpy as np
+from sklearn.model_selection import StratifiedKFold
+from torch.utils.data import Subset
+
+rows = TensorDataset(torch.randn(40, 4), torch.randint(0, 2, (40,)))
+folds = StratifiedKFold(n_splits=4).split(np.zeros(40), rows.tensors[1].numpy())
+for fold, (train_rows, other_rows) in enumerate(folds):
+    model = nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    loader = DataLoader(Subset(rows, train_rows), batch_size=8)
+"""
+    training = TRAIN.format(loss="nn.functional.cross_entropy(model(inputs), targets)").replace("\n", "\n    ")
+    err = probe(DATA + script + training).err
+    assert "cannot unpack" not in err
+    assert "fails:" not in err

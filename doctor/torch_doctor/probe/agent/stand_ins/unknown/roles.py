@@ -40,13 +40,17 @@ DEEPEST = 3  # names that hold a value one after the other
 
 @dataclasses.dataclass
 class Uses:
-    """What is done with a value: its methods, whether it is called, what takes it, and which names hold it."""
+    """What is done with a value: its methods, whether it is called, what takes it, and which names hold it.
+
+    `several`: loops take several values from each of its items.
+    """
 
     methods: set[str] = dataclasses.field(default_factory=set)
     takers: set[str] = dataclasses.field(default_factory=set)
     names: set[str] = dataclasses.field(default_factory=set)
     called: bool = False
     iterated: bool = False
+    several: bool = False
     count: int = 0
 
     @property
@@ -140,6 +144,7 @@ class _Files:
             return self._called(parent, node, uses)
         if isinstance(parent, (ast.For, ast.comprehension)) and node is parent.iter:
             uses.iterated = True
+            uses.several |= isinstance(parent.target, ast.Tuple)
             return set()
         if isinstance(parent, ast.Return):
             return self._returned(parent, uses)
@@ -179,7 +184,16 @@ class _Files:
         uses.takers.add(taker)
         if taker in TAKING_LOADERS:
             uses.iterated = True
+            uses.several |= self._gives_several(call)
         return self._parameter(call, node, taker)
+
+    def _gives_several(self, call: ast.Call) -> bool:
+        """Whether a loop over what counts a value takes several values from each of its items."""
+        loop = self._parents.get(id(call))
+        target = loop.target if isinstance(loop, (ast.For, ast.comprehension)) and loop.iter is call else None
+        if spelled(call) == "enumerate" and isinstance(target, ast.Tuple):
+            return isinstance(target.elts[-1], ast.Tuple)
+        return False
 
     def _parameter(self, call: ast.Call, node: ast.expr, taker: str) -> set[str]:
         """The parameter of a function of the script's own that gets the value."""

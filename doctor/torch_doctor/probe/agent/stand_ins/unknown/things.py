@@ -91,6 +91,9 @@ class Unknowns:
         if last == "backward" and arguments and isinstance(arguments[0], self.torch.Tensor):
             return arguments[0].backward()
         parts = self._parts(frame, name, arguments)
+        if parts is None and roles.uses_of_call(self.sources, frame, last).several:
+            self.tell(name, MADE_UP)
+            return Unknown(name, self)  # no tensor has such items
         if parts is None and any(True for _ in tensors_in(given, self.torch)):
             return self.computed(f"{name} {frame.f_lineno}", name, (arguments, keywords), None, ())
         return parts if parts is not None else self._built(frame, name, arguments, keywords)

@@ -33,6 +33,7 @@ _NOTES = {
     "attention": "the weights of this sum include the padding",
     "max": "this maximum may be taken in the padding",
 }
+_LENGTH = "other values in the padding change no output, and its length may"
 _ENCODES = "`{name}` gets no attention mask: every token attends to the padding of shorter sequences"
 
 
@@ -75,7 +76,8 @@ class PaddingUnmasked(Rule):
     ## How the probe confirms it
     A copy of the model gets the batch twice. The second time, the values at padded positions are replaced in the inputs of
     recurrent and attention layers, and in the embeddings of pretrained models. The finding is confirmed if the outputs for
-    the sequences themselves change, and refuted if they do not.
+    the sequences themselves change, and refuted if they do not and the shortest sequence gets the same outputs without its
+    padding.
 
     ## When it is not reported
     - For packed sequences, and for attention that gets any mask.
@@ -118,9 +120,10 @@ class PaddingUnmasked(Rule):
                 cause=place(read),
             )
 
-    def reached(self, trace: Trace, finding: Finding) -> bool:
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether the model got padded sequences; without a finding, padding did not change its outputs."""
-        return bool(at(trace, finding.site, PaddingRead))
+        events = at(trace, finding.site, PaddingRead)
+        return _LENGTH if any(event.reads is None for event in events) else bool(events)
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """Where each sequence gets one answer, no place of it can be a part that nobody looks at."""
@@ -129,7 +132,8 @@ class PaddingUnmasked(Rule):
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """Yield how other padding changes the output."""
         events = at(trace, finding.site, PaddingRead)
-        for event in [each for each in events if each.reads][:1] or events[:1]:
+        decided = sorted((each for each in events if each.reads is not None), key=lambda each: not each.reads)
+        for event in decided[:1]:
             padding = f"other values in {count(event.positions, 'position')} of padding"
             if event.reads:
                 one, other = two(event.first, event.second).split(" and ")

@@ -254,5 +254,5 @@ class PaddingRead(Event, frozen=True, kw_only=True):
     """Whether the model has a single output for each sequence."""
 
     def words(self, _: Names, /) -> str:
-        reads = "reads" if self.reads else "does not read"
+        reads = "may read" if self.reads is None else "reads" if self.reads else "does not read"
         return f"{quoted(self.name)} {reads} the padding of sequences"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .. import chance
 from ..copies import copied, elements
 from ..instrument import Instrument as Base
+from .cut import Cut
 from .padded import MATRIX, ending, padded_in
 
 if TYPE_CHECKING:
@@ -49,13 +50,15 @@ class Instrument(Base):
                 return
             apart = [self._apart(one, another, behind) for one, another in zip(first, second)]  # noqa: B905 - of one length
         one, another = max(apart, key=lambda pair: abs(pair[1] - pair[0]))
+        reads = self._differ(one, another)
+        decided = reads or self._as_alone(module, (arguments, keywords), behind, first)
         recorder = self.watch.recorder
         rows, steps = behind.shape
         recorder.event(
             "PaddingRead",
             here,
             name=recorder.caller(here.site).removesuffix(".forward"),
-            reads=abs(another - one) > 1e-5 * max(1.0, abs(one)),
+            reads=reads if decided else None,
             positions=int(behind.sum()),
             first=one,
             second=another,
@@ -64,6 +67,35 @@ class Instrument(Base):
             and first[0].shape[0] == rows
             and not (first[0].dim() > 1 and first[0].shape[1] == steps),
         )
+
+    @staticmethod
+    def _differ(one: float, another: float) -> bool:
+        """Whether two answers are further apart than rounding explains."""
+        return abs(another - one) > 1e-5 * max(1.0, abs(one))
+
+    def _as_alone(self, module: Any, given: Any, behind: Any, answers: list[Any]) -> bool:
+        """Whether the shortest sequence gets the same answers without its padding.
+
+        Other numbers do not show what a mean makes of padding that it gets from elsewhere, or only counts.
+        """
+        torch = self.watch.torch
+        cut = Cut(torch, behind)
+        try:
+            with self.watch.unwatched(), torch.no_grad(), chance.undisturbed(torch):
+                chance.seed(torch, 1)
+                arguments, keywords = cut.inputs(copied(self.watch, given))
+                alone = self._floats(copied(self.watch, module).eval()(*arguments, **keywords))
+                pairs = list(zip(map(cut.answer, answers), alone, strict=True))
+        except Exception:  # noqa: BLE001 - the model takes no shorter sequences, or other inputs tell of the padding
+            return False
+        return all(
+            one is not None and one.shape == other.shape and torch.allclose(one, other, rtol=1e-4, atol=1e-4)
+            for one, other in pairs
+        )
+
+    def _floats(self, answer: Any) -> list[Any]:
+        """The tensors in an answer that may depend on padding bit by bit."""
+        return [each.detach() for each in self.watch.marks.tensors(answer) if each.is_floating_point() and each.dim()]
 
     def _tables(self, twin: Any, *, every: bool) -> set[Any]:
         """The embeddings in pretrained models of `transformers`, whose layers attend to all tokens that no mask leaves out.
@@ -130,8 +162,7 @@ class Instrument(Base):
         if place == INPUTS:
             arguments = tuple(self._changed(each, behind, met, batch_first=True, other=other) for each in arguments)
         answer = twin(*arguments, **keywords)
-        found = [each.detach() for each in self.watch.marks.tensors(answer) if each.is_floating_point() and each.dim()]
-        return found, len(met)
+        return self._floats(answer), len(met)
 
     def _changed(self, value: Any, behind: Any, met: list[Any], *, batch_first: bool, other: bool) -> Any:
         """An argument of such a layer, with other numbers where it is padding; one that is packed or nested has no such places."""

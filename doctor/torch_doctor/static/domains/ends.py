@@ -105,6 +105,8 @@ def tells(run: Run, found: Padding) -> bool:
     row = found.made.keywords.get("row")
     if isinstance(row, Const) and isinstance(fill, Const):
         return row.value != fill.value
+    if row is not None and fill is not None:
+        return _ends_with(run, row, fill)
     if found.made.name != "pad_sequence" or not isinstance(rows, Sequence) or fill is None:
         return False
     content = rows.content.all()
@@ -129,7 +131,8 @@ def _ends_with(run: Run, row: Value, fill: Value) -> bool:
         return _ends_with(run, made.args[0], fill)
     if made is not None and made.name in _JOINING and made.args and isinstance(made.args[0], Sequence):
         parts = made.args[0].content
-        return parts.rest is None and bool(parts.items) and _is_full_of(run, parts.items[-1], fill)
+        last = parts.items[-1] if parts.rest is None and parts.items else None
+        return last is not None and (_is_full_of(run, last, fill) or _ends_with(run, last, fill))
     if isinstance(row, Sequence) and row.content.rest is None and row.content.items:
         return symbol_of(row.content.items[-1]) == symbol_of(fill)
     by = None if made is None else padding.filled_with(made)

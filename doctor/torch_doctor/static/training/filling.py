@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static import program as p
 from torch_doctor.static.domains.padding import FILLED, filled_with, is_missing
@@ -14,6 +14,9 @@ from torch_doctor.static.values.symbols import LENGTH, SLICE
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Symbol
+
+_BINARY: Final = 3
+"""The parts of a symbol of two operands."""
 
 
 def repeated(made: Sequence, times: Value) -> Sequence:
@@ -124,6 +127,16 @@ def _varies(stretch: Value, others: tuple[Value, ...]) -> bool:
     symbol = stretch.symbol if isinstance(stretch, Plain) else ("",)
     if symbol[0] != SLICE or symbol_of(Const(None)) != symbol[1]:
         return False
-    upper: Symbol = symbol[2]
-    places = [symbol_of(each) for each in others]
-    return upper[0] == LENGTH or (upper[0] == "[]" and len(upper) > 2 and upper[2] in places)
+    return _is_length(symbol[2], [symbol_of(each) for each in others])
+
+
+def _is_length(symbol: Symbol, places: list[Symbol]) -> bool:
+    """Whether a number is the length of a row, or as many more or less as its first and last words need."""
+    if symbol[0] in ("+", "-") and len(symbol) == _BINARY:
+        one, other = symbol[1:] if symbol[0] == "-" else sorted(symbol[1:], key=_is_number)
+        return _is_number(other) and _is_length(one, places)
+    return symbol[0] == LENGTH or (symbol[0] == "[]" and len(symbol) > 2 and symbol[2] in places)
+
+
+def _is_number(symbol: Symbol) -> bool:
+    return symbol[0] == "const" and isinstance(symbol[1], int)

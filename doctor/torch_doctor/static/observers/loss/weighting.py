@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from torch_doctor.static.domains.axes import Sizes, comparing
-from torch_doctor.static.domains.axes.origins import At, from_end
+from torch_doctor.static.domains.axes.origins import VIEWS, At, before, from_end
 from torch_doctor.static.measuring.arguments import argument
 from torch_doctor.static.measuring.layers import setting
 from torch_doctor.static.observer import Observer, override
@@ -82,7 +82,7 @@ class SoftmaxWeights(Observer, made=lambda name: name.rpartition(".")[2] in _NAM
             rank = rank if shape is None else len(shape)
             dim = argument(softmax, 1, "dim") if softmax.name == "softmax" else setting(softmax, 0, "dim")
             along = from_end(dim, rank)
-            if along is None:
+            if along is None or not (weights.exact or _size_at(At(given, along, rank), sizes) == ONE):
                 continue
             rows, many = rows_first(given), _size_at(weights, sizes)
             compared = comparing.compares(given, along, at.place, rank, sizes)
@@ -128,10 +128,12 @@ def weights_in(made: Making, sizes: SizesOf) -> Iterator[tuple[At, Value]]:
             if summed is not None:
                 yield At(one, summed, found.ranks[place]), other
     elif made.name == "sum" and made.args and (dim := argument(made, 1, "dim")) is not None:
-        product = comparing.made_of(made.args[0])
-        if product is not None and product.name in ("*", "mul", "multiply") and len(product.args) > 1:
-            shape = sizes(made.args[0])
-            summed = from_end(dim, None if shape is None else len(shape))
-            for one, other in (product.args[:2], product.args[1::-1]):
-                if summed is not None:
-                    yield At(one, summed, None), other
+        shape = sizes(made.args[0])
+        summed = from_end(dim, None if shape is None else len(shape))
+        at = None if summed is None else At(made.args[0], summed, None if shape is None else len(shape))
+        while at is not None and (product := comparing.made_of(at.value)) is not None:
+            if product.name in ("*", "mul", "multiply") and len(product.args) > 1:
+                for one, other in (product.args[:2], product.args[1::-1]):
+                    yield At(one, at.place, None, at.exact), other
+                return
+            at = before(product, at, sizes) if product.name in VIEWS else None

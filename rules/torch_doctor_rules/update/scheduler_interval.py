@@ -60,7 +60,7 @@ class SchedulerInterval(Rule):
     score that changes, or, for a scheduler that steps once per epoch, by any other length.
 
     ## When it is not reported
-    - The numbers do not show what is counted: a bare `T_max=100`, an `ExponentialLR`, a `LambdaLR`,
+    - The numbers do not show what is counted: a bare `T_max=100`, an `ExponentialLR`, a `LambdaLR` of literal numbers,
       `StepLR(optimizer, 3000)` in the batch loop, or steps that are far apart within a long loop or a small epoch.
     - The call passes an epoch (`step(epoch + i / len(loader))`), or is behind a condition on the batch number or a
       setting.

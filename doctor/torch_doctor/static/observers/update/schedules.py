@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training.update.written_schedules import bounds
 from torch_doctor.static.values import Const, Lib, Loader, Plain, Sequence, Tool, Unknown, counting
 from torch_doctor.trace import Count, LoopCounted, ScheduleCounted
 
@@ -48,14 +49,17 @@ FACTORS: Final = ConstructorArgument(3, "epochs"), ConstructorArgument(4, "steps
 """What `OneCycleLR` multiplies, where it is not given the product."""
 DEFAULT_GAMMA: Final = 0.1
 ONCE: Final = repr(("const", 1))
+_STAYS: Final = 1.0
+"""A function may go on behind what it measures steps by, a warm-up perhaps: its length alone is not that of the training."""
 
 
+_WRITTEN: Final = "torch.optim.lr_scheduler.LambdaLR"
 _RANGES: Final = frozenset(("builtins.range", "tqdm.trange"))
 
 
 def _counts(name: str) -> bool:
     name = canonical(name)
-    return name in _RANGES or name.rpartition(".")[2] in SCHEDULES
+    return name in _RANGES or name.rpartition(".")[2] in SCHEDULES or name == _WRITTEN
 
 
 class Schedules(Observer, called=(Named(Lib, _counts),)):
@@ -75,7 +79,11 @@ class Schedules(Observer, called=(Named(Lib, _counts),)):
         elif isinstance(result, Tool):
             schedule = SCHEDULES.get(name.rpartition(".")[2])
             length = None if schedule is None else _length(run, call, schedule.length)
-            if schedule is not None and length is not None:
+            if name == _WRITTEN:
+                length = _written(run, call)
+                if length is not None:
+                    run.emit(ScheduleCounted, call.node, scheduler=result.id, length=length, falls=_STAYS)
+            elif schedule is not None and length is not None:
                 falls = None if schedule.gamma is None else _gamma(call, schedule.gamma)
                 run.emit(ScheduleCounted, call.node, scheduler=result.id, length=length, falls=falls)
 
@@ -107,13 +115,29 @@ def _length(run: Run, call: Call, argument: ConstructorArgument) -> Count | None
 
 
 def _count(run: Run, value: Value, call: Call, argument: ConstructorArgument) -> Count:
-    text = _spelled(run, call, argument)
+    return _counted(run, value, _spelled(run, call, argument))
+
+
+def _counted(run: Run, value: Value, text: str) -> Count:
     if isinstance(value, Const):
         return Count(number=value.value if type(value.value) is int else None, text=text)
     if not isinstance(value, (Plain, Unknown)):
         return Count(text=text)
     symbol = _without_constants(value.symbol)
     return Count(text=text, quantity=repr(symbol), batches=_batches(run, symbol), times=_times(run, symbol))
+
+
+def _written(run: Run, call: Call) -> Count | None:
+    """How many steps a function counts to: the number of batches that it measures them by, or else the largest or only number."""
+    given = call.argument(1, "lr_lambda")
+    functions = given.content.all() if isinstance(given, Sequence) else [] if given is None else [given]
+    found = [_counted(run, bound.value, bound.spelled) for each in functions for bound in bounds(run, each)]
+    of_batches = [each for each in found if each.batches]
+    numbers = [each for each in found if each.number is not None] if not of_batches else []
+    same = found and all(each.equals(found[0]) for each in found[1:])
+    if numbers and len(numbers) == len(found):
+        return max(numbers, key=lambda each: each.number or 0)
+    return of_batches[-1] if of_batches else found[0] if same else None
 
 
 def _product(counts: list[Count]) -> Count:
@@ -144,7 +168,7 @@ def _batches(run: Run, symbol: Symbol) -> frozenset[int]:
     """The loaders whose lengths are factors of a number, or of a part of it."""
     if symbol[0] == "len":
         return frozenset(symbol[1:]) if isinstance(run.objects.get(symbol[1]), Loader) else frozenset()
-    parts = symbol[1:] if symbol[0] in ("*", "+") else symbol[1:2] if symbol[0] in ("//", "-") else ()
+    parts = symbol[1:] if symbol[0] in ("*", "+", "max") else symbol[1:2] if symbol[0] in ("//", "-") else ()
     return frozenset[int]().union(*(_batches(run, part) for part in parts if isinstance(part, tuple)))
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Named, Observer, override
-from torch_doctor.static.state import per_run
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import among
+from torch_doctor.static.training.checkpoint.origins import ReadFiles
 from torch_doctor.static.training.unresolved import usage
 from torch_doctor.static.values import Lib, Method, Optimizer, Unknown, UnknownAttribute
 from torch_doctor.static.whole_reads import OF_OBJECTS
@@ -16,7 +16,7 @@ from torch_doctor.trace import Loaded
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Call, Symbol, Value
+    from torch_doctor.static.values import Call, Value
     from torch_doctor.trace import Tri
 
 
@@ -25,8 +25,6 @@ class LoadedObjects(Observer, called=(Named(Lib, among(training.LOADS)),), calli
 
     writes = (Loaded,)
 
-    _read: dict[Symbol, Loaded] = per_run(dict)  # by the symbol of what was read
-
     @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
         """A file is read."""
@@ -34,34 +32,35 @@ class LoadedObjects(Observer, called=(Named(Lib, among(training.LOADS)),), calli
             site = run.site(call.node)
             event = next((event for event in reversed(run.trace.of(Loaded)) if event.site == site), None)
             if event is not None:
-                self._read[result.symbol] = event
+                run.of(ReadFiles).read[result.symbol] = event
 
     @override
     def calling(self, run: Run, func: Value, call: Call) -> None:
         """Something is called: what was read, a method of it, or `load_state_dict` with it."""
-        if not self._read:
+        read = run.of(ReadFiles).read
+        if not read:
             return
         if isinstance(func, (Method, UnknownAttribute)) and func.name == "load_state_dict":
             self._loads(run, call.argument(0, "state_dict"), _resumes(run, func, call))
         of = func.of if isinstance(func, (Method, UnknownAttribute)) and func.name in OF_OBJECTS else func
-        found = self._read.get(of.symbol) if isinstance(of, Unknown) else None
+        found = read.get(of.symbol) if isinstance(of, Unknown) else None
         if found is not None:
             run.trace.replace(found, whole=True)
 
     def _loads(self, run: Run, state: Value | None, resumes: Tri) -> None:
         """What was read, or a part of it, is a state."""
-        symbol = state.symbol if isinstance(state, (Unknown, UnknownAttribute)) else None
+        symbol, read = state.symbol if isinstance(state, (Unknown, UnknownAttribute)) else None, run.of(ReadFiles).read
         while isinstance(symbol, tuple):
-            if symbol in self._read:
+            if symbol in read:
                 more = {} if resumes is False else {"resumes": resumes}
-                run.trace.replace(self._read[symbol], state=True, **more)
+                run.trace.replace(read[symbol], state=True, **more)
                 return
             symbol = next((part for part in symbol[1:] if isinstance(part, tuple)), None)
 
     @override
     def assigned(self, run: Run, node: p.Assign, value: Value) -> None:
         """What was read gets a name, whose uses tell what it is."""
-        found = self._read.get(value.symbol) if isinstance(value, Unknown) else None
+        found = run.of(ReadFiles).read.get(value.symbol) if isinstance(value, Unknown) else None
         if found is None:
             return
         names = [run.text(target) for target in node.targets if isinstance(target, (p.Name, p.Attribute))]

@@ -66,9 +66,9 @@ def saved(run: Run, name: str, call: Call) -> Value:
         buffer=_buffer((*call.args[position + 1 :], call.keywords.get("f"))),
         states=snapshots.states_in(run, value).taken,
         keys=_keys(value),
-        optimizer=_state_in(value, OPTIMIZER_STATE),
-        scheduler=_state_in(value, SCHEDULER_STATE),
-        scaler=_state_in(value, SCALER_STATE),
+        optimizer=_state_in(run, value, OPTIMIZER_STATE),
+        scheduler=_state_in(run, value, SCHEDULER_STATE),
+        scaler=_state_in(run, value, SCALER_STATE),
         objects=tuple(dict.fromkeys(_objects_in(value))),
         shared=paths.shared(run, call.node, position + 1, "f"),
         file=paths.written(run, call, position + 1, "f"),
@@ -169,23 +169,27 @@ def _keys(value: Value) -> tuple[str, ...]:
     return tuple(key[1] for key in value.fields if isinstance(key, tuple) and isinstance(key[1], str))
 
 
-def _state_in(value: Value, state: str, depth: int = snapshots.DEEP) -> Tri:
-    """Whether such a state, or an optimizer itself, is in what is saved; None where something of it is not known."""
+def _state_in(run: Run, value: Value, state: str, depth: int = snapshots.DEEP, key: object = None) -> Tri:
+    """Whether such a state, or an optimizer itself, is in what is saved; None where something of it is not known.
+
+    `key` is what it is saved under: what was read from there has what other saves put there.
+    """
     if isinstance(value, Tensor):
         return value.origin.operation == state
     if isinstance(value, Optimizer):
         return state == OPTIMIZER_STATE
-    if isinstance(value, (Const, Plain, Module)):
+    if isinstance(value, (Const, Plain, Module)) or origins.is_read_from(run, value, key):
         return False
-    if isinstance(value, Either):
-        inner = [option for _, option in value.options]
-    elif depth and isinstance(value, Mapping):
-        inner = [item for item in value.fields.values() if isinstance(item, Value)]
-    elif depth and isinstance(value, Sequence):
-        inner = list(value.content.all())
-    else:
+    inner = [(key, option) for _, option in value.options] if isinstance(value, Either) else []
+    if not inner and not depth:
         return None
-    found = {_state_in(item, state, depth - 1) for item in inner}
+    if isinstance(value, Mapping):
+        inner = [(each, item) for each, item in value.fields.items() if isinstance(item, Value)]
+    elif isinstance(value, Sequence):
+        inner = [(None, item) for item in value.content.all()]
+    elif not inner:
+        return None
+    found = {_state_in(run, item, state, depth - 1, each) for each, item in inner}
     return True if True in found else None if None in found else False
 
 

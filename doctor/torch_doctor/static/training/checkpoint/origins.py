@@ -14,7 +14,8 @@ from torch_doctor.static.values import COUNTER, Either, Unknown, texts
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Call, Symbol
+    from torch_doctor.static.values import Call, Symbol, Value
+    from torch_doctor.trace import Loaded
 
 _DOWNLOADS = {
     "torch.hub.download_url_to_file": "dst",
@@ -23,6 +24,15 @@ _DOWNLOADS = {
     "wget.download": "out",
 }
 """Functions that put what an address gives into a file, by the name of their second argument: its path."""
+
+_ITEM = 3
+"""The parts of the symbol of an item."""
+
+
+class ReadFiles(Knowledge):
+    """What was read from files, by the symbol of what that gave."""
+
+    read: dict[Symbol, Loaded] = per_run(dict)
 
 
 class Downloads(Knowledge):
@@ -93,3 +103,11 @@ def _told(part: str | Symbol) -> str:
 def _address(name: str) -> re.Pattern[str]:
     """An address that ends in the name of a file."""
     return re.compile(rf"://[^\s\"']*/{re.escape(name)}\b")
+
+
+def is_read_from(run: Run, value: Value, key: object) -> bool:
+    """Whether a value is what a file of the script's has under this key."""
+    symbol = value.symbol if isinstance(value, Unknown) else ()
+    if len(symbol) < _ITEM or symbol[0] != "[]" or symbol[1] not in run.of(ReadFiles).read:
+        return False
+    return isinstance(key, tuple) and key[1:] == symbol[2][1:]

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.measuring.core import first_of, size_at
+from torch_doctor.static.measuring.core import first_of, measured, size_at
 from torch_doctor.static.tables import shapes as table
-from torch_doctor.static.values import Const, Module, Value, shapes
+from torch_doctor.static.values import Const, Making, Module, Tensor, Value, shapes
 from torch_doctor.static.values.shapes import ANY, Meta
 
 if TYPE_CHECKING:
     from torch_doctor.static.measuring.core import Effect
-    from torch_doctor.static.values.shapes import Making, Shape, Size
+    from torch_doctor.static.values.shapes import Shape, Size
+
+PACK: Final = "pack_padded_sequence"
+PADDED: Final = "padded"
+"""Names the sequences that were packed for a recurrent layer, among the keywords of its states."""
+_BATCH_FIRST: Final = 2
 
 
 def setting(made: Making, position: int, name: str) -> Value | None:
@@ -115,7 +120,9 @@ def _hidden(made: Making) -> Size:
 
 def _state(made: Making) -> Meta:
     """The last hidden state of each layer and direction, for each sequence of the batch."""
-    shape, layers, ways = first_of(made).shape, setting(made, 2, "num_layers"), ways_of(made)
+    packed = made.keywords.get(PADDED)
+    shape = first_of(made).shape if packed is None else measured(packed).shape
+    layers, ways = setting(made, 2, "num_layers"), ways_of(made)
     known = 1 if layers is None else size_at(layers)
     count = known * ways if isinstance(known, int) and ways is not None else None
     if shape is None or ANY in shape:
@@ -123,6 +130,7 @@ def _state(made: Making) -> Meta:
     if len(shape) < 3:
         return Meta("floating", (count, _hidden(made)))
     first = setting(made, 4, "batch_first") if made.name != "nn.RNN" else setting(made, 5, "batch_first")
+    first = first if packed is None else made.keywords.get("batch_first")
     place = 1 if first is None else 1 - bool(first.value) if isinstance(first, Const) else None
     return Meta("floating", (count, None if place is None else shape[place], _hidden(made)))
 
@@ -145,6 +153,20 @@ def _resized(made: Making) -> Meta:
     return Meta(meta.dtype, tuple(s if i < 2 else None for i, s in enumerate(meta.shape or ())) if known else None)
 
 
+def packing(value: Value | None) -> dict[str, Value]:
+    """What the numbers of a `PackedSequence` were packed of, and how that lies, as keywords of the states behind it."""
+    made = value.meta if isinstance(value, Tensor) else None
+    if not isinstance(made, Making) or made.name != PACK or not made.args or "**" in made.keywords:
+        return {}
+    first = made.args[_BATCH_FIRST] if len(made.args) > _BATCH_FIRST else made.keywords.get("batch_first")
+    return {PADDED: made.args[0], "batch_first": Const(value=False) if first is None else first}
+
+
+def _packs(made: Making) -> Meta:
+    """All steps of all sequences, one behind the other."""
+    return Meta(first_of(made).dtype)
+
+
 def _floats(_: Making) -> Meta:
     """Of a layer whose first argument has another length than its result."""
     return Meta("floating")
@@ -165,4 +187,5 @@ EFFECTS: Final[dict[str, Effect]] = {
     "nn.Flatten": _flatten,
     "nn.Embedding": _embedding,
     "nn.EmbeddingBag": _bag,
+    PACK: _packs,
 }

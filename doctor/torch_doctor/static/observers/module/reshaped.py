@@ -13,7 +13,7 @@ from torch_doctor.static.measuring import layers
 from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.state import per_path
 from torch_doctor.static.tables import shapes as table
-from torch_doctor.static.values import Const, Making, Plain, Sequence, Tensor, UnknownAttribute, shapes
+from torch_doctor.static.values import Const, Making, Plain, Sequence, Tensor, UnknownAttribute, shapes, unpacked
 from torch_doctor.static.values.shapes import Returned
 from torch_doctor.trace import Reshaped, ReshapedAlike, Source
 from torch_doctor.trace.amounts import Amount, Regrouped, amount, crossed, kept_order, product
@@ -57,7 +57,7 @@ class Reshapes(Observer, made=lambda name: name.rpartition(".")[2] in VIEWS, cal
         if not layer or given is None:
             return
         if (rank := table.LAYERS_RANKS.get(layer)) is not None:
-            run.of(Sizes).has_rank(given, rank)
+            run.of(Sizes).has_rank(layers.packing(unpacked(given)).get(layers.PADDED, given), rank)
         if layer == "Linear" and (size := layers.given(module, 0, "in_features")) is not None:
             run.of(Sizes).ends_with(given, size)
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import operators
 from torch_doctor.static.measuring import making
+from torch_doctor.static.measuring.layers import packing
 from torch_doctor.static.training import cross_device, pixels, places, plain_tensors
 from torch_doctor.static.values import (
     NOWHERE,
@@ -64,7 +65,7 @@ def layer_output(run: Run, module: Module, table: Layer, call: Call) -> Value:
     output = Tensor(flow, table.kind, place.by(module.layer, _kind_given_at(run, module, table, call.node)), meta=meta)
     if table.result == "tensor":
         return output
-    last = None if first is None else making(f"nn.{short}.state", (first,), None, module)
+    last = None if first is None else making(f"nn.{short}.state", (first,), packing(first), module)
     state: Value = Tensor(flow, table.kind if last is not None else Kind.UNKNOWN, meta=last)
     if table.result == "recurrent":
         state = run.own(Sequence("tuple", Content((state, Tensor(flow, meta=last)))))

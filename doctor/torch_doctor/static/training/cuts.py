@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from torch_doctor.static.domains import constants
+from torch_doctor.static.tables.shapes import ALLOCATORS
 from torch_doctor.static.values import NOWHERE, Fact, ParameterValue, Tensor
 from torch_doctor.trace import GraphCut, LeafMade, ParameterCut
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 def cut(run: Run, flow: Flow, of: Value | None, how: str, node: p.Node) -> Flow:
     """The flow without its graph; that a graph through a forward, or of a parameter, ended here is an event."""
-    for number in flow.modules if run.modules_called else ():
+    only_size = how.rpartition(".")[2] in ALLOCATORS
+    for number in flow.modules if run.modules_called and not only_size else ():
         if (thing := run.objects.get(number)) is not None:
             run.heap.set(thing.facts, Fact.CUT, value=True)
     if flow.graph is not True or not flow.graph_forwards:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
 _WITH_BIAS: Final = ("weight", "bias")
+_ATTENTION: Final = ("in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias")
 _OWN: Final = {
     **dict.fromkeys(
         (
@@ -40,13 +41,17 @@ _OWN: Final = {
         _WITH_BIAS,
     ),
     **dict.fromkeys((f"torch.nn.{name}" for name in words("Embedding EmbeddingBag PReLU RMSNorm")), ("weight",)),
+    "torch.nn.TransformerEncoderLayer": (
+        *(f"self_attn.{name}" for name in _ATTENTION),
+        *(f"{part}.{name}" for part in words("linear1 linear2 norm1 norm2") for name in _WITH_BIAS),
+    ),
     "torch.nn.MultiheadAttention": (
-        *words("in_proj_weight q_proj_weight k_proj_weight v_proj_weight in_proj_bias bias_k bias_v"),
-        *("out_proj.weight", "out_proj.bias"),
+        *_ATTENTION,
+        *words("q_proj_weight k_proj_weight v_proj_weight bias_k bias_v"),
     ),
 }
 """All names that the parameters of a layer itself may have."""
-FEW: Final = 16
+FEW: Final = 32
 """So many parameters are told apart by their names."""
 _NUMBERED: Final = frozenset(("torch.nn.Sequential", "torch.nn.ModuleList"))
 
@@ -80,10 +85,19 @@ def items(run: Run, over: Value, body: tuple[p.Stmt, ...]) -> tuple[Value, ...] 
 
 def _adds_up_by_names(body: tuple[p.Stmt, ...]) -> bool:
     """Whether a loop with this body adds something up, and tests for a text."""
-    if not any(isinstance(each, p.Augment) for each in walk(*body)):
+    if not any(isinstance(each, p.Augment) or _appends_some(each) for each in walk(*body)):
         return False
     tests = (each.test for each in walk(*body) if isinstance(each, (p.If, p.Choice)))
     return any(isinstance(part, p.Const) and isinstance(part.value, str) for test in tests for part in walk(test))
+
+
+def _appends_some(node: p.Node) -> bool:
+    """Whether it appends what a test chooses, and nothing else: where all are appended somewhere, one stands for all."""
+    return isinstance(node, p.If) and not node.other and any(map(_appends, walk(*node.body)))
+
+
+def _appends(node: p.Node) -> bool:
+    return isinstance(node, p.Call) and isinstance(node.func, p.Attribute) and node.func.name == "append"
 
 
 def sets_flags(body: tuple[p.Stmt, ...]) -> bool:

@@ -33,7 +33,7 @@ _NOTES = {
     "attention": "the weights of this sum include the padding",
     "max": "this maximum may be taken in the padding",
 }
-_LENGTH = "other values in the padding change no output, and its length may"
+_LENGTH = "other values in the padding change no output, but its length may"
 _ENCODES = "`{name}` gets no attention mask: every token attends to the padding of shorter sequences"
 
 

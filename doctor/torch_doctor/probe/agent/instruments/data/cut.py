@@ -32,7 +32,7 @@ class Cut:
         return None if cut is value else cut
 
     def _nested(self, value: Any) -> bool:
-        return isinstance(value, self._torch.Tensor | list | tuple | dict)
+        return isinstance(value, (self._torch.Tensor, list, tuple, dict))
 
     def _of(self, value: Any) -> Any:
         both, kept = self._both.to(value.device), self._kept.to(value.device)

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 _FLATTENED: Final = frozenset(words("flatten ravel view reshape"))
 _CHOSEN: Final = frozenset(words("masked_select nonzero unique where masked_fill take gather index_select topk"))
 """What takes some elements of a tensor, or replaces some."""
+_CLASSES: Final = frozenset(
+    words("randint randint_like randperm multinomial bernoulli argmax bucketize > < >= <= == !=")
+)
+"""What gives numbers of classes, and nothing that stands for none."""
+_REPEATED: Final = frozenset(words("batch [] repeat repeat_interleave tile expand expand_as flip roll narrow select"))
 
 
 def counts_all(value: Value) -> bool:
@@ -84,7 +89,7 @@ def _is_whole(value: Value) -> bool:
 
 
 def is_raw(run: Run, labels: Value) -> bool:
-    """Whether labels are what a loader gave, moved or arranged in another way at most."""
+    """Whether labels are what a loader gave, moved or arranged in another way at most, and some may be void."""
     while (
         isinstance(labels, Tensor) and isinstance(made := labels.meta, Making) and made.name not in ("batch", "unbind")
     ):
@@ -92,8 +97,20 @@ def is_raw(run: Run, labels: Value) -> bool:
             return False
         labels = made.args[0]
     if isinstance(labels, Tensor):
-        return labels.flow.source is Source.LOADER and labels.meta not in run.of(Written).made
+        raw = labels.flow.source is Source.LOADER and labels.meta not in run.of(Written).made
+        return raw and not _are_classes(run, labels.meta)
     return batch_parts.is_part(run, labels)
+
+
+def _are_classes(run: Run, made: object) -> bool:
+    """Whether all labels of a batch were drawn, or computed, among the classes, and none was changed since."""
+    while isinstance(made, Making) and made not in run.of(Written).made:
+        if made.name in _CLASSES:
+            return True
+        if made.name not in _REPEATED and not padding.arranges(made):
+            return False
+        made = made.args[0].meta if made.args and isinstance(made.args[0], Tensor) else None
+    return False
 
 
 def are_several(run: Run, labels: Value) -> bool:

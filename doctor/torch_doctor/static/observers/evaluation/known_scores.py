@@ -106,7 +106,8 @@ class KnownScores(Knowledge):
             if found is not None or not value.flow.forwards or value.flow.sums:
                 return found
             if value.scalar is True and (value.flow.means or value.kind is Kind.LOSS):
-                roots = value.flow.means or frozenset((id(value),))
+                terms = None if value.flow.means else self._calculated(value)
+                roots = value.flow.means or (frozenset((id(value),)) if terms is None else terms.roots)
                 found = self._known[id(value)] = ScoreOrigin(_SCORE, value.flow.forwards, roots, value)
                 return found
             return self._calculated(value) or ScoreOrigin(

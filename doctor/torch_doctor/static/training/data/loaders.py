@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.library import library_family
 from torch_doctor.static.measuring import measured
+from torch_doctor.static.measuring.arguments import is_counted
 from torch_doctor.static.tables import data, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.datasets import PARTS, ROWS, TENSORS
@@ -132,7 +133,7 @@ def _length(dataset: Value | None) -> int | None:
     if isinstance(dataset, Instance):
         return _told(dataset)
     if isinstance(dataset, Sequence):
-        return len(dataset.content.items) if dataset.content.rest is None else None
+        return len(dataset.content.items) if is_counted(dataset) else None
     if isinstance(dataset, Tool) and canonical(dataset.name) == TENSORS:
         dataset = dataset.args[0] if dataset.args else None
     shape = measured(dataset).shape if isinstance(dataset, Tensor) else None

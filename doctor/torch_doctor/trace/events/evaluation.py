@@ -202,6 +202,8 @@ class TallyUsed(Event, frozen=True, kw_only=True):
     """The expression that a result is added to."""
     forwards: frozenset[int] = NO_EVENTS
     """The `Forward` events whose results are added."""
+    listed: bool = False
+    """Whether a result is appended to a list."""
 
     def words(self, _: Names, /) -> str:
         what = (

@@ -55,7 +55,7 @@ class AccumulatorNotReset(Rule):
     - For averages over the whole training.
     - The divisor grows along with the sum, unless both are attributes of a metric object that evaluates.
     - A metric object has no method that resets it, unresolved code gets it (as Lightning's `log` does, which resets it), its
-      results are of training passes or of several models, or nothing reads it between the epochs. Lists of outputs count as
+      results are of training passes alone or of several models, or nothing reads it between the epochs. Lists of outputs count as
       such objects only as attributes of a LightningModule.
     - Any path through the code may reset the sum.
     - Nothing shows that the average is meant for one epoch.

@@ -19,22 +19,25 @@ _LIST = "list"
 def kept(trace: Trace) -> Iterator[tuple[TallyUsed, TallyUsed]]:
     """Each such object by the place that first adds to it, and the place that reads it after a pass.
 
-    It is evaluated again after the model was trained further, so that its result is of several states of the model.
+    It is evaluated again after the model was trained further, so that its result is of several states of the model. If it gets
+    results of training passes, too, those of an evaluation include them.
     """
     found: dict[int, list[TallyUsed]] = {}
     for event in trace.of(TallyUsed):
         found.setdefault(event.tally, []).append(event)
     for events in found.values():
         added = [event for event in events if event.how == ADDED]
-        pair = next(((first, second) for first in added[:1] for second in added if _again(first, second)), None)
+        evaluated = [event for event in added if _evaluates(trace, event)]
+        pair = next(((first, second) for first in evaluated[:1] for second in evaluated if _again(first, second)), None)
         if pair is None or any(event.how == BEGUN and event.index > pair[0].index for event in events):
             continue
         if any(event.class_name == _LIST and event.guards for event in added):  # perhaps the first few, as examples
             continue
-        around = _shared(*pair)
+        around, names = _shared(*pair), {event.name for event in evaluated}
         read = [event for event in events if event.how == READ and pair[0].index < event.index < pair[1].index]
         read = [event for event in read if around in event.scope.iterations()]
-        if read and _same_model(trace, *pair) and _trains(trace, *pair) and all(_evaluates(trace, e) for e in added):
+        alike = added == evaluated or not any(event.listed or event.name not in names for event in added)
+        if read and alike and _same_model(trace, *pair) and _trains(trace, *pair):
             yield pair[0], read[0]
 
 

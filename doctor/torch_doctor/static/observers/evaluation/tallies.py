@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 _GROWING: Final = frozenset(("append", "extend"))
+_PRINT: Final = "builtins.print"
 LOOKING: Final = ("builtins.", "torch.", "numpy.", "math.")
 """Begins the names of functions that leave the objects that they are given as they are."""
 
@@ -38,7 +39,7 @@ LOOKING: Final = ("builtins.", "torch.", "numpy.", "math.")
 class Tallies(
     Observer,
     called=(Named(Method, _GROWING),),
-    invoked=(Unknown, UnknownAttribute, Tool, Named(Lib, lambda name: not name.startswith(LOOKING))),
+    invoked=(Unknown, UnknownAttribute, Tool, Named(Lib, lambda name: name == _PRINT or not name.startswith(LOOKING))),
     computed="+",
     read=(Instance,),
 ):
@@ -48,6 +49,7 @@ class Tallies(
 
     _added: dict[int, dict[str, Instance]] = per_run(dict)  # by the object's number, and by attribute
     _resets: dict[ClassValue, bool] = per_run(dict)
+    _sums: dict[int, Instance] = per_run(dict)  # whose attributes were read in a loop over batches, by what was added to them
 
     @override
     def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
@@ -56,7 +58,9 @@ class Tallies(
             target = node.target.value if isinstance(node.target, p.Index) else node.target
             self._add(run, target, operands[-1], node, unknown=isinstance(operands[0], Unknown))
 
-    def _add(self, run: Run, target: p.Expr, value: Value, node: p.Node, *, unknown: bool = False) -> None:
+    def _add(
+        self, run: Run, target: p.Expr, value: Value, node: p.Node, *, unknown: bool = False, listed: bool = False
+    ) -> None:
         if not isinstance(target, p.Attribute) or not isinstance(target.value, p.Name):
             return
         forwards = forwards_in(value) or _given(run)
@@ -65,7 +69,7 @@ class Tallies(
             self._added.setdefault(holder.id, {})[target.name] = holder
             if unknown:
                 self._use(run, holder, BEGUN, node)
-            self._use(run, holder, ADDED, node, name=run.text(target), forwards=forwards)
+            self._use(run, holder, ADDED, node, name=run.text(target), forwards=forwards, listed=listed)
 
     @override
     def attribute_set(self, run: Run, holder: Value, target: p.Attribute, value: Value, node: p.Node) -> None:
@@ -93,12 +97,14 @@ class Tallies(
         place = call.node.func if isinstance(call.node, p.Call) else None
         grows = isinstance(func, Method) and isinstance(func.of, Sequence) and call.args and run.loop_depth
         if grows and isinstance(place, p.Attribute):
-            self._add(run, place.value, call.args[0], call.node)
+            self._add(run, place.value, call.args[0], call.node, listed=True)
 
     @override
     def invoked(self, run: Run, func: Value, call: Call) -> None:
-        """Somebody out of sight gets the object, also through `map`, and it may begin anew there."""
-        if self._added:
+        """Somebody out of sight gets the object, also through `map`, and it may begin anew there; or a result is printed."""
+        if isinstance(func, Lib) and func.name == _PRINT:
+            self.shown(run, call.values, call.node)
+        elif self._added:
             of = getattr(func, "of", None)
             for value in reachable((*call.values, *([of] if isinstance(of, Value) else []))):
                 if isinstance(value, Instance) and value.id in self._added:
@@ -107,9 +113,19 @@ class Tallies(
     @override
     def read(self, run: Run, value: Value, name: str, node: p.Node) -> None:
         """`meter.average`, after a loop over batches."""
-        batches = any(scope.loop_kind is LoopKind.BATCHES for scope in run.scope.iterations())
-        if isinstance(value, Instance) and value.id in self._added and not batches:
-            self._use(run, value, READ, node)
+        if isinstance(value, Instance) and value.id in self._added:
+            if not _among_batches(run):
+                self._use(run, value, READ, node)
+            elif isinstance(found := value.fields.get(name), Plain):
+                self._sums.update(dict.fromkeys(found.flow.sums, value))
+
+    @override
+    def shown(self, run: Run, values: tuple[Value, ...], node: p.Node) -> None:
+        """`print(score)`, behind a loop over batches of which the last has read the score."""
+        if self._sums and not _among_batches(run):
+            sums = frozenset[int]().union(*(each.flow.sums for each in reachable(values) if isinstance(each, Plain)))
+            for holder in {each.id: each for index in sums if (each := self._sums.get(index))}.values():
+                self._use(run, holder, READ, node)
 
     def _use(self, run: Run, holder: Instance, how: str, node: p.Node, **added: Any) -> None:
         of = {"tally": holder.id, "class_name": holder.cls.name, "built": holder.born}
@@ -133,6 +149,10 @@ def _resets(function: p.Function) -> bool:
     to_own = [each for each in targets if isinstance(each, p.Attribute) and _is(each.value, own)]
     grows = any(isinstance(node, p.Augment) for node in walk(function.body))
     return bool(to_own) and len(to_own) == len(targets) and not grows
+
+
+def _among_batches(run: Run) -> bool:
+    return any(scope.loop_kind is LoopKind.BATCHES for scope in run.scope.iterations())
 
 
 def _parts(target: p.Expr) -> tuple[p.Expr, ...]:

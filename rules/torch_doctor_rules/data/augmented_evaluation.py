@@ -97,7 +97,7 @@ class AugmentedEvaluation(Rule):
         for loader, forward in loaders.evaluating():
             dataset = loaders.dataset(loader)
             apart = forward.inputs.chance is False  # what chance made lies beside it in the row
-            if apart or dataset is None or dataset.drawn or _repeats(loaders, forward, dataset):
+            if apart or dataset is None or dataset.drawn or _repeats(loaders, loader, forward):
                 continue
             augments = _augments(loaders, dataset)
             if augments or any(number(trace, claims.ROWS_CHANGE, each) for each in loaders.whole(dataset)):
@@ -141,12 +141,14 @@ class AugmentedEvaluation(Rule):
         loader, dataset, forward = affected[0]
         site, name = next(iter(_augments(loaders, dataset)), (dataset.site, ""))
         text = "`{name}` evaluates on randomly transformed samples: the score changes each time"
+        part = bool(used and loader.indexed)  # of a dataset that a sampler divides
         return self.finding(
-            dataset.site if used else site,
-            message(text, name=loaders.name(loader)),
+            loader.site if part else dataset.site if used else site,
+            message(text, name=loaders.name_where_built(loader) if part else loaders.name(loader)),
             help="use separate transforms without randomness for the evaluation data",
             trail=[
                 *([Step(site, f"`{name}` transforms samples here, also for {used}")] if used else []),
+                *([Step(dataset.site, "this dataset uses it, and the loader reads a part of it")] if part else []),
                 *([] if used or not name else [Step(dataset.site, "the evaluation dataset uses it here")]),
                 *(Step(each.site, "this evaluation dataset uses it, too") for _, each, _ in affected[1:]),
                 Step(forward.site, "its batches are evaluated here: no `backward()` follows"),
@@ -164,9 +166,13 @@ def _sites(finding: Finding) -> list[Site]:
     return [finding.site, *(step.site for step in finding.trail)]
 
 
-def _repeats(loaders: Loaders, forward: Forward, dataset: DatasetBuilt) -> bool:
-    """Return whether samples are evaluated several times, as in test-time augmentation."""
-    readers = {loader.site for loader in loaders.built.values() if loader.dataset == dataset.dataset}
+def _repeats(loaders: Loaders, loader: LoaderBuilt, forward: Forward) -> bool:
+    """Return whether samples are evaluated several times, as in test-time augmentation.
+
+    A loader whose sampler draws at other indices reads other samples of the same dataset.
+    """
+    same = (each for each in loaders.built.values() if each.dataset == loader.dataset)
+    readers = {each.site for each in same if each.indexed in (0, loader.indexed)}
     around = [scope for scope in forward.scope.iterations() if scope.loop_kind is LoopKind.PLAIN]
     trained = {scope.loop for event in loaders.trace.of(Backward) for scope in event.scope.iterations()}
     return len(readers) > 1 or any(scope.loop not in trained for scope in around)

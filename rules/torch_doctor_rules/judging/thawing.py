@@ -79,7 +79,7 @@ class Thawing:
             if (
                 not frozen
                 or not self._is_wider(frozen, beside, thawed)
-                or not self._undoes(frozen[-1], thaw, thawed, OptimizerBuilt)
+                or not self._undoes(frozen[-1], thaw, thawed, WeightsGiven, OptimizerBuilt)
             ):
                 continue
             again = (each for each in switches if not each.on and each.index > thaw.index and each.modules & thawed)
@@ -104,7 +104,7 @@ class Thawing:
 
     def _undoes(self, frozen: Event, thawed: Event, modules: set[int] | frozenset[int], *more: type[Event]) -> bool:
         """Whether nothing uses what is frozen until it is thawed, on each path on which it is frozen."""
-        kinds: tuple[type[Event], ...] = (Forward, Backward, Stepped, WeightsGiven, Escaped, *more)
+        kinds: tuple[type[Event], ...] = (Forward, Backward, Stepped, Escaped, *more)
         users = [
             event
             for event in self._trace.between(frozen, thawed, *kinds)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.domains import shifting
+from torch_doctor.static.domains.masks import TOKENS, Masks
 from torch_doctor.static.domains.padding import Padded
 from torch_doctor.static.knowledge import Lasting
+from torch_doctor.static.measuring import measured
 from torch_doctor.static.state import per_run
 from torch_doctor.static.values import (
     Bound,
@@ -17,6 +19,7 @@ from torch_doctor.static.values import (
     FunctionValue,
     Instance,
     Loader,
+    Making,
     Mapping,
     Partial,
     Plain,
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
     from torch_doctor.static.flow import Flow
     from torch_doctor.static.run import Run
 
+_CONVERTED: Final = {"bool": "bool", "int64": "long", "float32": "float"}
+"""The method that gives a mask its dtype."""
 STEPS = 400
 """Steps that the look at one batch may take."""
 
@@ -99,26 +104,46 @@ def _made(run: Run, function: Value, node: p.Node, item: Value) -> Value | None:
             result = run.call(function, Call((Sequence("list", Content((), item)),), {}, node))
         except OutOfBudget:
             return None
-        kept = _kept(run, result)
+        kept = _kept(run, result, {})
     return kept if _pads(kept) else None
 
 
-def _kept(run: Run, value: Value) -> Value:
-    """The structure of a batch, with the tensors that are padded."""
+def _kept(run: Run, value: Value, records: dict[Making, Making]) -> Value:
+    """The structure of a batch, with the tensors that are padded, and the masks that tell where; `records` are those of them."""
     value = run.resolve(value)
     if isinstance(value, Sequence) and value.kind in ("tuple", "list") and value.content.rest is None:
-        return Sequence(value.kind, Content(tuple(_kept(run, each) for each in value.content.items)), names=value.names)
+        return Sequence(
+            value.kind, Content(tuple(_kept(run, each, records) for each in value.content.items)), names=value.names
+        )
     if isinstance(value, Mapping) and "rest" not in value.fields:
         mapping = Mapping(value.born)
         for key, each in value.fields.items():
             if isinstance(each, Value):
-                mapping.fields[key] = _kept(run, each)
+                mapping.fields[key] = _kept(run, each, records)
         return mapping
-    if isinstance(value, Tensor) and run.ask(Padded, value) is not None:
-        return Tensor(value.flow, value.kind, meta=run.of(Padded).lasting(value))
+    if isinstance(value, Tensor) and (made := _lasting(run, value, records) or _mask(run, value, records)) is not None:
+        return Tensor(value.flow, value.kind, meta=made)
     if isinstance(value, Tensor) and shifting.is_stretch(value):
         return value
     return value if isinstance(value, (Const, Plain)) else Unknown()
+
+
+def _lasting(run: Run, value: Value, records: dict[Making, Making]) -> Making | None:
+    """One record of a padded tensor for all that is made of it; None of any other."""
+    made = None if run.ask(Padded, value) is None else run.of(Padded).record(value)
+    if made is not None and made not in records and (lasting := run.of(Padded).lasting(value)) is not None:
+        records[made] = lasting
+    return None if made is None else records.get(made)
+
+
+def _mask(run: Run, value: Tensor, records: dict[Making, Making]) -> Making | None:
+    """How a mask is made that compares padded tokens with a number; None of anything else."""
+    mask, dtype = run.ask(Masks, value), measured(value).dtype
+    tokens = None if mask is None or mask.tokens is None else _lasting(run, mask.tokens, records)
+    if mask is None or tokens is None or mask.number is None or dtype not in _CONVERTED:
+        return None
+    made = Making("!=" if mask.marks == TOKENS else "==", (Tensor(meta=tokens), mask.number), site=mask.site)
+    return Making(_CONVERTED[dtype], (Tensor(meta=made),), site=mask.site)
 
 
 def _pads(value: Value) -> bool:

@@ -49,7 +49,9 @@ class Tallies(
 
     _added: dict[int, dict[str, Instance]] = per_run(dict)  # by the object's number, and by attribute
     _resets: dict[ClassValue, bool] = per_run(dict)
-    _sums: dict[int, Instance] = per_run(dict)  # whose attributes were read in a loop over batches, by what was added to them
+    _sums: dict[int, Instance] = per_run(
+        dict
+    )  # whose attributes were read in a loop over batches, by what was added to them
 
     @override
     def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from torch_doctor.static.domains.axes.comparing import made_of
 from torch_doctor.static.domains.domain import Domain
 from torch_doctor.static.domains.limits import arithmetic, pairs, ranges
+from torch_doctor.static.domains.limits.masked_sums import masked_sum
 from torch_doctor.static.domains.limits.singular import inside
 from torch_doctor.static.domains.limits.span import CLAMP, EPSILON, MASK, PAIR, UNKNOWN, Attained, Span, hull, rounded
 from torch_doctor.static.measuring import measured
@@ -218,7 +219,10 @@ class Bounds(Domain[Span]):
 
     def _reduced(self, made: Making, _: str) -> Span:
         shape = measured(made.args[0]).shape
-        return ranges.reduced(self.of(made.args[0]), made, None if shape is None else len(shape))
+        rank = None if shape is None else len(shape)
+        found = ranges.reduced(self.of(made.args[0]), made, rank)
+        masked = masked_sum(self, made, rank)
+        return found if masked is None else replace(found, taken=(*found.taken, masked))
 
     def _distances(self, made: Making, _: str) -> Span:
         itself = len(made.args) > 1 and pairs.same(*made.args[:2])

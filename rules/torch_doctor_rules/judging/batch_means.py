@@ -22,6 +22,7 @@ from torch_doctor.trace import (
     Summed,
 )
 from torch_doctor_rules.judging.loaders import Loaders
+from torch_doctor_rules.judging.sample_dimension import BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -151,8 +152,14 @@ class BatchMeans:
 
 
 def batch_of(event: Event) -> Scope | None:
-    """The pass through a loop over batches that an event lies in, where no other loop is around it within."""
+    """The pass through a loop over batches that an event lies in.
+
+    No other loop is around it within, but for one that takes a mean over the batch in each turn, such as that over several metrics.
+    """
     around = event.scope.iterations()
+    if isinstance(event, Meaned) and (event.hits or event.value.shape or ())[:1] == (BATCH,):
+        while around and around[-1].loop_kind is not LoopKind.BATCHES:
+            around = around[:-1]
     return around[-1] if around and around[-1].loop_kind is LoopKind.BATCHES else None
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Forward, LoaderBuilt, Site, Trace
 
+    _Found = tuple[LoaderBuilt, DatasetBuilt, Forward]
+
 
 class AugmentedEvaluation(Rule):
     """Random transforms are applied to validation or test data.
@@ -93,11 +95,10 @@ class AugmentedEvaluation(Rule):
             if dataset is not None
             for site, _ in _augments(loaders, dataset)
         }
-        found: dict[Site, list[tuple[LoaderBuilt, DatasetBuilt, Forward]]] = {}
+        found: dict[Site, list[_Found]] = {}
         for loader, forward in loaders.evaluating():
             dataset = loaders.dataset(loader)
-            apart = forward.inputs.chance is False  # what chance made lies beside it in the row
-            if apart or dataset is None or dataset.drawn or _repeats(loaders, loader, forward):
+            if forward.inputs.chance is False or dataset is None or dataset.drawn or _repeats(loaders, loader, forward):
                 continue
             augments = _augments(loaders, dataset)
             if augments or any(number(trace, claims.ROWS_CHANGE, each) for each in loaders.whole(dataset)):
@@ -135,21 +136,17 @@ class AugmentedEvaluation(Rule):
             if dataset is not None and any(same_place(site, dataset.site) for site in _sites(finding)):
                 yield dataset
 
-    def _report(
-        self, loaders: Loaders, affected: list[tuple[LoaderBuilt, DatasetBuilt, Forward]], used: str, cause: str
-    ) -> Finding:
-        loader, dataset, forward = affected[0]
+    def _report(self, loaders: Loaders, affected: list[_Found], used: str, cause: str) -> Finding:
+        (loader, dataset, forward), part = affected[0], affected[0][0].indexed
         site, name = next(iter(_augments(loaders, dataset)), (dataset.site, ""))
         text = "`{name}` evaluates on randomly transformed samples: the score changes each time"
-        part = bool(used and loader.indexed)  # of a dataset that a sampler divides
         return self.finding(
-            loader.site if part else dataset.site if used else site,
-            message(text, name=loaders.name_where_built(loader) if part else loaders.name(loader)),
+            (loader if part else dataset).site if used else site,
+            message(text, name=loaders.name(loader)),
             help="use separate transforms without randomness for the evaluation data",
             trail=[
                 *([Step(site, f"`{name}` transforms samples here, also for {used}")] if used else []),
-                *([Step(dataset.site, "this dataset uses it, and the loader reads a part of it")] if part else []),
-                *([] if used or not name else [Step(dataset.site, "the evaluation dataset uses it here")]),
+                *[Step(dataset.site, "the evaluation dataset uses it here")] * bool(name and (part or not used)),
                 *(Step(each.site, "this evaluation dataset uses it, too") for _, each, _ in affected[1:]),
                 Step(forward.site, "its batches are evaluated here: no `backward()` follows"),
             ],
@@ -167,12 +164,9 @@ def _sites(finding: Finding) -> list[Site]:
 
 
 def _repeats(loaders: Loaders, loader: LoaderBuilt, forward: Forward) -> bool:
-    """Return whether samples are evaluated several times, as in test-time augmentation.
-
-    A loader whose sampler draws at other indices reads other samples of the same dataset.
-    """
-    same = (each for each in loaders.built.values() if each.dataset == loader.dataset)
-    readers = {each.site for each in same if each.indexed in (0, loader.indexed)}
+    """Return whether samples are evaluated several times, as in test-time augmentation; other indices are other samples."""
+    same = [(loader.dataset, indices) for indices in (0, loader.indexed)]
+    readers = {each.site for each in loaders.built.values() if (each.dataset, each.indexed) in same}
     around = [scope for scope in forward.scope.iterations() if scope.loop_kind is LoopKind.PLAIN]
     trained = {scope.loop for event in loaders.trace.of(Backward) for scope in event.scope.iterations()}
     return len(readers) > 1 or any(scope.loop not in trained for scope in around)

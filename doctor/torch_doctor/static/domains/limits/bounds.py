@@ -221,7 +221,7 @@ class Bounds(Domain[Span]):
         shape = measured(made.args[0]).shape
         rank = None if shape is None else len(shape)
         found = ranges.reduced(self.of(made.args[0]), made, rank)
-        masked = masked_sum(self, made, rank)
+        masked = masked_sum(self.of, made, rank)
         return found if masked is None else replace(found, taken=(*found.taken, masked))
 
     def _distances(self, made: Making, _: str) -> Span:

@@ -15,7 +15,7 @@ from torch_doctor.static.values import COUNTER, Either, Unknown, texts
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Symbol, Value
-    from torch_doctor.trace import Loaded
+    from torch_doctor.trace import Event
 
 _DOWNLOADS = {
     "torch.hub.download_url_to_file": "dst",
@@ -32,7 +32,7 @@ _ITEM = 3
 class ReadFiles(Knowledge):
     """What was read from files, by the symbol of what that gave."""
 
-    read: dict[Symbol, Loaded] = per_run(dict)
+    read: dict[Symbol, Event] = per_run(dict)
 
 
 class Downloads(Knowledge):

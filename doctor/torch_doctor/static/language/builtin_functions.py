@@ -9,7 +9,6 @@ from torch_doctor.static import program as p
 from torch_doctor.static.language import courses, named_things, narrowing, streams, targets
 from torch_doctor.static.language.defaults import by_default
 from torch_doctor.static.library import library
-from torch_doctor.static.measuring.arguments import is_counted
 from torch_doctor.static.tables import functions, models, outdated, words
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import cuts
@@ -135,7 +134,7 @@ def delete_attribute(run: Run, _: str, call: Call) -> Value | None:
 def length(run: Run, _: str, call: Call) -> Value:
     """`len(value)`."""
     first = _first(call)
-    if isinstance(first, Sequence) and is_counted(first) and not run.loop_depth:
+    if isinstance(first, Sequence) and first.content.rest is None and not run.loop_depth:
         return Const(len(first.content.items))
     if isinstance(first, Stream) and first.bar and first.loader:
         return Plain(("len", first.loader))

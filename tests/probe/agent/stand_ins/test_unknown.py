@@ -212,41 +212,6 @@ for _ in range(3):
     assert "none instead of `a device` (device not known)" in err
 
 
-def test_what_is_listed_has_as_many_parts_as_it_says(probe: Callable[..., Any]) -> None:
-    script = """
-import os
-import numpy as np
-from PIL import Image
-from torch.utils.data import Dataset
-from their_annotations import Annotations
-
-class Pictures(Dataset):
-    def __init__(self):
-        self.annotations = Annotations("train.json")
-        self.numbers = list(sorted(self.annotations.pictures.keys()))
-        assert len(self.numbers) == len(self.annotations.pictures)
-
-    def __len__(self):
-        return len(self.numbers)
-
-    def __getitem__(self, place):
-        name = self.annotations.load(self.numbers[place])[0]["file_name"]
-        picture = Image.open(os.path.join("pictures", name)).convert("RGB").resize((16, 16))
-        return torch.from_numpy(np.array(picture)).permute(2, 0, 1).float() / 255, place % 4
-
-rounds = 0
-for _ in Annotations("test.json").pictures:
-    rounds += 1
-assert rounds == 0
-loader = DataLoader(Pictures(), batch_size=4)
-model = nn.Sequential(nn.Flatten(), nn.Linear(768, 4))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-"""
-    outcome = probe(DATA + script + TRAIN.format(loss="nn.functional.cross_entropy(model(inputs), targets)"))
-    assert "reached 3 optimizer steps" in outcome.err
-    assert "synthetic batches" not in outcome.err
-
-
 def test_what_a_loop_takes_apart_is_no_tensor(probe: Callable[..., Any]) -> None:
     script = """
 import numpy as np

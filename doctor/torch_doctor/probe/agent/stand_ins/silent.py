@@ -189,9 +189,3 @@ def unpacked(frame: types.FrameType) -> int:
     """How many values the statement that iterates wants: those it unpacks, else none."""
     code, at = frame.f_code.co_code, frame.f_lasti
     return code[at + 1] if 0 <= at < len(code) and code[at] == UNPACK else 0
-
-
-def called(frame: types.FrameType) -> bool:
-    """Whether the frame is at a call of something that is no code of Python: `list(x)`, and not a loop."""
-    code, at = frame.f_code.co_code, frame.f_lasti
-    return 0 <= at < len(code) and dis.opname[code[at]].startswith("CALL")

@@ -8,7 +8,7 @@ import types
 from typing import Any
 
 from ..arguments.values import COUNTED, MEASURED, number
-from ..silent import Silent, called, unpacked
+from ..silent import Silent, unpacked
 from .bases import base_for
 
 MADE_UP = "placeholder values inferred from their use"
@@ -74,10 +74,7 @@ class Unknown(Silent):
         frame = unknowns.sources.innermost()
         if frame is not None and unknowns.trains_in_loop(frame):
             return iter(unknowns.loader(self._name, {}))
-        caller = sys._getframe(1)
-        listed = called(caller) and unknowns.sources.is_users(caller.f_code.co_filename)
-        count = unpacked(caller) or (len(self) if listed else 0)  # `list(unknown)`, or a loop
-        return iter([Unknown(self._name, unknowns) for _ in range(count)])
+        return iter([Unknown(self._name, unknowns) for _ in range(unpacked(sys._getframe(1)))])
 
     def __mro_entries__(self, _: tuple[Any, ...]) -> tuple[type, ...]:
         """The base that what is defined with it needs."""

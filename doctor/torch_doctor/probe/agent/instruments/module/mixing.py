@@ -63,7 +63,8 @@ class Instrument(Base):
         rows = len(given[batch[0]]) if batch else 0
         if rows < FEWEST or any(len(given[place]) != rows for place in batch):
             return
-        if elements(self.watch, self.watch.modules.family(module).parameters) > LARGEST:
+        parameters = self.watch.modules.family(module).parameters
+        if elements(self.watch, parameters) > LARGEST or any(map(self.watch.torch.nn.parameter.is_lazy, parameters)):
             return
         self._done.add(here.site)
         with self.watch.unwatched(), self.watch.torch.no_grad(), self._undisturbed():

@@ -15,7 +15,7 @@ from tests.repositories import clean_environment, git
 pytestmark = pytest.mark.tools
 ROOT = Path(__file__).parents[1]
 SHIPPED = ("pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml", "doctor", "rules")
-BROKEN = "import torch\nfor x in y:\n    print 'loss'\n"
+BROKEN = "import torch\nfor x in y:\n    )print 'loss'\n"
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ DISPROVED = {
     ("TDR127", "bad_entropy_as_number"): "the caller's optimizer may have other parameters",
     ("TDR128", "bad_cleared_every_batch"): WAITS,
     ("TDR128", "bad_counter_reset_every_batch"): WAITS,
+    ("TDR130", "bad_weights_loaded_before_training"): EVALUATES,
     ("TDR203", "bad_raw_scores"): OTHER_MODEL,
     ("TDR204", "bad_in_forward"): OTHER_MODEL,
     ("TDR401", "bad_average_evaluated"): EVALUATES,

@@ -22,6 +22,7 @@ from tests.marks import fixtures, name_of
 from torch_doctor.scan import Options
 from torch_doctor.scan.pipeline import Scan
 from torch_doctor.static import Failure, FileOrder, Followed, Witness, entry_points, executing, heap, unreached
+from torch_doctor.static.training.unresolved import constructing
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.imports import Imports
 from torch_doctor.static.language import imported_files as importing
@@ -90,7 +91,7 @@ class Witnessed:
     def _listen(self) -> None:
         self._note(Run, "run", lambda: "")
         self._note(entry_points, "enter", lambda function: _named(function.node))
-        self._note(entry_points, "construct", lambda cls: cls.name)
+        self._note(constructing, "construct", lambda cls: cls.name)
         self._note(entry_points, "method", lambda _, cls, function: f"{cls.name}.{_named(function)}")
         self._note(unreached, "read", lambda calls: f"reads {[call.at for call in calls]}")
         self._hear_forks()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class LoadedObjects(Observer, called=(Named(Lib, among(training.LOADS)),), calling=(Unknown, Method)):
     """Whole objects that were read from files: they are called, or their methods are."""
 
-    writes = (Loaded,)
+    writes = (Loaded, ReadFiles)
 
     @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:

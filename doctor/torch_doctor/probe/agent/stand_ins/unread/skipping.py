@@ -98,8 +98,9 @@ class SkippedStatements(StandIn):
         self._torch = torch
         handles: list[Any] = []
 
-        def began(module: Any, *_: Any) -> None:
-            if not list(self._torch.nn.Module.parameters(module)):  # what prepares data may be a module, too
+        def began(thing: Any, *_: Any) -> None:
+            module = torch.nn.Module  # what prepares data may be one, too
+            if isinstance(thing, module) and not list(module.parameters(thing)):
                 return
             self._training = True
             for each in handles:

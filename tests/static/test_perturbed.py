@@ -22,11 +22,11 @@ from tests.marks import fixtures, name_of
 from torch_doctor.scan import Options
 from torch_doctor.scan.pipeline import Scan
 from torch_doctor.static import Failure, FileOrder, Followed, Witness, entry_points, executing, heap, unreached
-from torch_doctor.static.training.unresolved import constructing
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.imports import Imports
 from torch_doctor.static.language import imported_files as importing
 from torch_doctor.static.run import Run
+from torch_doctor.static.training.unresolved import constructing
 from torch_doctor.static.values import joined
 from torch_doctor.trace.events import names as naming
 
@@ -255,11 +255,14 @@ def in_another_order(subject: Subject, whole: Witnessed) -> Iterator[str]:
 
 
 LISTED = re.compile(r"[\w`.]+(?:, [\w`.]+)+")
+PREPARED = re.compile(r"(?<=\(all, ).+(?=\)$)")
 
 
 def _unordered(words: str) -> str:
     """What is said, with the names of each list in the order of the alphabet: they come in that of construction."""
-    return LISTED.sub(lambda found: ", ".join(sorted(found[0].split(", "))), words)
+    for listed in (PREPARED, LISTED):
+        words = listed.sub(lambda found: ", ".join(sorted(found[0].split(", "))), words)
+    return words
 
 
 def with_arms_exchanged(subject: Subject, whole: Witnessed) -> Iterator[str]:

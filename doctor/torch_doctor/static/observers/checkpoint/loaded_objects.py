@@ -8,7 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import among
-from torch_doctor.static.training.checkpoint.origins import ReadFiles
+from torch_doctor.static.training.checkpoint.origins import read_by
 from torch_doctor.static.training.unresolved import usage
 from torch_doctor.static.values import Lib, Method, Optimizer, Unknown, UnknownAttribute
 from torch_doctor.static.whole_reads import OF_OBJECTS
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class LoadedObjects(Observer, called=(Named(Lib, among(training.LOADS)),), calling=(Unknown, Method)):
     """Whole objects that were read from files: they are called, or their methods are."""
 
-    writes = (Loaded, ReadFiles)
+    writes = (Loaded,)
 
     @override
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
@@ -32,12 +32,12 @@ class LoadedObjects(Observer, called=(Named(Lib, among(training.LOADS)),), calli
             site = run.site(call.node)
             event = next((event for event in reversed(run.trace.of(Loaded)) if event.site == site), None)
             if event is not None:
-                run.of(ReadFiles).read[result.symbol] = event
+                read_by(run)[result.symbol] = event
 
     @override
     def calling(self, run: Run, func: Value, call: Call) -> None:
         """Something is called: what was read, a method of it, or `load_state_dict` with it."""
-        read = run.of(ReadFiles).read
+        read = read_by(run)
         if not read:
             return
         if isinstance(func, (Method, UnknownAttribute)) and func.name == "load_state_dict":
@@ -49,7 +49,7 @@ class LoadedObjects(Observer, called=(Named(Lib, among(training.LOADS)),), calli
 
     def _loads(self, run: Run, state: Value | None, resumes: Tri) -> None:
         """What was read, or a part of it, is a state."""
-        symbol, read = state.symbol if isinstance(state, (Unknown, UnknownAttribute)) else None, run.of(ReadFiles).read
+        symbol, read = state.symbol if isinstance(state, (Unknown, UnknownAttribute)) else None, read_by(run)
         while isinstance(symbol, tuple):
             if symbol in read:
                 more = {} if resumes is False else {"resumes": resumes}
@@ -60,7 +60,7 @@ class LoadedObjects(Observer, called=(Named(Lib, among(training.LOADS)),), calli
     @override
     def assigned(self, run: Run, node: p.Assign, value: Value) -> None:
         """What was read gets a name, whose uses tell what it is."""
-        found = run.of(ReadFiles).read.get(value.symbol) if isinstance(value, Unknown) else None
+        found = read_by(run).get(value.symbol) if isinstance(value, Unknown) else None
         if found is None:
             return
         names = [run.text(target) for target in node.targets if isinstance(target, (p.Name, p.Attribute))]

@@ -35,6 +35,11 @@ class ReadFiles(Knowledge):
     read: dict[Symbol, Event] = per_run(dict)
 
 
+def read_by(run: Run) -> dict[Symbol, Event]:
+    """What a run has read from files so far, by the symbol of what that gave."""
+    return run.of(ReadFiles).read
+
+
 class Downloads(Knowledge):
     """The paths of the files that were downloaded."""
 

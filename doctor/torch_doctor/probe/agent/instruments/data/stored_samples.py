@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import random
 import sys
@@ -104,8 +105,9 @@ def _arrays(value: Any, deep: int = DEEPEST) -> Iterator[Any]:
     held = of_object.values() if isinstance(of_object, dict) else of_object
     for each in list(held)[:MOST]:
         if type(each).__module__ == "torch" and hasattr(each, "detach"):
-            if each.device.type == "cpu" and not each.is_sparse:
-                yield each.detach().contiguous().view(-1).numpy() if each.numel() else each.detach().numpy()
+            with contextlib.suppress(TypeError):  # on a GPU, or as if it were
+                if each.device.type == "cpu" and not each.is_sparse:
+                    yield each.detach().contiguous().view(-1).numpy() if each.numel() else each.detach().numpy()
         elif numpy is not None and isinstance(each, numpy.ndarray):
             yield each
         elif deep and isinstance(each, (list, tuple, dict)):

@@ -12,7 +12,7 @@ from torch_doctor.static.program.walking import asks_version, names_process, tel
 from torch_doctor.static.state import per_run
 from torch_doctor.static.training.unresolved import elsewhere
 from torch_doctor.static.values import TRAINING, VERSION
-from torch_doctor.static.values.symbols import SYNCHRONISED
+from torch_doctor.static.values.symbols import OPTION, SYNCHRONISED
 from torch_doctor.trace import Branch, BranchKind
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ class Decisions(Knowledge):
                 continue
             if not arm and symbol[0] == "==" and (only := last(symbol, found)) is not None:
                 found[only], symbol, arm = True, only, True  # noqa: PLW2901 - what follows of it follows, too
+            if arm and symbol[0] == OPTION:
+                found = _tests(symbol) | found
             if arm and (others := self.equals(symbol)):
                 found |= dict.fromkeys(others, False)
         return found
@@ -121,6 +123,11 @@ class Decisions(Knowledge):
         if elsewhere.decided(symbol):
             return BranchKind.ASKED
         return BranchKind.FLAG if symbol[0] in ("flag", ".", "is") else BranchKind.UNKNOWN
+
+
+def _tests(option: Symbol) -> dict[Symbol, bool]:
+    """The tests that lead to an option, with their outcomes; none where nobody knows them."""
+    return dict(part for part in option[1:] if isinstance(part, tuple) and len(part) == 2 and isinstance(part[1], bool))
 
 
 def _sides(symbol: Symbol) -> Iterator[Symbol]:

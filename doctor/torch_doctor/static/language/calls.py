@@ -68,6 +68,7 @@ from torch_doctor.static.values import (
     plain_from,
     texts,
 )
+from torch_doctor.static.values.symbols import OPTION
 from torch_doctor.trace import Escaped, Source, ZeroGrad
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ def _context(_: Run, __: Context, call: Call) -> Value:
 
 def _chosen(facts: Conditions) -> Symbol:
     """The symbol of an option being the right one: where several tests lead to it, the same each time it is asked for."""
-    return compound("option", *sorted(facts, key=repr)) if facts else fresh_symbol("option")
+    return compound(OPTION, *sorted(facts, key=repr)) if facts else fresh_symbol(OPTION)
 
 
 def _any_of(run: Run, func: Either, call: Call) -> Value:
@@ -246,6 +247,8 @@ def _any_of(run: Run, func: Either, call: Call) -> Value:
         return True
 
     def second() -> bool:
+        if len(others) == 1:  # no other is left, so its tests hold
+            run.position.assumed = {**dict(others[0][0]), **run.assumed}
         rest = others[0][1] if len(others) == 1 else either(others)
         results[not arm] = run.call(rest, call)
         return True

@@ -30,9 +30,10 @@ SPLITS = frozenset(libraries.every(lambda library: library.splits))
 """Functions that give two parts of every array."""
 
 SPLITTERS = frozenset(libraries.every(lambda library: library.splitters))
-GROUPED = frozenset(name for name in SPLITTERS if "Group" in name.rpartition(".")[2])
-"""Splitters that keep the rows of one group together."""
 """Classes whose `split` gives the indices of the rows in each part."""
+
+GROUPED = frozenset(name for name in SPLITTERS if "Group" in name.rpartition(".")[2])
+"""Those that keep the rows of one group together."""
 
 CHOOSING: frozenset[str] = frozenset(
     words("head tail query sample nlargest nsmallest truncate get_group take compress drop_duplicates isin between")

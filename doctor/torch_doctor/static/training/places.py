@@ -35,6 +35,7 @@ from torch_doctor.static.values import (
     one_of,
     unpacked,
 )
+from torch_doctor.static.values.symbols import OPTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -100,7 +101,7 @@ def options(run: Run, place: Origin, facts: Conditions = frozenset()) -> Iterato
         yield facts, NOWHERE if settled.device in AWAY and _stays(settled, {**run.assumed, **dict(facts)}) else settled
     for needs, option in place.options:
         if any(
-            test[0] == "option" or devices.asked_for(test) or (asked(test) and test not in run.assumed)
+            test[0] == OPTION or devices.asked_for(test) or (asked(test) and test not in run.assumed)
             for test, _ in needs
         ):
             yield facts | needs, NOWHERE  # one of several was moved, and nothing tells which, or who knows where it is

@@ -18,6 +18,10 @@ SERIAL = itertools.count(1)
 """Numbers objects and symbols, in the order in which they come up."""
 
 
+OPTION = "option"
+"""Begins the symbol of a value being the right one of several; then come the tests that lead to it, with their outcomes."""
+
+
 COUNTER = "counter"
 """Begins the symbol of a loop's counter that starts at 0; then comes whether it is there now, None where nobody knows."""
 

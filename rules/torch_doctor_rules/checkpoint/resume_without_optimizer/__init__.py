@@ -63,9 +63,9 @@ class ResumeWithoutOptimizer(Rule):
     - If any file that the script saves contains the state.
     - For files with the epoch if another trained model of the script is in none of them, such as the discriminator of a
       saved generator: training cannot be resumed from them.
+    - If it is unknown what is saved.
 
     Files that one loop saves are reported once.
-    - If it is unknown what is saved.
 
     ## References
     - https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html

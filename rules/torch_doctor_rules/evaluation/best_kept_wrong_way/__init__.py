@@ -74,8 +74,8 @@ class BestKeptWrongWay(Rule):
     ## When it is not reported
     - It is unknown which figures are better: the direction follows from how the figure is computed (a loss, an error, a
       share of correct predictions, a metric of scikit-learn or torchmetrics), not from its name.
-    - A trainer or a callback that chooses by a logged figure, such as `ModelCheckpoint(monitor=…)` and `EarlyStopping`, is out
-      of sight of the module that logs it.
+    - For a trainer or a callback that chooses by a logged figure, such as `ModelCheckpoint(monitor=…)` or `EarlyStopping`, if
+      the script does not show which module logs the figure, and how.
     - Nothing is saved or copied but data, such as the samples with the largest loss, and no count of epochs without a better
       figure ends the training.
     - The best figure is a constant goal.

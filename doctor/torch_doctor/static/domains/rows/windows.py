@@ -57,6 +57,8 @@ def sliced(run: Run, node: p.Index, lower: Value | None, upper: Value | None) ->
 
 def unfolded(run: Run, call: Call) -> frozenset[int]:
     """Return the event of the windows that `tensor.unfold(dimension, size, step)` cuts along the rows, if they overlap."""
+    if run.of(CutWindows).index is not None:
+        return frozenset()  # they may all be of one sample
     along, *sizes = (call.argument(place, name) for place, name in enumerate(("dimension", "size", "step"), 1))
     width, step = (None if each is None else _number(run, Counter({symbol_of(each): 1})) for each in sizes)
     overlap = width != 1 if step == 1 else None not in (width, step) and 0 < step < width  # type: ignore[operator]
@@ -81,8 +83,9 @@ def within(run: Run, rows: Iterable[int]) -> Site | None:
 
 def _step(run: Run, symbol: Symbol) -> int | None:
     """By how much a number grows from one sample to the next; None for one that does not."""
-    if symbol == run.of(CutWindows).index:
-        return 1
+    index = run.of(CutWindows).index
+    if index is not None:  # what a sample has of its own, other samples do not share
+        return 1 if symbol == index else None
     if "turn" not in symbol:
         return None
     step = run.of(sums.Turns).steps.get(symbol[symbol.index("turn") + 1])

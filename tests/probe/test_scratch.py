@@ -72,7 +72,10 @@ def test_what_somebody_left_who_was_killed_goes_with_its_processes(other: subpro
     (left / SHARED).write_text(f"/{name}\n", encoding="ascii")
     (MEMORY / name).write_bytes(b"x")
     (left / "folder").mkdir(mode=0)
-    with subprocess.Popen(["sleep", "60"], env={TOKEN: token}, start_new_session=True) as orphan:
+    command = ["/bin/sh", "-c", "echo; exec sleep 60"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env={TOKEN: token}, start_new_session=True) as orphan:
+        assert orphan.stdout is not None
+        orphan.stdout.readline()  # its environment can be read from here on
         other.kill()
         other.wait()
         Scratch().remove()

@@ -97,4 +97,5 @@ def test_an_exit_before_the_first_step_is_told_with_its_place(
 ) -> None:
     write("train.py", SCRIPT.replace("for _ in", "if model.weight.numel() != 5:\n    raise SystemExit\nfor _ in"))
     done = run("scan", "--probe", "train.py")
-    assert "train.py reached no optimizer step: it exits at train.py:7 (`raise SystemExit`)" in done.err
+    assert "warning: train.py exits at train.py:7 (`raise SystemExit`)\n" in done.err
+    assert "probe: incomplete run: train.py did not reach its training loop" in done.err

@@ -19,7 +19,7 @@ from torch_doctor.probe.older_versions import unsupported
 from torch_doctor.probe.plan import AGAIN, LessonKeeper, Request, again, foreseen, plan
 from torch_doctor.probe.protocol import Reader
 from torch_doctor.probe.ranks import failed
-from torch_doctor.probe.remarks import explained, unsaid, unsaid_rules
+from torch_doctor.probe.remarks import exits, explained, unsaid, unsaid_rules
 from torch_doctor.probe.running import side_by_side
 from torch_doctor.probe.scratch import scratch_folder
 from torch_doctor.probe.server import NoServerError, Own, address, ready
@@ -47,6 +47,7 @@ __all__ = [
     "Request",
     "Stop",
     "Ways",
+    "exits",
     "explained",
     "fed_by",
     "judge",
@@ -231,7 +232,8 @@ def _as_stopped(outcome: Outcome, course: Course, name: str, limits: Limits) -> 
     if course.stopped is None:
         return outcome
     stopped = _outcome(name, course.stopped.readers, course.stopped.launched, limits)
-    return replace(outcome, ending=stopped.ending, stopped=False)
+    where = exits(course.stopped.reader.run)
+    return replace(outcome, ending=stopped.ending or (where and f"{name} {where}"), stopped=False)
 
 
 def _with_versions(outcome: Outcome, reader: Reader, request: Request) -> Outcome:

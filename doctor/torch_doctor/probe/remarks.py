@@ -112,6 +112,14 @@ def ending(name: str, run: Run, launched: Launched, limits: Limits, which: str =
     return ""
 
 
+def exits(run: Run) -> str:
+    """Where the script ended itself: "exits at train.py:7 (`raise SystemExit`)"; empty where it did not."""
+    if run.end.how != "exit" or not run.end.frames:
+        return ""
+    frame = run.end.frames[-1]
+    return f"exits at {frame.site.path}:{frame.site.row} (`{frame.line}`)"
+
+
 def late(runs: Sequence[Run]) -> str:
     """Where the processes of a distributed run were when its time was over: those that could say so."""
     places = [f"rank {rank} at {run.late.path}:{run.late.row}" for rank, run in enumerate(runs) if run.late is not None]

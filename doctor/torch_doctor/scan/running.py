@@ -186,6 +186,8 @@ def _hear(scan: Scanning, outcome: Outcome, script: Path, part: Runnable, how: P
 
 def _unseen(name: str, outcome: Outcome, part: Runnable) -> list[str]:
     """Return whether a run was stopped early, or reached no optimizer step although there is an optimizer, in words."""
+    from torch_doctor.probe import exits  # noqa: PLC0415 - only where it is asked for
+
     if outcome.stopped:
         return [f"{name} was stopped before it finished"]
     if outcome.trace is not None and outcome.trace.run is not None and outcome.trace.run.alone:
@@ -196,9 +198,8 @@ def _unseen(name: str, outcome: Outcome, part: Runnable) -> list[str]:
     if not any(trace.of(EVENTS["OptimizerBuilt"]) for trace in traces):
         return []
     run = None if outcome.trace is None else outcome.trace.run
-    left = run is not None and run.end.how == "exit" and run.end.frames
-    where = f": it exits at {left[-1].site.path}:{left[-1].site.row} (`{left[-1].line}`)" if left else ""
-    return [f"{name} reached no optimizer step{where}"]
+    where = "" if run is None else exits(run)
+    return [f"{name} reached no optimizer step{where and f': it {where}'}"]
 
 
 def _for_more_processes(options: Options, trace: Trace, judged: Sequence[Finding]) -> Iterator[str]:

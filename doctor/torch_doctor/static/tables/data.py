@@ -29,6 +29,10 @@ DISTRIBUTED_SAMPLERS = frozenset(
 SUBSETS = frozenset({"torch.utils.data.Subset"})
 INDEXED = frozenset({"torch.utils.data.SubsetRandomSampler", "torch.utils.data.sampler.SubsetRandomSampler"})
 """Samplers that draw the samples at the indices that they are given."""
+COMPLETE = frozenset(
+    f"torch.utils.data.{module}{name}" for module in ("", "sampler.") for name in ("RandomSampler", "SequentialSampler")
+)
+"""Samplers that draw each sample once, where they are given nothing but the dataset."""
 CONCATENATIONS = frozenset({"torch.utils.data.ConcatDataset", "torch.utils.data.StackDataset"})
 SPLITS = frozenset({"torch.utils.data.random_split"})
 

@@ -10,7 +10,7 @@ from torch_doctor.static.domains.rows import classes
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import containers, item_targets
 from torch_doctor.static.training import filling, written_out
-from torch_doctor.static.training.data import class_orders
+from torch_doctor.static.training.data import class_orders, stretches
 from torch_doctor.static.training.graph import emptying, keeping
 from torch_doctor.static.values import (
     NOTHING,
@@ -41,6 +41,8 @@ _SEQUENCES: dict[str, OfSequence] = {}
 _MAPPINGS: dict[str, OfMapping] = {}
 _REORDERING = frozenset(("pop", "popleft", "remove", "reverse", "sort", "rotate"))
 """Methods after which another item may be the last one."""
+_KEEPING_ITEMS = frozenset(("copy", "count", "index", "reverse", "rotate", "sort"))
+"""Methods after which a list has the items that it had."""
 
 
 def sequence_method(run: Run, of: Sequence, name: str, call: Call) -> Value:
@@ -48,6 +50,8 @@ def sequence_method(run: Run, of: Sequence, name: str, call: Call) -> Value:
     method = _SEQUENCES.get(name)
     if name in _REORDERING:
         reordered(run, of)
+    if name not in _KEEPING_ITEMS:
+        stretches.forget(run, of)
     return method(run, of, call) if method is not None else Plain()
 
 

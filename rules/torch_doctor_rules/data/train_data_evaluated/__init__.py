@@ -75,8 +75,8 @@ class TrainDataEvaluated(Rule):
     - If other samples are evaluated as well: the score on training data is then shown for comparison. If a trainer of Lightning
       validates while it trains, only its validation loaders count as others, and the `eval_dataset` of a transformers `Trainer`
       is reported in any case.
-    - With samplers, unless training reads all samples of the dataset and a `SubsetRandomSampler` draws the evaluated ones
-      from it.
+    - With samplers, unless training draws all samples of the dataset, or both use a `SubsetRandomSampler` and it is the same
+      one, or some of their indices are surely the same.
     - For copies to which something is added or that are changed otherwise, if only the inputs or only the targets are
       repeated, and for the rows of a literal list, such as those of a truth table.
     - For slices and subsets whose bounds are unknown, or that overlap each other by the length of a window.
@@ -130,13 +130,14 @@ class TrainDataEvaluated(Rule):
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """Whether the same rows are no window that reaches back over a bound, and no score of training rows alone.
 
-        Of a split that is drawn anew, the source has to say that nobody begins with other weights each time; of a data set
-        beside one part of it, that this is a part of a split.
+        Of a split that is drawn anew, and of samplers, the source has to say that nobody begins with other weights each
+        time; of a data set beside one part of it, that this is a part of a split.
         """
-        if finding.help in (REDRAWN, COPIED):
+        loaders = list(at(trace, finding.site, LoaderBuilt))
+        if finding.help in (REDRAWN, COPIED) or any(loader.indexed for loader in loaders):
             return False
         trained = {loader.dataset for step in finding.trail[:1] for loader in at(trace, step.site, LoaderBuilt)}
-        evaluated = {loader.dataset for loader in at(trace, finding.site, LoaderBuilt)}
+        evaluated = {loader.dataset for loader in loaders}
         return Overlaps(trace).shown_by_run(trained, evaluated, list(at(trace, finding.site, DatasetBuilt)))
 
     def same(self, finding: Finding, seen: Finding) -> bool:

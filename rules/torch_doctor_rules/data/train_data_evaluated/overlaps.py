@@ -159,14 +159,14 @@ class Overlaps:
         to be parted, and it is no score of the training data that is wanted, whatever it is computed by.
         """
         first, second = self.loaders.dataset(trained), self.loaders.dataset(evaluated)
-        known = trained.sampled is False and first is not None and first.iterable is False
+        known = first is not None and first.iterable is False
         if not known or first is None or second is None or not (_is_one(first) and _is_one(second)):
             return None, False
-        if evaluated.sampled is not False:
-            return (trained.site if evaluated.indexed and first.dataset == second.dataset else None), False
-        same = first.dataset == second.dataset
-        if same or (first.rows and first.rows == second.rows):
-            return evaluated.site if same else second.site, False
+        same_rows = first.dataset == second.dataset or (first.rows != "" and first.rows == second.rows)
+        if not (_reads_all(trained) and _reads_all(evaluated)):
+            return (_drawn(trained, evaluated) if same_rows else None), trained.indexed > 0
+        if same_rows:
+            return evaluated.site if first.dataset == second.dataset else second.site, False
         if first.parts == second.parts and _meet(first.stretches, second.stretches):
             return second.site, True
         if second.dataset in self._read_by(first) and self._is_part_alone(first):
@@ -191,6 +191,20 @@ class Overlaps:
                 found.add(number)
                 waiting += self.loaders.parts(number)
         return found
+
+
+def _reads_all(loader: LoaderBuilt) -> bool:
+    """Whether a loader reads each sample of its dataset."""
+    return loader.sampled is False or loader.draws_all
+
+
+def _drawn(trained: LoaderBuilt, evaluated: LoaderBuilt) -> Site | None:
+    """The construction of the loader by which samples of the same rows are drawn for training and for evaluation."""
+    if _reads_all(trained):
+        return trained.site if evaluated.indexed and trained.dataset == evaluated.dataset else None
+    same = trained.indexed == evaluated.indexed or trained.loader in evaluated.meets
+    same = same or evaluated.loader in trained.meets or _meet(trained.stretches, evaluated.stretches)
+    return evaluated.site if trained.indexed and evaluated.indexed and same else None
 
 
 def _is_one(dataset: DatasetBuilt) -> bool:

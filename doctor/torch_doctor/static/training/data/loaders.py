@@ -12,7 +12,7 @@ from torch_doctor.static.tables import data, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.datasets import PARTS, ROWS, TENSORS
 from torch_doctor.static.training import orders, row_reading, rows, splitting
-from torch_doctor.static.training.data import arrays, worker_reads
+from torch_doctor.static.training.data import arrays, stretches, worker_reads
 from torch_doctor.static.training.device import devices
 from torch_doctor.static.training.unresolved import elsewhere, presence
 from torch_doctor.static.values import (
@@ -37,6 +37,8 @@ from torch_doctor.static.values import (
     Tool,
     Unknown,
     Value,
+    constant,
+    symbol_of,
 )
 from torch_doctor.trace import EpochSet, LoaderBuilt, Tri
 
@@ -62,7 +64,7 @@ def loader_built(run: Run, name: str, call: Call) -> Value:
     sampler = given.get("sampler")
     if isinstance(sampler, Tool) and sampler.args and dataset is not None:
         splitting.indexed(run, dataset, sampler.args[0])
-    size = given.get("batch_size")
+    size, indices = given.get("batch_size"), _indices(sampler)
     own = not _is_none(given.get("collate_fn"))
     run.emit(
         LoaderBuilt,
@@ -73,7 +75,9 @@ def loader_built(run: Run, name: str, call: Call) -> Value:
         shuffle=_said(given.get("shuffle"), default=None if parameters is None or open_ else False),
         explicit="shuffle" in given,
         sampled=_sampled(given, open_=parameters is None or open_),
-        indexed=sampler.id if isinstance(sampler, Tool) and canonical(sampler.name) in data.INDEXED else 0,
+        indexed=sampler.id if isinstance(sampler, Tool) and indices is not None else 0,
+        draws_all=_draws_all(run, dataset, sampler),
+        stretches=() if indices is None else stretches.of(run, (indices,)),
         drop_last=_said(given.get("drop_last"), default=None if open_ else False),
         full=isinstance(size, Plain) and isinstance(dataset, Object) and size.symbol == ("len", dataset.id),
         workers=_number(given.get("num_workers"), default=None if parameters is None or open_ else 0),
@@ -203,6 +207,27 @@ def _sampled(given: Keywords, *, open_: bool) -> Tri:
     if not values:
         return None if open_ else False
     return True if all(isinstance(value, (Tool, Instance, Sequence)) for value in values) else None
+
+
+def _indices(sampler: Value | None) -> Value | None:
+    """The indices that a sampler draws its samples at."""
+    if not isinstance(sampler, Tool) or canonical(sampler.name) not in data.INDEXED:
+        return None
+    return sampler.args[0] if sampler.args else sampler.keywords.get("indices")
+
+
+def _draws_all(run: Run, dataset: Value | None, sampler: Value | None) -> bool:
+    """Whether a sampler draws each sample of a dataset: it was given the dataset alone, or all its indices."""
+    if not isinstance(sampler, Tool) or dataset is None:
+        return False
+    if canonical(sampler.name) in data.COMPLETE:
+        return len(sampler.args) == 1 and sampler.args[0] is dataset and not sampler.keywords
+    indices = _indices(sampler)
+    end = None if indices is None else stretches.end_of(run, indices)
+    if end is None:
+        return False
+    length = ("len", dataset.id) if isinstance(dataset, Object) else None
+    return symbol_of(end) == length or (isinstance(end, Const) and constant(end) == _length(dataset) is not None)
 
 
 def _is_none(value: Value | None) -> bool:

@@ -14,6 +14,7 @@ from torch_doctor.static.values import (
     Default,
     Object,
     Plain,
+    Sequence,
     Stream,
     Tensor,
     Unknown,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Content
 
 RANGE = "range"
 _NEAR = 10
@@ -37,20 +39,39 @@ class Stretches(Lasting):
 
     known: dict[int, tuple[Value, Stretch]] = per_run(dict)  # with the value, so that its number is not given away
     events: dict[tuple[object, Stretch], int] = per_run(dict)
+    ends: dict[int, tuple[Value, Content | None, Value]] = per_run(dict)  # numbers from 0 on, their items and their end
 
 
 def counted(run: Run, numbers: Stream, start: Value, stop: Value) -> None:
     """A range of numbers is made."""
     first, last = _bound(start), _bound(stop)
+    if first == 0:
+        run.of(Stretches).ends[id(numbers)] = numbers, None, stop
     if first is not None and last is not None and 0 <= first < last:
         run.of(Stretches).known[id(numbers)] = numbers, Stretch(RANGE, first, last)
 
 
-def listed(run: Run, of: Value, items: Value) -> None:
+def listed(run: Run, of: Value, items: Sequence) -> None:
     """A list has the items of something, in its order."""
-    known = run.of(Stretches).known.get(id(of))
+    known, ends = run.of(Stretches).known.get(id(of)), run.of(Stretches).ends
     if known is not None:
         run.of(Stretches).known[id(items)] = items, known[1]
+    if id(of) in ends:
+        ends[id(items)] = items, items.content, ends[id(of)][2]
+
+
+def forget(run: Run, items: Value) -> None:
+    """A list gets or loses items."""
+    run.of(Stretches).known.pop(id(items), None)
+    run.of(Stretches).ends.pop(id(items), None)
+
+
+def end_of(run: Run, numbers: Value) -> Value | None:
+    """Where numbers end that are all those from 0 on, as long as nothing was added to them or taken from them."""
+    known = run.of(Stretches).ends.get(id(numbers))
+    if known is None or (isinstance(numbers, Sequence) and numbers.content is not known[1]):
+        return None
+    return known[2]
 
 
 def sliced(run: Run, value: Value, node: p.Index, item: Value) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import NO_EVENTS, Event
+from torch_doctor.trace.events.stretch import Stretch  # noqa: TC001 - msgspec reads it
 from torch_doctor.trace.events.wording import in_brackets, quoted
 from torch_doctor.trace.rows import Rows  # noqa: TC001 - msgspec reads it
 
@@ -33,6 +34,12 @@ class LoaderBuilt(Event, frozen=True, kw_only=True):
     """Whether a sampler or batch sampler determines the order."""
     indexed: int = 0
     """The sampler that draws samples at the indices it is given; 0 if there is none."""
+    draws_all: bool = False
+    """Whether its sampler draws each sample of its dataset once in an epoch."""
+    stretches: tuple[Stretch, ...] = ()
+    """The stretches that the indices of its sampler are of. Only the static witness knows them."""
+    meets: frozenset[int] = NO_EVENTS
+    """The loaders built before it that draw some of the same samples of the same dataset. Only the probe knows them."""
     of: int | None = None
     """The number of samples in its dataset, or in the dataset of which that is a subset. Only the probe knows it."""
     drop_last: Tri = None

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import itertools
-import os
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -13,6 +10,7 @@ from ...rehearsal import rehearsals
 from ..instrument_hooks import InstrumentHooks
 from ..marks import NOTHING, Mark
 from ..naming import class_name
+from . import figures
 
 if TYPE_CHECKING:
     from ..watch import Watch
@@ -22,8 +20,6 @@ PARAMETERS = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "n
 ROWS = 256  # of a pass over a sampler that are told
 MOST_TENSORS = 8  # of a batch whose dtypes are told
 PASSES = 8  # over one sampler that are told of
-DEVICES = frozenset({"to", "cuda", "device"})
-"""Names in code that moves tensors, or makes them on a device."""
 NOISE = ("randn", "rand", "randn_like", "rand_like", "normal", "bernoulli", "poisson")
 
 
@@ -35,6 +31,9 @@ class Watcher:
         self._recorder = watch.recorder
         self.known: dict[int, tuple[str, int, int]] = {}
         self.latest: list[Any] = []  # the tensors of the last batch
+        self._drawing_at: list[
+            tuple[int, int, frozenset[int]]
+        ] = []  # loaders, their datasets, and the indices they draw at
 
     def install(self) -> None:
         """Puts the wrappers in place."""
@@ -77,7 +76,7 @@ class Watcher:
             shuffle = bool(sampler.shuffle)
         number = self._watch.datasets.tell(getattr(loader, "dataset", None))
         built = recorder.references.number(loader)
-        workers = _asked(given, "num_workers", int(getattr(loader, "num_workers", 0)))
+        workers = figures.asked(given, "num_workers", int(getattr(loader, "num_workers", 0)))
         forked = 0 if given.get("multiprocessing_context") is not None else workers
         self.known[built] = (class_name(type(getattr(loader, "dataset", None)), recorder), forked, here.site)
         event = recorder.event(
@@ -90,21 +89,30 @@ class Watcher:
             explicit=bool(recorder.argument(here.site, PARAMETERS.index("shuffle"), "shuffle")),
             sampled=given.get("sampler") is not None or given.get("batch_sampler") is not None,
             indexed=recorder.references.number(sampler) if isinstance(sampler, data.SubsetRandomSampler) else 0,
+            draws_all=figures.draws_all(loader, sampler, data),
+            meets=self._meets(built, number, figures.indices_of(sampler, data)),
             drop_last=bool(getattr(loader, "drop_last", False)),
-            full=_full(loader),
-            batch=_batch(loader),
-            rows=_length("sampler", loader, data),
-            of=_of(loader, data),
+            full=figures.full(loader),
+            batch=figures.batch(loader),
+            rows=figures.length_of("sampler", loader, data),
+            of=figures.of(loader, data),
             workers=workers,
-            batches=_length("", loader, data),
+            batches=figures.length_of("", loader, data),
             sampler=self._distributed(loader),
             pinned=self._pinned(loader, given),
             persistent=bool(given.get("persistent_workers", getattr(loader, "persistent_workers", False))),
-            places=_speaks_of_devices(getattr(loader, "dataset", None), getattr(loader, "collate_fn", None)),
-            cores=_cores() if self._watch.torch.cuda.is_available() else None,
+            places=figures.speaks_of_devices(getattr(loader, "dataset", None), getattr(loader, "collate_fn", None)),
+            cores=figures.cores() if self._watch.torch.cuda.is_available() else None,
         )
         setup = given.get("worker_init_fn", getattr(loader, "worker_init_fn", None))
         self._watch.tell(InstrumentHooks.on_loader, loader, workers, setup, event, here.site)
+
+    def _meets(self, loader: int, dataset: int, indices: frozenset[int]) -> tuple[int, ...]:
+        """The loaders before this one that draw some of the same samples of the same dataset."""
+        met = [other for other, of, drawn in self._drawing_at if of == dataset and drawn & indices]
+        if indices:
+            self._drawing_at.append((loader, dataset, indices))
+        return tuple(met)
 
     def _pinned(self, loader: Any, given: dict[str, Any]) -> bool | None:
         """Whether the script asks for pinned memory; None where batches are of its own making, and it does not."""
@@ -245,56 +253,3 @@ class Watcher:
             marks.put(drawn, Mark(kind="noise", source="noise", operation_at=site, operation=f"torch.{name}"))
 
         return wrap
-
-
-def _full(loader: Any) -> bool:
-    """Whether one batch holds the whole dataset."""
-    size = getattr(loader, "batch_size", None)
-    with suppress(TypeError, NotImplementedError, AttributeError):
-        return isinstance(size, int) and size >= len(loader.dataset)
-    return False
-
-
-def _batch(loader: Any) -> int | None:
-    """How many rows a batch has; 0 where the dataset makes batches itself."""
-    size = getattr(loader, "batch_size", None)
-    if size is None and getattr(loader, "batch_sampler", None) is None:
-        return 0
-    return size if isinstance(size, int) else None
-
-
-def _length(of: str, loader: Any, data: Any) -> int | None:
-    """How long a part of a loader is, or it itself; not asked where data only comes as a stream, whose length is a promise."""
-    with suppress(Exception):  # whose `__len__` is the user's
-        if not isinstance(loader.dataset, data.IterableDataset):
-            return len(getattr(loader, of) if of else loader)
-    return None
-
-
-def _of(loader: Any, data: Any) -> int | None:
-    """How many rows the dataset has, or that of which it is a subset."""
-    inner = getattr(loader, "dataset", None)
-    return _length("dataset", inner if isinstance(inner, data.Subset) else loader, data)
-
-
-def _asked(given: dict[str, Any], name: str, real: int) -> int:
-    """What the script asked for: where this process loads the data itself, the loader has no workers."""
-    asked = given.get(name, real)
-    return asked if type(asked) is int else real
-
-
-def _cores() -> int:
-    """How many cores this process may use, as `DataLoader` counts them."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _speaks_of_devices(*makers: Any) -> bool:
-    """Whether the code that makes batches names what moves tensors to a device."""
-    for maker in makers:
-        owned = [each for cls in type(maker).__mro__ for each in vars(cls).values()]
-        for each in (maker, *owned):
-            code = getattr(inspect.unwrap(each) if callable(each) else each, "__code__", None)
-            named = [] if code is None else [const for const in code.co_consts if isinstance(const, tuple)]
-            if code is not None and not DEVICES.isdisjoint((*code.co_names, *itertools.chain(*named))):
-                return True
-    return False

@@ -115,6 +115,8 @@ class Averaged(Event, frozen=True, kw_only=True):
     """The loader or dataset whose length is the divisor; 0 if there is none."""
     index_of: int = 0
     """The loader whose last batch has the divisor as its index, counted from 0; 0 if there is none."""
+    number: float | None = None
+    """The divisor, if the source gives it. Only the static witness knows it."""
     by: frozenset[int] = NO_EVENTS
     """The `Summed` events in the divisor."""
     means: frozenset[int] = NO_EVENTS

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Event, LoaderBuilt, Scope, Trace
 
 
+_PERCENT = 100
 GATHERED = "samples that fill up the last batches are gathered, too"
 
 
@@ -39,6 +40,7 @@ class Counts:
         self.trace = trace
         self.loaders = trace.view(Loaders)
         self._whole = {event.loop: event.whole for event in trace.of(LoopEntered)}
+        self._turns = {event.loop: event.turn for event in trace.of(LoopEntered)}
         self._averages = list(trace.of(Averaged))
         self._multiplied = frozenset[int]().union(*(event.sums for event in trace.of(Multiplied)))
 
@@ -88,8 +90,9 @@ class Counts:
                 average, text, "gather the predictions in the way that drops repeated samples, as for metrics", trail
             )
         each = min(_each(event.hits or ()) for event in sums)
-        if not inside(average, batch) and (
-            average.length in self._lengths(loader, sums) or self._counts_batches(average, batch)
+        if self._in_window(average, batch, loader) or (
+            not inside(average, batch)
+            and (average.length in self._lengths(loader, sums) or self._counts_batches(average, batch))
         ):
             text = message("`{sum}` counts correct predictions, but is divided by the number of batches", sum=name)
             yield Score(average, text, "divide by the number of samples", trail)
@@ -123,6 +126,17 @@ class Counts:
     def _counts_batches(self, average: Averaged, batch: Scope) -> bool:
         by = [event for event in self.trace.at(*average.by) if isinstance(event, Summed)]
         return bool(by) and all(event.counts and _loop_of(event) == batch.loop for event in by)
+
+    def _in_window(self, average: Averaged, batch: Scope, loader: LoaderBuilt) -> bool:
+        """Whether the divisor is the number of batches since the last time that it was divided.
+
+        Of batches of 100 samples, that is percents.
+        """
+        if not inside(average, batch) or loader.batch is None or loader.batch == _PERCENT:
+            return False
+        tests = [self.trace.branches[number].test for number, arm in average.guards if arm]
+        turn = self._turns.get(batch.loop, 0)
+        return any(test is not None and average.number == test.every(turn) > 1 for test in tests)
 
     def _outlives(self, sums: list[Summed], batch: Scope, average: Averaged) -> bool:
         """Whether the sum has what several batches added, of which the last one gives the divisor."""

@@ -8,7 +8,7 @@ from torch_doctor.static import periodic
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.training.sums import Turns, is_batch_size
-from torch_doctor.static.values import Const, Making, Plain, Tensor
+from torch_doctor.static.values import Const, Making, Plain, Tensor, constant
 from torch_doctor.trace import Averaged, Multiplied
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class Averages(Observer, computed=("*", "/")):
                 sums=added,
                 length=length,
                 index_of=index_of,
+                number=number if isinstance(number := constant(by), (int, float)) else None,
                 by=by.flow.sums,
                 means=means,
                 by_site=_divisor(run, node),

@@ -287,10 +287,7 @@ class Reevaluated(Event, frozen=True, kw_only=True):
 
 
 class ModelSpecified(Event, frozen=True, kw_only=True):
-    """Code that gets a model from out of sight says or may find out what it is, or may set the mode of a part.
-
-    It takes another attribute of it than those that every model is used by, or names another class than `nn.Module`.
-    """
+    """Code that gets a model may know its parts: it takes an attribute that not every model has, or names its class."""
 
     module: int
     """The model."""

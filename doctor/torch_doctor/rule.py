@@ -85,6 +85,13 @@ class Rule(abc.ABC):
     def check(self, trace: Trace) -> Iterable[Finding]:
         """Return the findings of this rule in one trace."""
 
+    def compared(self, trace: Trace) -> Iterable[tuple[int, Finding]]:  # noqa: ARG002 - what a rule may look at
+        """Return those findings that compare rows of evaluation with rows of training, each with the loader of the former.
+
+        `torch-doctor trace --data` shows them. The number is 0 where no loader gives the rows.
+        """
+        return ()
+
     def reached(self, trace: Trace, finding: Finding) -> bool | str:  # noqa: ARG002 - what a rule may look at
         """Return whether the probe run reached a static finding under conditions that would have exposed its bug.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor.rule import Evidence, Finding, Level, Step, same_place
 from torch_doctor.trace import WindowsShared
 from torch_doctor_rules.judging.causes import place
+from torch_doctor_rules.judging.comparison import Comparison
 from torch_doctor_rules.judging.evidence import fact
-from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.split_parts import SplitParts
 from torch_doctor_rules.judging.wording import message
 
@@ -28,7 +28,7 @@ _GROUPLESS = "a run does not show which samples belong to one group"
 _OVERLAP = "`{name}` evaluates windows that overlap training windows: the score is too optimistic"
 
 
-class SplitSharesData(Rule):
+class SplitSharesData(Comparison):
     """A split puts what belongs together into training and into evaluation: overlapping windows, altered copies, or groups.
 
     ## Why is this bad?
@@ -93,11 +93,11 @@ class SplitSharesData(Rule):
     needs = frozenset({"windows"})
     needs_end = True
 
-    def check(self, trace: Trace) -> Iterator[Finding]:
-        """Yield a finding for every random split of overlapping windows whose parts train and evaluate."""
-        yield from first_per_site(
-            self._report(each, trace) for each in trace.view(SplitParts).found() if _shares(trace, each)
-        )
+    def compared(self, trace: Trace) -> Iterator[tuple[int, Finding]]:
+        """Yield a finding, with its loader, for every random split of overlapping windows whose parts train and evaluate."""
+        for each in trace.view(SplitParts).found():
+            if _shares(trace, each):
+                yield each.evaluated.loader, self._report(each, trace)
 
     def _report(self, parts: Parts, trace: Trace) -> Finding:
         name = trace.view(SplitParts).loaders.name_where_built(parts.evaluated)

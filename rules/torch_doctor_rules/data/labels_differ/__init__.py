@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor.rule import Evidence, Finding, Level, Step, same_place
 from torch_doctor_rules.data.labels_differ.numberings import compared_names, differences, numberings, place
+from torch_doctor_rules.judging.comparison import Comparison
 from torch_doctor_rules.judging.evidence import fact
 from torch_doctor_rules.judging.loaders import Loaders
-from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.split_parts import pairs
 from torch_doctor_rules.judging.wording import message
 
@@ -25,7 +25,7 @@ UNSEEN = "a run does not show how the classes are numbered"
 _ONCE = "number the classes once, from the training samples or a sorted list, and use this for evaluation, too"
 
 
-class LabelsDiffer(Rule):
+class LabelsDiffer(Comparison):
     """Evaluation numbers the classes in another order than training, so the score is meaningless.
 
     ## Why is this bad?
@@ -93,9 +93,15 @@ class LabelsDiffer(Rule):
             for evaluated, trained in pairs(trace):
                 if differences(trace, evaluated, trained):
                     yield self.finding(evaluated.site, "its classes have other numbers than in training", help=_ONCE)
-            return
-        yield from first_per_site(map(self._report, numberings(trace)))
-        yield from first_per_site(self._by_name(*found) for found in compared_names(trace))
+        else:
+            yield from super().check(trace)
+
+    def compared(self, trace: Trace) -> Iterator[tuple[int, Finding]]:
+        """Yield a finding for every second numbering of classes, with its loader, and for numbers that are not looked up."""
+        for found in numberings(trace):
+            yield found.evaluated.loader, self._report(found)
+        for compared in compared_names(trace):
+            yield 0, self._by_name(*compared)
 
     def _report(self, found: Numbering) -> Finding:
         return self.finding(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor.rule import Evidence, Finding, Level, Step, same_place
 from torch_doctor.trace import BatchTaken, DatasetBuilt, LoaderBuilt
 from torch_doctor_rules.data.train_data_evaluated.copied import Copied
 from torch_doctor_rules.data.train_data_evaluated.overlaps import Overlaps
 from torch_doctor_rules.data.train_data_evaluated.redrawn import Redrawn
+from torch_doctor_rules.judging.comparison import Comparison
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.split_parts import EVALUATES
@@ -30,7 +31,7 @@ _SHARED = "`{name}` is used for training and for evaluation: the score does not 
 _SAME = "`{name}` evaluates training samples: the score does not measure generalization"
 
 
-class TrainDataEvaluated(Rule):
+class TrainDataEvaluated(Comparison):
     """Training and validation use the same samples, so the score does not measure generalization.
 
     ## Why is this bad?
@@ -106,24 +107,23 @@ class TrainDataEvaluated(Rule):
     subject = EVALUATION
     needs_end = True
 
-    def check(self, trace: Trace) -> Iterator[Finding]:
-        """Yield a finding where only training samples are evaluated."""
+    def compared(self, trace: Trace) -> Iterator[tuple[int, Finding]]:
+        """Yield a finding, with its loader, where only training samples are evaluated."""
         overlaps = Overlaps(trace)
         for loader, forward, site, other in overlaps.found():
-            yield self._report(overlaps.loaders, loader, forward, site, other)
+            yield loader.loader, self._report(overlaps.loaders, loader, forward, site, other)
         for loader, backward, forward, idle in overlaps.shared():
-            yield self._shared(overlaps.loaders, loader, backward, forward, idle)
+            yield loader.loader, self._shared(overlaps.loaders, loader, backward, forward, idle)
         for found in trace.view(Redrawn).found():
             text = message(_DRAWN if found.looped else _RESPLIT, name=overlaps.loaders.name(found.evaluated))
-            yield self.finding(found.site, text, help=REDRAWN, trail=found.trail())
+            yield found.evaluated.loader, self.finding(found.site, text, help=REDRAWN, trail=found.trail())
         for copy in trace.view(Copied).found():
-            name = overlaps.loaders.name_where_built(copy.evaluated)
-            yield self.finding(copy.site, message(_COPIES, name=name), help=COPIED, trail=copy.trail())
+            text = message(_COPIES, name=overlaps.loaders.name_where_built(copy.evaluated))
+            yield copy.evaluated.loader, self.finding(copy.site, text, help=COPIED, trail=copy.trail())
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether the loader was used for evaluation."""
-        loaders = trace.view(Loaders)
-        sites = [loader.site for loader, _ in loaders.evaluating()]
+        sites = [loader.site for loader, _ in trace.view(Loaders).evaluating()]
         evaluated = any(same_place(step.site, site) for step in finding.trail for site in sites)
         return "the samples that its dataset contains are unknown" if evaluated else False
 
@@ -149,8 +149,7 @@ class TrainDataEvaluated(Rule):
         """Yield how many batches of training samples were evaluated."""
         loaders = trace.view(Loaders)
         for forward in loaders.evaluations():
-            rows = [each for each in finding.trail if same_place(each.site, forward.site)]
-            if rows:
+            if any(same_place(each.site, forward.site) for each in finding.trail):
                 taken = sum(event.loader == forward.inputs.loader for event in trace.of(BatchTaken))
                 text = f"evaluated {count(taken, 'batch', 'batches')} of samples that are also trained on"
                 yield fact(text, taken, "batches", forward)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor.rule import Evidence, Finding, Level, Step, same_place
 from torch_doctor.trace import BatchMeasured
 from torch_doctor_rules.data.transforms_differ.channels import both, told, turned
 from torch_doctor_rules.data.transforms_differ.preparation import CONVERTED, UNSEEN, Unlike, in_words, unlike
 from torch_doctor_rules.data.transforms_differ.scaling import ALIKE, NEAR, differs, statistics
 from torch_doctor_rules.judging.causes import place
+from torch_doctor_rules.judging.comparison import Comparison
 from torch_doctor_rules.judging.evidence import fact
 from torch_doctor_rules.judging.loaders import Loaders
-from torch_doctor_rules.judging.sites import first_per_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Trace
 
 
-class TransformsDiffer(Rule):
+class TransformsDiffer(Comparison):
     """Evaluation data is preprocessed differently from training data, so the score is too low.
 
     ## Why is this bad?
@@ -122,8 +122,13 @@ class TransformsDiffer(Rule):
         """Yield a finding for every evaluation dataset that is preprocessed differently from training."""
         if trace.observed:
             yield from self._measured(trace)
-            return
-        yield from first_per_site(map(self._of_inputs, unlike(trace, trace.view(Loaders))))
+        else:
+            yield from super().check(trace)
+
+    def compared(self, trace: Trace) -> Iterator[tuple[int, Finding]]:
+        """Yield a finding for each input that is preprocessed differently, with its loader."""
+        for found in unlike(trace, trace.view(Loaders)):
+            yield found.theirs.loader, self._of_inputs(found)
 
     def _measured(self, trace: Trace) -> Iterator[Finding]:
         loaders = trace.view(Loaders)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor.rule import Evidence, Finding, Level, Step, same_place
 from torch_doctor.trace import Backward, DatasetBuilt, LoopKind, claims
 from torch_doctor_rules.judging.causes import place
+from torch_doctor_rules.judging.comparison import Comparison
 from torch_doctor_rules.judging.evidence import count, fact, number
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.subjects import EVALUATION
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     _Found = tuple[LoaderBuilt, DatasetBuilt, Forward]
 
 
-class AugmentedEvaluation(Rule):
+class AugmentedEvaluation(Comparison):
     """Random transforms are applied to validation or test data.
 
     ## Why is this bad?
@@ -83,17 +84,16 @@ class AugmentedEvaluation(Rule):
     voided_by = frozenset({"shapes"})
     subject = EVALUATION
 
-    def check(self, trace: Trace) -> Iterator[Finding]:
+    def compared(self, trace: Trace) -> Iterator[tuple[int, Finding]]:
         """Every dataset that is only evaluated and whose rows surely change each time; the first one of a shared transform."""
         loaders = trace.view(Loaders)
-        trained = [loaders.dataset(loader) for loader, _ in loaders.training()]
-        evaluated = {loader.dataset for loader, _ in loaders.evaluating()}
-        others = (dataset for dataset in trace.of(DatasetBuilt) if dataset.dataset not in evaluated)
+        trained = {loader.dataset for loader, _ in loaders.training()}
+        alone = {loader.dataset for loader, _ in loaders.evaluating()} - trained
         shared = {
-            site: "training" if dataset in trained else "other data"
-            for dataset in (*others, *trained)
-            if dataset is not None
+            site: "training" if dataset.dataset in trained else "other data"
+            for dataset in sorted(trace.of(DatasetBuilt), key=lambda each: each.dataset in trained)
             for site, _ in _augments(loaders, dataset)
+            if dataset.dataset not in alone
         }
         found: dict[Site, list[_Found]] = {}
         for loader, forward in loaders.evaluating():
@@ -136,11 +136,11 @@ class AugmentedEvaluation(Rule):
             if dataset is not None and any(same_place(site, dataset.site) for site in _sites(finding)):
                 yield dataset
 
-    def _report(self, loaders: Loaders, affected: list[_Found], used: str, cause: str) -> Finding:
+    def _report(self, loaders: Loaders, affected: list[_Found], used: str, cause: str) -> tuple[int, Finding]:
         (loader, dataset, forward), part = affected[0], affected[0][0].indexed
         site, name = next(iter(_augments(loaders, dataset)), (dataset.site, ""))
         text = "`{name}` evaluates on randomly transformed samples: the score changes each time"
-        return self.finding(
+        return loader.loader, self.finding(
             (loader if part else dataset).site if used else site,
             message(text, name=loaders.name(loader)),
             help="use separate transforms without randomness for the evaluation data",

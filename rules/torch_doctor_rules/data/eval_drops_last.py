@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.edits import Figure, Keyword
-from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Step
 from torch_doctor.trace import BatchTaken, LoaderBuilt, claims
+from torch_doctor_rules.judging.comparison import Comparison
 from torch_doctor_rules.judging.evidence import at, count, fact, number
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.scores import is_scored
-from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.subjects import EVALUATION
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import Trace
+    from torch_doctor.trace import Forward, Trace
 
 
-class EvalDropsLast(Rule):
+class EvalDropsLast(Comparison):
     """The evaluation loader drops the last, incomplete batch, so its samples are never scored.
 
     ## Why is this bad?
@@ -78,27 +78,28 @@ class EvalDropsLast(Rule):
     fix = Fix.SAFE
     fix_changes = frozenset({Figure.BATCHES})
 
-    def check(self, trace: Trace) -> Iterator[Finding]:
-        """Yield a finding for every loader that is only evaluated and drops its last batch."""
+    def compared(self, trace: Trace) -> Iterator[tuple[int, Finding]]:
+        """Yield a finding, with its loader, for every loader that is only evaluated and drops its last batch."""
         loaders = trace.view(Loaders)
         only_evaluated = {loader.loader for loader, _ in loaders.never_training()}
-        yield from first_per_site(
-            self.finding(
-                loader.site,
-                message(
-                    "`{name}` drops the last incomplete batch: its samples are never evaluated",
-                    name=loaders.name_where_built(loader),
-                ),
-                help="use `drop_last` for training only: evaluation can handle a smaller batch",
-                trail=[Step(forward.site, "its batches are evaluated here: no `backward()` follows")],
-                edits=_edits(trace, loader, only_evaluated),
-            )
-            for loader, forward in loaders.never_training()
-            if loader.drop_last is True
-            and (loader.batch != 1 or loader.chosen)
-            and not (loader.batch is None and loader.unseen)
-            and not (loaders.drawn(loader) or _compares_views(loaders, loader) or _fits(loader))
-            and (loader.shuffle is not True or is_scored(trace, forward))
+        for loader, forward in loaders.never_training():
+            if (
+                loader.drop_last is True
+                and (loader.batch != 1 or loader.chosen)
+                and not (loader.batch is None and loader.unseen)
+                and not (loaders.drawn(loader) or _compares_views(loaders, loader) or _fits(loader))
+                and (loader.shuffle is not True or is_scored(trace, forward))
+            ):
+                yield loader.loader, self._report(trace, loader, forward, only_evaluated)
+
+    def _report(self, trace: Trace, loader: LoaderBuilt, forward: Forward, only_evaluated: set[int]) -> Finding:
+        text = "`{name}` drops the last incomplete batch: its samples are never evaluated"
+        return self.finding(
+            loader.site,
+            message(text, name=trace.view(Loaders).name_where_built(loader)),
+            help="use `drop_last` for training only: evaluation can handle a smaller batch",
+            trail=[Step(forward.site, "its batches are evaluated here: no `backward()` follows")],
+            edits=_edits(trace, loader, only_evaluated),
         )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

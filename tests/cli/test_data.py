@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 Run = Any  # arguments to outcome
+FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 SCRIPT = """\
 import torch
@@ -57,6 +58,11 @@ def loaders(run: Run) -> dict[str, dict[str, Any]]:
     return {each["name"]: each for each in found}
 
 
+def unlike(run: Run, name: str) -> list[str]:
+    """The codes of what rules find beside training."""
+    return [each["code"] for each in loaders(run)[name]["unlike_training"]]
+
+
 def test_rows_are_told_by_source_selection_order_and_preparation(run: Run, write: Callable[..., Path]) -> None:
     write("train.py", SCRIPT)
     found = loaders(run)
@@ -72,16 +78,36 @@ def test_rows_are_told_by_source_selection_order_and_preparation(run: Run, write
 
 def test_what_differs_from_training_is_told_without_random_transforms(run: Run, write: Callable[..., Path]) -> None:
     write("train.py", SCRIPT)
-    assert loaders(run)["val_loader"]["unlike_training"] == ["without `Normalize([0.5], [0.25])`"]
-    assert loaders(run)["train_loader"]["unlike_training"] == []
+    assert unlike(run, "val_loader") == ["TDR713"]
+    assert unlike(run, "train_loader") == []
+    places = loaders(run)["val_loader"]["unlike_training"][0]["places"]
+    assert [each["row"] for each in places] == [26, 25, 22, 26]
 
 
 def test_equal_rows_and_random_evaluation_are_told(run: Run, write: Callable[..., Path]) -> None:
     write("train.py", SCRIPT.replace("Walls(images[200:], labels[200:])", "train_set"))
-    assert loaders(run)["val_loader"]["unlike_training"] == [
-        "the same rows",
-        "changed at random by `RandomHorizontalFlip()`",
-    ]
+    assert unlike(run, "val_loader") == ["TDR708"]
+    write("train.py", SCRIPT.replace("labels[200:])", "labels[200:], prepare)"))
+    assert unlike(run, "val_loader") == ["TDR706"]
+
+
+def test_rows_that_are_left_out_are_told(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", SCRIPT.replace("val_set, batch_size=10)", "val_set, batch_size=30, drop_last=True)"))
+    assert unlike(run, "val_loader") == ["TDR712", "TDR713"]
+
+
+def test_what_is_told_is_what_the_scan_reports(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", SCRIPT.replace("val_set, batch_size=10)", "val_set, batch_size=30, drop_last=True)"))
+    reported = run("scan", "train.py", "--output-format", "json").json
+    told = loaders(run)["val_loader"]["unlike_training"]
+    assert {each["text"] for each in told} <= {each["message"] for each in reported}
+
+
+def test_rows_of_no_loader_are_told_where_they_are_prepared(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", (FIXTURES / "TDR713/bad_prediction_not_normalised.py").read_text(encoding="utf-8"))
+    found = loaders(run)[""]
+    assert (found["use"], found["unlike_training"][0]["row"]) == ("evaluation", found["row"])
+    assert "evaluation without a loader" in run("trace", "--data", "train.py").out
 
 
 def test_notes_stand_beside_the_lines_that_build_loaders(run: Run, write: Callable[..., Path]) -> None:
@@ -90,7 +116,9 @@ def test_notes_stand_beside_the_lines_that_build_loaders(run: Run, write: Callab
     assert out[0] == "train.py"
     assert out[1].startswith("25  train_loader = DataLoader(")
     assert out[1].endswith("training: Walls, [:200]")
-    assert any(row.strip() == "unlike training: without `Normalize([0.5], [0.25])` (line 22)" for row in out)
+    text = "unlike training: `model` is evaluated on images that are not scaled as in training: the score is too low (TDR713)"
+    told = [row.strip() for row in out]
+    assert told[told.index(text) + 3] == "line 22: training images are transformed here"
 
 
 def test_a_run_adds_numbers(run: Run, write: Callable[..., Path]) -> None:

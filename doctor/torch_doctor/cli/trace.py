@@ -80,7 +80,7 @@ def command(**arguments: Any) -> int:  # noqa: ANN401 - as click hands them over
     options = replace(options, probe=run, environment=environment(given.python, loaded))
     with Progress(wanted=True) as progress:
         shown = _shown(given)
-        wanted = None if shown is trace_text else shown.READS
+        wanted = data_text.reads() if shown is data_text else None if shown is trace_text else shown.READS
         found, report = scanning.traces(options, progress, wanted)
     if given.output_format == "json":
         write(shown.render_json(found))

@@ -7,46 +7,53 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from torch_doctor.report import beside
+from torch_doctor.rule import Rule, all_rules
 from torch_doctor.trace import (
     Backward,
     BatchMeasured,
     BatchTaken,
     DatasetBuilt,
-    Difference,
     Forward,
     LoaderBuilt,
     Rows,
     RowsGiven,
-    differences,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from torch_doctor.report.reported import Look, Source
+    from torch_doctor.rule import Finding
     from torch_doctor.trace import Event, Preparation, Site, Trace
 
-READS: Final[frozenset[type[Event]]] = frozenset(
+_READS: Final[frozenset[type[Event]]] = frozenset(
     (Backward, BatchMeasured, BatchTaken, DatasetBuilt, Forward, LoaderBuilt, RowsGiven)
 )
 """The events that tell of loaders, their rows, and what becomes of their batches."""
 NOTHING: Final = Rows()
-SAME: Final = Difference("selection", "the same rows")
-DROPS: Final = Difference("selection", "without its last incomplete batch")
 
 
 class Given(NamedTuple):
-    """A loader, the rows that it reads, its order, what it is used for, and what differs from the rows of training."""
+    """The rows that a loader gives, or none does, in which order, for what, and what rules find beside those of training."""
 
-    loader: LoaderBuilt
+    site: Site
+    loader: LoaderBuilt | None
     rows: Rows
     order: str
     use: str
-    unlike: list[Difference]
+    compared: list[Finding]
+
+
+def reads() -> frozenset[type[Event]]:
+    """Return the events that tell of loaders, and those that the rules read that compare rows."""
+    return _READS.union(*(rule.reads() for rule in all_rules() if type(rule).compared is not Rule.compared))
 
 
 def of(trace: Trace) -> Iterator[Given]:
-    """Yield each loader of a trace."""
+    """Yield each loader of a trace, and rows of no loader that rules compare.
+
+    They compare what the source shows: a run confirms it, or not.
+    """
     rows = {event.loader: event.rows for event in trace.of(RowsGiven)}
     trained = {
         forward.inputs.loader
@@ -55,20 +62,19 @@ def of(trace: Trace) -> Iterator[Given]:
         if isinstance(forward, Forward)
     } - {0}
     evaluated = {forward.inputs.loader for forward in trace.of(Forward)} - trained
-    ours = [rows[number] for number in sorted(trained) if number in rows]
     built = {event.dataset: event for event in trace.of(DatasetBuilt)}
-    seen = {each.dataset for each in trace.of(LoaderBuilt) if each.loader in trained} - {0}
-    same = {built[number].rows for number in seen & built.keys()} - {""}
+    rules = () if trace.observed else all_rules()
+    found = {
+        (number, finding.code, finding.site): finding for rule in rules for number, finding in rule.compared(trace)
+    }
     for loader in trace.of(LoaderBuilt):
         own = rows.get(loader.loader, NOTHING)
         use = "training" if loader.loader in trained else "evaluation" if loader.loader in evaluated else ""
-        unlike = list(differences(ours[0], own)) if use == "evaluation" and len(ours) == 1 else []
-        dataset = built.get(loader.dataset)
-        if use == "evaluation" and dataset is not None and (dataset.dataset in seen or dataset.rows in same):
-            unlike.insert(0, SAME)
-        if use == "evaluation" and loader.drop_last is True:
-            unlike.append(DROPS)
-        yield Given(loader, own, _order(loader, own, dataset), use, unlike)
+        compared = [finding for (number, *_), finding in found.items() if number == loader.loader]
+        yield Given(loader.site, loader, own, _order(loader, own, built.get(loader.dataset)), use, compared)
+    for (number, *_), finding in found.items():
+        if not number:
+            yield Given(finding.site, None, NOTHING, "", "evaluation", [finding])
 
 
 def _order(loader: LoaderBuilt, rows: Rows, dataset: DatasetBuilt | None) -> str:
@@ -92,8 +98,8 @@ def render(traces: Sequence[Trace], sources: Mapping[str, Source], look: Look) -
     """Return each line of the source that builds a loader, with what is known of its rows beside it."""
     notes: dict[Site, dict[str, None]] = defaultdict(dict)
     for trace, given in _of_all(traces):
-        texts = _observed(trace, given) if trace.observed else _notes(given)
-        notes[given.loader.site].update(dict.fromkeys(texts))
+        texts = _notes(given) if given.loader is None or not trace.observed else _observed(trace, given.loader)
+        notes[given.site].update(dict.fromkeys(texts))
     return beside.render({site: list(texts) for site, texts in notes.items()}, sources, look)
 
 
@@ -102,30 +108,30 @@ def _of_all(traces: Sequence[Trace]) -> Iterator[tuple[Trace, Given]]:
     seen: set[tuple[Site, bool]] = set()
     for trace in traces:
         for given in of(trace):
-            key = given.loader.site, trace.observed
+            key = given.site, trace.observed
             if given.use or key not in seen:
                 seen.add(key)
                 yield trace, given
 
 
 def _notes(given: Given) -> Iterator[str]:
-    """What is known of a loader from the source."""
+    """What is known of rows from the source."""
     rows = given.rows
-    source = f"{rows.source or 'unknown'}{f', {rows.selection}' if rows.selection else ''}"
-    yield f"{given.use or 'rows'}: {source}"
-    details = [f"order: {given.order or 'unknown'}"]
-    if rows.sample:
-        details.append(f"sample: {rows.sample}")
-    yield "; ".join(details)
+    if given.loader is None:
+        yield f"{given.use} without a loader"
+    else:
+        source = f"{rows.source or 'unknown'}{f', {rows.selection}' if rows.selection else ''}"
+        yield f"{given.use or 'rows'}: {source}"
+        yield f"order: {given.order or 'unknown'}{f'; sample: {rows.sample}' if rows.sample else ''}"
     if rows.preparations:
         yield f"prepared by {', '.join(map(_step, rows.preparations))}{'' if rows.complete else ', maybe more'}"
-    for each in given.unlike:
-        yield f"unlike training: {each.text}{_line(each.site)}"
+    for each in given.compared:
+        yield f"unlike training: {each.message} ({each.code})"
+        yield from (f"  {_place(step.site, given.site)}: {step.note}" for step in each.trail)
 
 
-def _observed(trace: Trace, given: Given) -> Iterator[str]:
+def _observed(trace: Trace, loader: LoaderBuilt) -> Iterator[str]:
     """What a run shows of a loader."""
-    loader = given.loader
     known = [
         f"{loader.rows} samples" if loader.rows is not None else "",
         f"batches of {loader.batch}" if loader.batch else "",
@@ -141,24 +147,31 @@ def _observed(trace: Trace, given: Given) -> Iterator[str]:
 
 
 def _step(each: Preparation) -> str:
-    return f"`{each.name}`{_line(each.site)}"
+    return f"`{each.name}`{'' if each.site is None else f' (line {each.site.row})'}"
 
 
-def _line(site: Site | None) -> str:
-    return "" if site is None else f" (line {site.row})"
+def _place(site: Site, at: Site) -> str:
+    """A place beside another one."""
+    return f"line {site.row}" if (site.path, site.cell) == (at.path, at.cell) else str(site)
 
 
 def render_json(traces: Sequence[Trace]) -> str:
     """Return a JSON list with an object for each loader."""
     records = []
     for trace, given in _of_all(traces):
-        path, row, column, *_, cell = given.loader.site
+        path, row, column, *_, cell = given.site
         record: dict[str, Any] = {"path": path, "cell": cell, "row": row, "column": column}
-        record |= {"name": given.loader.called, "use": given.use, "order": given.order, "observed": trace.observed}
-        record |= {"source": given.rows.source, "selection": given.rows.selection, "sample": given.rows.sample}
+        record |= {"name": given.loader.called if given.loader else "", "use": given.use, "order": given.order}
+        record |= {"observed": trace.observed, "source": given.rows.source, "selection": given.rows.selection}
+        record |= {"sample": given.rows.sample, "samples": given.loader.rows if given.loader else None}
         steps = given.rows.preparations
         record["preparations"] = [{"name": each.name, "row": each.site and each.site.row} for each in steps]
-        record |= {"complete": given.rows.complete, "unlike_training": [each.text for each in given.unlike]}
-        record["samples"] = given.loader.rows
+        record |= {"complete": given.rows.complete, "unlike_training": [*map(_found, given.compared)]}
         records.append(record)
     return json.dumps(records, indent=2, ensure_ascii=False) + "\n"
+
+
+def _found(finding: Finding) -> dict[str, Any]:
+    """What a rule finds, with its places."""
+    places = [{"path": each.site.path, "row": each.site.row, "text": each.note} for each in finding.trail]
+    return {"code": finding.code, "text": finding.message, "row": finding.site.row, "places": places}

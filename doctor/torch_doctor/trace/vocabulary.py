@@ -5,10 +5,8 @@ from torch_doctor.trace.events import *
 from torch_doctor.trace.limits import Limits as Limits
 from torch_doctor.trace.record import Dependencies as Dependencies
 from torch_doctor.trace.record import Trace as Trace
-from torch_doctor.trace.rows import Difference as Difference
 from torch_doctor.trace.rows import Preparation as Preparation
 from torch_doctor.trace.rows import Rows as Rows
-from torch_doctor.trace.rows import differences as differences
 from torch_doctor.trace.run import *
 from torch_doctor.trace.scope import *
 from torch_doctor.trace.site import Site as Site

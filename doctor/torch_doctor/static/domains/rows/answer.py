@@ -12,7 +12,7 @@ from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import data as table
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.datasets import TENSORS
-from torch_doctor.static.training import augmenting, drawing, hub_rows, row_reading
+from torch_doctor.static.training import drawing, hub_rows, row_reading
 from torch_doctor.static.training.data import datasets, preparers, stretches
 from torch_doctor.static.values import (
     Bound,
@@ -107,17 +107,13 @@ def _steps(run: Run, value: Value) -> tuple[list[Preparation], bool]:
     for event in run.trace.at(*sorted((holding.rows_in(value) | inputs) - {PART})):
         step = _of_event(event, inputs)
         if step is not None:  # what is fitted has two events
-            known = by_site.setdefault(step.site, step)
-            by_site[step.site] = replace(known, how=known.how or step.how)
+            by_site.setdefault(step.site, step)
     found = [*by_site.values()]
     cut = items.windows.get(value.id) if isinstance(value, Instance) else None
     found += [] if cut is None else [Preparation(WINDOWS, cut)]
-    data_set = value if isinstance(value, (Tool, Instance)) else None
-    at_random = set() if data_set is None else {name for _, name in augmenting.augments(run, data_set)}
-    for each in _held(value):
-        for part in _chain(run, each):
-            name = _name(part)
-            found.append(Preparation(name, getattr(part, "born", None), _is_random(name, at_random)))
+    found += [
+        Preparation(_name(part), getattr(part, "born", None)) for each in _held(value) for part in _chain(run, each)
+    ]
     return [step for step in dict.fromkeys(found) if step.name], all(step.name for step in found)
 
 
@@ -128,15 +124,12 @@ def _of_event(event: Event, inputs: frozenset[int]) -> Preparation | None:
     if isinstance(event, WindowsCut):
         return Preparation(WINDOWS, event.site)
     if isinstance(event, PreparerBuilt):
-        sort, how = preparers.in_short(event)
-        if sort == VOCABULARY and event.index not in inputs:
-            return (
-                None
-                if event.sort == COUNTS
-                else Preparation(f"classes numbered by {event.name}", event.site, how=event.how)
-            )
-        name = {VOCABULARY: f"words numbered by {event.name}"}.get(sort, event.name)
-        return Preparation(OWN if event.name == BY_HAND else name, event.site, how=how)
+        if preparers.in_short(event)[0] == VOCABULARY:
+            words = event.index in inputs
+            if event.sort == COUNTS and not words:
+                return None
+            return Preparation(f"{'words' if words else 'classes'} numbered by {event.name}", event.site)
+        return Preparation(OWN if event.name == BY_HAND else event.name, event.site)
     return Preparation(event.name, event.site) if isinstance(event, Fitted) else None
 
 
@@ -160,11 +153,6 @@ def _sample(run: Run, value: Value) -> str:
 
 def _bound(number: int | None) -> str:
     return "" if number is None else str(number)
-
-
-def _is_random(name: str, known: set[str]) -> bool:
-    short = name.partition("(")[0]
-    return short.startswith("Random") or short in {each.rpartition(".")[2] for each in known}
 
 
 def _held(value: Value) -> Iterator[Value]:

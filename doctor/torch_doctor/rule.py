@@ -15,9 +15,9 @@ from torch_doctor.packages import modules, offers
 from torch_doctor.trace import Broken, Site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from torch_doctor.trace import Event, Meant, Subject, Trace
+    from torch_doctor.trace import Event, Meant, ModelInput, Subject, Trace
 
 __all__ = [
     "ENTRY_POINT",
@@ -90,6 +90,14 @@ class Rule(abc.ABC):
 
         `torch-doctor trace --data` shows them. The number is 0 where no loader gives the rows.
         """
+        return ()
+
+    def noted(self, trace: Trace) -> Iterable[ModelInput]:  # noqa: ARG002 - what a rule may look at
+        """Return what is needed of one script to compare it with the others of its project."""
+        return ()
+
+    def between(self, noted: Sequence[ModelInput]) -> Iterable[Finding]:  # noqa: ARG002 - what a rule may look at
+        """Return the findings that compare scripts of a project, by what was `noted` of all."""
         return ()
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:  # noqa: ARG002 - what a rule may look at

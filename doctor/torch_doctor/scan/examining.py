@@ -18,7 +18,7 @@ from torch_doctor.scan.silencing import UNREADABLE_CODE, Silencing
 from torch_doctor.scan.unfollowed import Heard, given_up
 from torch_doctor.sources.project import Project
 from torch_doctor.static import Failure, Followed, OutOfTime, Spending, Witness
-from torch_doctor.trace import Dependencies, Escaped, Scope, ScopeKind, Site, Trace, Unreadable
+from torch_doctor.trace import Dependencies, Escaped, ModelInput, Scope, ScopeKind, Site, Trace, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -44,7 +44,7 @@ class Examined(Told, kw_only=True):
     `findings` are in the order in which they were found. `callers` are other scripts that were run to learn how they call
     the functions of the file: what is found there is reported only in files that somebody asked about. `ended`: the time was
     over, so that another scan may find more. `open` are the files whose runs handed something to code out of sight, or gave
-    up: what the source does not show there, a run may.
+    up: what the source does not show there, a run may. `noted` is what rules keep to compare files, by their codes.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -54,6 +54,7 @@ class Examined(Told, kw_only=True):
     callers: dict[str, Examined] = field(default_factory=dict)
     ended: bool = False
     open: set[str] = field(default_factory=set)
+    noted: dict[str, list[ModelInput]] = field(default_factory=dict)
 
     @contextlib.contextmanager
     def guarding(self, what: str) -> Iterator[None]:
@@ -247,6 +248,9 @@ class Examiner:
                 broken = rule.broken(finding)
                 if broken is not None and not self._is_silenced(finding):
                     trace.broken.add(broken)
+            noted = [*rule.noted(trace)] if tells and not trace.meant and trace.setting is None else []
+            if noted:
+                found.noted.setdefault(rule.code, []).extend(noted)
         except Exception as error:  # noqa: BLE001 - one rule's failure is not the others'
             found.failed(f"{trace.path} with {rule.code}", error)
 

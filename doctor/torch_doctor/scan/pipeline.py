@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from torch_doctor.scan.gathering import Turn
     from torch_doctor.scan.remembering import Memory
     from torch_doctor.sources.ignores import Ignores
-    from torch_doctor.trace import Event, Site, Trace
+    from torch_doctor.trace import Event, ModelInput, Site, Trace
 
 
 PROBE = "probe"
@@ -114,6 +114,7 @@ class Scan:
             for caller in found.callers.values():
                 self._take_in(caller, project, asked)
                 unfollowed.add(caller.heard)
+        self._compare([found for _, found in examined], project)
         looked_at = [path for path, _ in examined]
         self._unused.take(project, looked_at, [found for _, found in examined])
         for path in files if self._sharing is None else looked_at:
@@ -122,6 +123,17 @@ class Scan:
             self.take(finding, project)
         for stage, seconds in project.seconds.items():
             self.report.seconds[stage] += seconds
+
+    def _compare(self, examined: Sequence[Examined], project: Project) -> None:
+        """Let each rule compare what it noted of several files."""
+        noted: dict[str, list[ModelInput]] = {}
+        for found in examined:
+            for code, each in found.noted.items():
+                noted.setdefault(code, []).extend(each)
+        for rule in self.options.rules if noted else ():
+            with self._guarding(f"the files with {rule.code}"):
+                for finding in rule.between(noted[rule.code]) if rule.code in noted else ():
+                    self._add(finding, project)
 
     def _told(self) -> list[Finding]:
         """The findings that are to be reported; all of them where their causes cannot be told."""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from torch_doctor.trace.site import Site
+from torch_doctor.trace.site import Site  # noqa: TC001 - msgspec reads it
 
 
 class Preparation(Struct, frozen=True):
@@ -34,3 +31,38 @@ class Rows(Struct, frozen=True):
     """Whether nothing else prepares them."""
     sample: str = ""
     """The types and sizes in a sample."""
+
+
+class ModelInput(Struct, frozen=True, kw_only=True):
+    """An input of a model in one script, with what it takes to compare it with those in other scripts of the project."""
+
+    script: str
+    """The script."""
+    model: str
+    """A text that is equal for models of one class."""
+    own: bool
+    """Whether the class is one of the project."""
+    built: Site
+    """Where the model is built."""
+    trains: bool
+    """Whether the script trains it; else it may load its weights."""
+    site: Site
+    """Where the data set is built, or the input prepared."""
+    files: tuple[str, ...] = ()
+    """The names of the files with its weights, with `*` for what is not known; "" for a name that is not known."""
+    called: str = ""
+    """The expression for the model."""
+    sort: str = ""
+    """The sort of the preparation, as in `InputPrepared`; "" for a model of which only the files are told."""
+    how: str = ""
+    """A text that is equal for equal preprocessing; "" if it is not known."""
+    prepared_at: Site | None = None
+    """Where the input is preprocessed; None if that is not known."""
+    mean: tuple[float, ...] = ()
+    """For a scale, the numbers that are subtracted."""
+    std: tuple[float, ...] = ()
+    """For a scale, the numbers that divide them then."""
+    later: bool = False
+    """For a scale, whether the script changes it after a loader returned the batch."""
+    name: str = ""
+    """The expression for what preprocesses it."""

@@ -5,6 +5,7 @@ from torch_doctor.trace.events import *
 from torch_doctor.trace.limits import Limits as Limits
 from torch_doctor.trace.record import Dependencies as Dependencies
 from torch_doctor.trace.record import Trace as Trace
+from torch_doctor.trace.rows import ModelInput as ModelInput
 from torch_doctor.trace.rows import Preparation as Preparation
 from torch_doctor.trace.rows import Rows as Rows
 from torch_doctor.trace.run import *

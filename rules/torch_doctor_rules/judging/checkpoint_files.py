@@ -26,6 +26,12 @@ def read(trace: Trace) -> Iterator[Loaded]:
     )
 
 
+def spelled(file: str) -> str:
+    """The name of a file, with `*` for each part that is not known; "" where nothing tells it from others."""
+    name = posixpath.basename(_UNKNOWN.sub("*", file))
+    return name if name.partition(".")[0].strip("*") else ""
+
+
 def is_own(trace: Trace, loaded: Loaded) -> bool:
     """Whether a script of the project saves files of this name, or what is taken of it: then the file is its own work."""
     if loaded.own:

@@ -7,17 +7,26 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Level, Step, same_place
 from torch_doctor.trace import BatchMeasured
 from torch_doctor_rules.data.transforms_differ.channels import both, told, turned
-from torch_doctor_rules.data.transforms_differ.preparation import CONVERTED, UNSEEN, Unlike, in_words, unlike
+from torch_doctor_rules.data.transforms_differ.preparation import (
+    AS_TRAINED,
+    CONVERTED,
+    UNSEEN,
+    Unlike,
+    in_words,
+    unlike,
+)
 from torch_doctor_rules.data.transforms_differ.scaling import ALIKE, NEAR, differs, statistics
+from torch_doctor_rules.data.transforms_differ.scripts import compared, inputs
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.comparison import Comparison
 from torch_doctor_rules.judging.evidence import fact
 from torch_doctor_rules.judging.loaders import Loaders
+from torch_doctor_rules.judging.sites import first_per_site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from torch_doctor.trace import Trace
+    from torch_doctor.trace import ModelInput, Trace
 
 
 class TransformsDiffer(Comparison):
@@ -36,6 +45,9 @@ class TransformsDiffer(Comparison):
       means, standard deviations and ranges that the script computes itself.
     - **Tokenizer.** Another tokenizer assigns other numbers to the same words, and so does a vocabulary that the script builds
       again from the test samples.
+
+    Scripts of one project are compared, too: if `predict.py` loads the weights that `train.py` saves, it has to prepare its
+    inputs as `train.py` does.
 
     ## Example
     ```python
@@ -67,7 +79,8 @@ class TransformsDiffer(Comparison):
     The mean or the standard deviation of the first batches of both loaders differs. If both agree, the finding is refuted.
     For the channel order, the probe compares the channel means: those of evaluation equal those of training in reverse order.
     Images of a single color, images that do not come from a loader, and batches that a loop scales leave the finding
-    undecided. A run does not show which samples something was fitted on, or which tokenizer produced the tokens.
+    undecided. A run does not show which samples something was fitted on, which tokenizer produced the tokens, or
+    what another script does.
 
     ## When it is not reported
     Normalization:
@@ -105,6 +118,14 @@ class TransformsDiffer(Comparison):
     - For a vocabulary of the script: if it is unknown which files the words come from, or whether it is built. Words that are
       sorted first are not reported: two parts may have the same ones.
 
+    Two scripts:
+
+    - Only the scale of images, their channel order and tokenizers are compared.
+    - If the script that predicts loads a file that no script is known to save. If the file name is unknown, all scripts that
+      train a model of this class have to prepare their inputs differently, and the class has to be one of the project.
+    - If any script that may have trained the weights prepares an input in an unknown way, or as the other script does.
+    - If only one of the scripts is scanned.
+
     ## References
     - https://docs.pytorch.org/vision/stable/transforms.html
     - https://docs.pytorch.org/tutorials/beginner/transfer_learning_tutorial.html
@@ -140,12 +161,20 @@ class TransformsDiffer(Comparison):
                 if turned(trace, evaluated, trained) is True:
                     yield self.finding(evaluated.site, "its channels are in reverse order", help=CONVERTED)
 
-    def _of_inputs(self, found: Unlike) -> Finding:
+    def noted(self, trace: Trace) -> Iterator[ModelInput]:
+        """Yield the inputs of models that the script trains, or only loads."""
+        return inputs(trace)
+
+    def between(self, noted: Sequence[ModelInput]) -> Iterator[Finding]:
+        """Yield a finding for each script that predicts on inputs that are prepared otherwise than for training."""
+        return first_per_site(self._of_inputs(found, AS_TRAINED) for found in compared(noted))
+
+    def _of_inputs(self, found: Unlike, remedy: str = "") -> Finding:
         words, theirs, ours = in_words(found), found.theirs, found.ours
         return self.finding(
             found.site,
             words.text,
-            help=words.remedy,
+            help=remedy or words.remedy,
             trail=[
                 Step((found.evaluated or theirs).site, "this is used for evaluation"),
                 Step((found.trained or ours).site, "this is used for training"),

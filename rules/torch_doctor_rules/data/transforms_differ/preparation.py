@@ -47,10 +47,12 @@ _OTHERS = "`{name}` is trained on tokens of `{ours}`, but evaluated on tokens of
 _CASE = "`{name}` is evaluated on tokens of `{theirs}` with a different `do_lower_case` than in training"
 SAME = "load the model's tokenizer once, and use it for training and evaluation"
 NUMBERED = "number the words once, by the training samples, and use this vocabulary for evaluation, too"
+AS_TRAINED = "prepare the inputs as in the script that trains the model"
 UNSEEN = {
     NUMBERED: "a run does not show how the words are numbered",
     REUSED: "a run does not show which samples something was fitted on",
     SAME: "a run does not show which tokenizer produced the tokens",
+    AS_TRAINED: "a run of one script does not show how another one prepares its inputs",
     ALIKE_IN_LOOP: "a run measures the batches as the loader returns them, before they are scaled",
 }
 """What a run shows nothing of, by the remedy, and why."""
@@ -64,7 +66,7 @@ class Unlike(NamedTuple):
     ours: InputPrepared
     evaluated: LoaderBuilt | None
     trained: LoaderBuilt | None
-    forward: Forward
+    name: str
     site: Site
 
 
@@ -94,7 +96,7 @@ _FIRST = {"RGB": "red", "BGR": "blue"}
 
 def in_words(found: Unlike) -> Words:
     """What is wrong, in words."""
-    name, theirs, ours = found.forward.name, found.theirs, found.ours
+    name, theirs, ours = found.name, found.theirs, found.ours
     sort = theirs.sort if theirs.sort in _STEPS else theirs.sort.partition(" ")[0]
     by = {"by": ours.name} if sort in (AS_SPLIT, FITTED) else {}
     if sort == CHANNELS:
@@ -139,7 +141,7 @@ def unlike(trace: Trace, loaders: Loaders) -> Iterator[Unlike]:
             first = ours[0] if ours else None
             if theirs is None and first is not None and first.sort.startswith(FITTED):
                 theirs = _as_split(known.get((forward.index, AS_SPLIT)), first)
-            if theirs is None or first is None or not all(each and _excludes(theirs, each) for each in ours):
+            if theirs is None or first is None or not all(each and excludes(theirs, each) for each in ours):
                 continue
             if theirs.prepared_at in wrong or first.prepared_at in wrong:
                 continue
@@ -148,10 +150,10 @@ def unlike(trace: Trace, loaders: Loaders) -> Iterator[Unlike]:
                 or not (only_converted(theirs) or _alone(forward, first, evaluated, known))
             ):
                 continue
-            site = _site(loaders, theirs)
+            site = site_of(loaders, theirs)
             if site is not None:
                 built = loaders.built.get(theirs.loader), loaders.built.get(first.loader)
-                yield Unlike(theirs, first, *built, forward, site)
+                yield Unlike(theirs, first, *built, forward.name, site)
 
 
 def _as_split(theirs: InputPrepared | None, ours: InputPrepared) -> InputPrepared | None:
@@ -167,7 +169,7 @@ def _alone(
     return all(each is not None and not scaled_alike(each, ours) for each in others)
 
 
-def _excludes(one: InputPrepared, other: InputPrepared) -> bool:
+def excludes(one: InputPrepared, other: InputPrepared) -> bool:
     """Whether two inputs have no way in common in which they were prepared."""
     if one.sort == SCALE or one.sort.startswith(TRANSFORMS):
         return not scaled_alike(one, other)
@@ -184,7 +186,7 @@ def _evaluated(loaders: Loaders, known: set[int]) -> Iterator[Forward]:
             yield forward
 
 
-def _site(loaders: Loaders, given: InputPrepared) -> Site | None:
+def site_of(loaders: Loaders, given: InputPrepared) -> Site | None:
     """Where the data set is built whose rows these are, if that is known; else where they are prepared, without a loader."""
     loader = loaders.built.get(given.loader)
     whole = [] if loader is None else list(loaders.whole(loaders.dataset(loader)))

@@ -12,7 +12,9 @@ from torch_doctor.trace import (
     CHANNELS,
     SCALE,
     TOKENS,
+    TRANSFORMS,
     Backward,
+    BatchReworked,
     Forward,
     InputPrepared,
     Loaded,
@@ -48,11 +50,9 @@ def inputs(trace: Trace) -> Iterator[ModelInput]:
         return
     loaders, trains = trace.view(Loaders), any(trace.of(Backward))
     wrong = {event.prepared_at for event, *_ in mismatches(trace)}  # TDR716
-    known = {
-        (event.forward, event.sort): event
-        for event in trace.of(InputPrepared)
-        if event.sort in _SORTS and not event.part and event.prepared_at not in wrong
-    }
+    events = [event for event in trace.of(InputPrepared) if not event.part and event.prepared_at not in wrong]
+    known = {(event.forward, SCALE): _of_transforms(event) for event in events if _normalises(trace, event)}
+    known |= {(event.forward, event.sort): event for event in events if event.sort in _SORTS}
     for built in trace.of(ModuleBuilt):
         model = ModelInput(
             script=trace.path,
@@ -76,6 +76,19 @@ def inputs(trace: Trace) -> Iterator[ModelInput]:
 
 
 _TOLD = ("how", "prepared_at", "mean", "std", "later", "name")
+
+
+def _normalises(trace: Trace, event: InputPrepared) -> bool:
+    """Whether transforms make pixels of 0 to 1, and normalise them by known numbers, and no loop computes more of them."""
+    reworked = {each.loader for each in trace.of(BatchReworked)}
+    converted = event.sort.startswith(TRANSFORMS) and event.sort.endswith("['torchvision.transforms.ToTensor']")
+    return converted and event.scaled_at is not None and bool(event.mean) and event.loader not in reworked
+
+
+def _of_transforms(event: InputPrepared) -> InputPrepared:
+    """What is known by the transforms alone of images that a collate function, or another class, may arrange out of sight."""
+    mean, std = (tuple(255.0 * each for each in numbers) for numbers in (event.mean, event.std))
+    return replace(event, sort=SCALE, mean=mean, std=std)
 
 
 def _saved(trace: Trace, module: int) -> set[str]:

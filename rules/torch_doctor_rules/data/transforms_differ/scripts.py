@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from fnmatch import fnmatchcase
+from itertools import product
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -23,6 +24,7 @@ from torch_doctor.trace import (
     Saved,
     Scope,
     ScopeKind,
+    Site,
     StateTaken,
 )
 from torch_doctor_rules.data.channel_order import mismatches
@@ -35,10 +37,11 @@ from torch_doctor_rules.judging.testing import is_test_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from torch_doctor.trace import Site, Trace
+    from torch_doctor.trace import Trace
 
 _SORTS = (CHANNELS, SCALE, TOKENS)
 """The sorts of preparation that mean the same in every script."""
+_TOLD = ("how", "prepared_at", "mean", "std", "later", "name")
 
 
 def inputs(trace: Trace) -> Iterator[ModelInput]:
@@ -46,14 +49,16 @@ def inputs(trace: Trace) -> Iterator[ModelInput]:
 
     Beside them one of no sort for each model with the files of its weights: what calls it may be another run of the script.
     """
-    if not trace.events or is_test_file(trace.events[0].site):
-        return
     loaders, trains = trace.view(Loaders), any(trace.of(Backward))
     wrong = {event.prepared_at for event, *_ in mismatches(trace)}  # TDR716
     events = [event for event in trace.of(InputPrepared) if not event.part and event.prepared_at not in wrong]
     known = {(event.forward, SCALE): _of_transforms(event) for event in events if _normalises(trace, event)}
     known |= {(event.forward, event.sort): event for event in events if event.sort in _SORTS}
-    for built in trace.of(ModuleBuilt):
+    called: dict[int, list[Forward]] = {}
+    for forward in trace.of(Forward) if known or trains else ():
+        if not trains or loaders.passes.surely_trains(forward):
+            called.setdefault(forward.module, []).append(forward)
+    for built in () if is_test_file(Site(trace.path, 1, 1, 1, 1)) else trace.of(ModuleBuilt):
         model = ModelInput(
             script=trace.path,
             model=str(built.class_site or f"{posixpath.dirname(trace.path)} {built.class_name}"),
@@ -65,17 +70,11 @@ def inputs(trace: Trace) -> Iterator[ModelInput]:
         files = tuple(sorted(_saved(trace, built.module) if trains else _loaded(trace, built.module)))
         if files:
             yield replace(model, files=files)
-        for forward in trace.of(Forward) if known or trains else ():
-            if forward.module == built.module and (not trains or loaders.passes.surely_trains(forward)):
-                for sort in _SORTS:
-                    given = replace(model, called=forward.name, sort=sort, site=forward.site)
-                    event = known.get((forward.index, sort))
-                    site = None if event is None else site_of(loaders, event)
-                    told = {} if site is None else {name: getattr(event, name) for name in _TOLD}
-                    yield replace(given, site=site or forward.site, **told)
-
-
-_TOLD = ("how", "prepared_at", "mean", "std", "later", "name")
+        for forward, sort in product(called.get(built.module, ()), _SORTS):
+            event = known.get((forward.index, sort))
+            site = None if event is None else site_of(loaders, event)
+            told = {} if site is None else {name: getattr(event, name) for name in _TOLD}
+            yield replace(model, called=forward.name, sort=sort, site=site or forward.site, **told)
 
 
 def _normalises(trace: Trace, event: InputPrepared) -> bool:

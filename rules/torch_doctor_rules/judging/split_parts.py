@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.rule import Step
 from torch_doctor.trace import RowsSplit
+from torch_doctor_rules.judging.comparison import pairs
 from torch_doctor_rules.judging.loaders import Loaders
 
 if TYPE_CHECKING:
@@ -43,28 +44,17 @@ class SplitParts:
 
     def found(self) -> Iterator[Parts]:
         """Yield each pair with every split of which both have a part; in a run, with the later of both data sets."""
-        for evaluated, forward in self.loaders.never_training():
-            for trained, backward in self.loaders.training():
-                first, second = self.loaders.dataset(trained), self.loaders.dataset(evaluated)
-                if first is None or second is None or first.dataset == second.dataset:
-                    continue
-                if backward.index > forward.index:
-                    continue
-                if self.trace.run is not None:
-                    yield Parts(evaluated, forward, second.site, trained, None)
-                    continue
-                for split in self.trace.of(RowsSplit):
-                    parts = [_is_part(split, *each) for each in ((trained, first), (evaluated, second))]
-                    if all(parts) or (any(parts) and first.parts == second.parts != ()):
-                        yield Parts(evaluated, forward, split.site, trained, split)
-
-
-def pairs(trace: Trace) -> Iterator[tuple[LoaderBuilt, LoaderBuilt]]:
-    """Yield each loader that only evaluates, with each that trains."""
-    loaders = trace.view(Loaders)
-    for evaluated, _ in loaders.never_training():
-        for trained, _ in loaders.training():
-            yield evaluated, trained
+        for evaluated, forward, trained, backward in pairs(self.trace):
+            first, second = self.loaders.dataset(trained), self.loaders.dataset(evaluated)
+            if first is None or second is None or first.dataset == second.dataset or backward.index > forward.index:
+                continue
+            if self.trace.run is not None:
+                yield Parts(evaluated, forward, second.site, trained, None)
+                continue
+            for split in self.trace.of(RowsSplit):
+                parts = [_is_part(split, *each) for each in ((trained, first), (evaluated, second))]
+                if all(parts) or (any(parts) and first.parts == second.parts != ()):
+                    yield Parts(evaluated, forward, split.site, trained, split)
 
 
 def whole(trace: Trace, loader: LoaderBuilt) -> DatasetBuilt | None:

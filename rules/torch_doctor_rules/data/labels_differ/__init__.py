@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Step, same_place
 from torch_doctor_rules.data.labels_differ.numberings import compared_names, differences, numberings, place
-from torch_doctor_rules.judging.comparison import Comparison
+from torch_doctor_rules.judging.comparison import Comparison, pairs
 from torch_doctor_rules.judging.evidence import fact
 from torch_doctor_rules.judging.loaders import Loaders
-from torch_doctor_rules.judging.split_parts import pairs
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ class LabelsDiffer(Comparison):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Yield a finding for every second numbering of classes, or for two maps that differ in a run."""
         if trace.observed:
-            for evaluated, trained in pairs(trace):
+            for evaluated, _, trained, _ in pairs(trace):
                 if differences(trace, evaluated, trained):
                     yield self.finding(evaluated.site, "its classes have other numbers than in training", help=_ONCE)
         else:
@@ -149,6 +148,6 @@ class LabelsDiffer(Comparison):
     @staticmethod
     def _seen(trace: Trace, finding: Finding) -> Iterator[tuple[LoaderBuilt, LoaderBuilt]]:
         sites = [step.site for step in finding.trail[:2]] or [finding.site]
-        for evaluated, trained in pairs(trace):
+        for evaluated, _, trained, _ in pairs(trace):
             if same_place(evaluated.site, sites[0]) and (len(sites) == 1 or same_place(trained.site, sites[1])):
                 yield evaluated, trained

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.trace import Forward, LabelsCompared, PreparerBuilt
+from torch_doctor_rules.judging.comparison import pairs
 from torch_doctor_rules.judging.loaders import Loaders
-from torch_doctor_rules.judging.split_parts import pairs, whole
+from torch_doctor_rules.judging.split_parts import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,7 @@ class Numbering(NamedTuple):
 
 def numberings(trace: Trace) -> Iterator[Numbering]:
     """The pairs of loaders whose classes were numbered each by itself."""
-    for evaluated, trained in pairs(trace):
+    for evaluated, _, trained, _ in pairs(trace):
         both = [whole(trace, each) for each in (evaluated, trained)]
         theirs, ours = (_ways(trace, each) for each in both)
         if len(theirs) == len(ours) == 1 and theirs.keys() != ours.keys():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from torch_doctor.rule import Step
 from torch_doctor.trace import BranchKind, Forward, ModuleBuilt, Reordered, Seeded, Trace
 from torch_doctor_rules.data.train_data_evaluated.kept import Kept
+from torch_doctor_rules.judging.comparison import pairs
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.scores import is_scored
 from torch_doctor_rules.judging.split_parts import EVALUATES
@@ -52,16 +53,14 @@ class Redrawn:
     def found(self) -> Iterator[Redraw]:
         """Each, once for one dataset's place."""
         seen = set()
-        for evaluated, forward in self.loaders.never_training():
+        for evaluated, forward, trained, backward in pairs(self.trace):
             dataset = self.loaders.dataset(evaluated)
             if dataset is None or dataset.site in seen:
                 continue
-            for trained, backward in self.loaders.training():
-                draws = self._drawn(trained, evaluated)
-                if draws is not None and self._trained_before(backward, forward):
-                    seen.add(dataset.site)
-                    yield Redraw(evaluated, forward, dataset.site, trained, *draws)
-                    break
+            draws = self._drawn(trained, evaluated)
+            if draws is not None and self._trained_before(backward, forward):
+                seen.add(dataset.site)
+                yield Redraw(evaluated, forward, dataset.site, trained, *draws)
 
     def _drawn(self, trained: LoaderBuilt, evaluated: LoaderBuilt) -> tuple[Site, bool] | None:
         """Where the rows of both were drawn so that they have some in common, and whether in two passes of a loop."""

@@ -18,13 +18,13 @@ from torch_doctor_rules.data.transforms_differ.preparation import (
 from torch_doctor_rules.data.transforms_differ.scaling import ALIKE, NEAR, differs, statistics
 from torch_doctor_rules.data.transforms_differ.scripts import compared, inputs
 from torch_doctor_rules.judging.causes import place
-from torch_doctor_rules.judging.comparison import Comparison
+from torch_doctor_rules.judging.comparison import Comparison, pairs
 from torch_doctor_rules.judging.evidence import fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.sites import first_per_site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from torch_doctor.trace import ModelInput, Trace
 
@@ -152,18 +152,16 @@ class TransformsDiffer(Comparison):
             yield found.theirs.loader, self._of_inputs(found)
 
     def _measured(self, trace: Trace) -> Iterator[Finding]:
-        loaders = trace.view(Loaders)
-        for evaluated, _ in loaders.never_training():
-            for trained, _ in loaders.training():
-                theirs, ours = statistics(trace, evaluated), statistics(trace, trained)
-                if theirs and ours and differs(theirs, ours):
-                    yield self.finding(evaluated.site, "its values are scaled differently from training", help=ALIKE)
-                if turned(trace, evaluated, trained) is True:
-                    yield self.finding(evaluated.site, "its channels are in reverse order", help=CONVERTED)
+        for evaluated, _, trained, _ in pairs(trace):
+            theirs, ours = statistics(trace, evaluated), statistics(trace, trained)
+            if theirs and ours and differs(theirs, ours):
+                yield self.finding(evaluated.site, "its values are scaled differently from training", help=ALIKE)
+            if turned(trace, evaluated, trained) is True:
+                yield self.finding(evaluated.site, "its channels are in reverse order", help=CONVERTED)
 
-    def noted(self, trace: Trace) -> Iterator[ModelInput]:
-        """Yield the inputs of models that the script trains, or only loads."""
-        return inputs(trace)
+    def noted(self, trace: Trace) -> Iterable[ModelInput]:
+        """Return the inputs of models that the script trains, or only loads."""
+        return dict.fromkeys(inputs(trace))
 
     def between(self, noted: Sequence[ModelInput]) -> Iterator[Finding]:
         """Yield a finding for each script that predicts on inputs that are prepared otherwise than for training."""

@@ -12,7 +12,7 @@ from torch_doctor.static.program.walking import asks_version, names_process, tel
 from torch_doctor.static.state import per_run
 from torch_doctor.static.training.unresolved import elsewhere
 from torch_doctor.static.values import TRAINING, VERSION
-from torch_doctor.static.values.symbols import OPTION, SYNCHRONISED
+from torch_doctor.static.values.symbols import OPTION, SYNCHRONISED, outcome
 from torch_doctor.trace import Branch, BranchKind
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ class Decisions(Knowledge):
         """
         found = assumed | facts
         for whole in [each for each, arm in assumed.items() if not arm and each[0] == "and"]:
-            unknown = [part for part in whole[1:] if _holds(part, found) is not True]
-            if len(unknown) == 1 and _holds(unknown[0], found) is None:  # both at once was ruled out before
+            unknown = [part for part in whole[1:] if outcome(part, found) is not True]
+            if len(unknown) == 1 and outcome(unknown[0], found) is None:  # both at once was ruled out before
                 negated = unknown[0][0] == "not"
                 found.setdefault(unknown[0][1] if negated else unknown[0], negated)
         for symbol, arm in [*found.items()]:
@@ -152,11 +152,3 @@ def _mentioned(symbol: tuple[Any, ...]) -> set[str]:
             elif isinstance(part, str) and part.isidentifier() and names_process(part):
                 found.add(_PROCESS)
     return found
-
-
-def _holds(part: Symbol, assumed: dict[Symbol, bool]) -> bool | None:
-    """How a part of a test goes on a path that has assumed something."""
-    if part[0] != "not":
-        return assumed.get(part)
-    found = assumed.get(part[1])
-    return None if found is None else not found

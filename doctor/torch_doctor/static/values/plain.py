@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import EMPTY, UNSEEN, Flow, alternatives
 from torch_doctor.static.values.origin import NOWHERE, Origin
 from torch_doctor.static.values.shapes import NUMEL
-from torch_doctor.static.values.symbols import MADE, NEUTRAL, UNTOLD, VERSION, fresh_symbol, of_version
+from torch_doctor.static.values.symbols import MADE, NEUTRAL, UNTOLD, VERSION, fresh_symbol, joined_outcome, of_version
 from torch_doctor.static.values.value import Value
 
 if TYPE_CHECKING:
@@ -234,7 +234,14 @@ class Either(Value):
                     break
             else:
                 found.append(option)
+        if len(found) > 1 and any(symbol[0] in ("and", "or") for symbol in assumed):
+            return [option for option in found if _agree(assumed | dict(option[0]))]
         return found
+
+
+def _agree(outcomes: dict[Symbol, bool]) -> bool:
+    """Whether no test that is made of others goes otherwise than these do."""
+    return all(joined_outcome(symbol, outcomes) in (None, arm) for symbol, arm in outcomes.items())
 
 
 class Lib(Value):

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import itertools
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from torch_doctor.trace.words import Tri
 
 Symbol: TypeAlias = tuple[Any, ...]
 """Identifies an undecided value, so that the same test made twice is decided once."""
@@ -127,6 +132,25 @@ def conditions(symbol: Symbol | None) -> tuple[Conditions, Conditions]:
             return yes.union(*(each for each, _ in parts)), no
         return yes, no.union(*(each for _, each in parts))
     return yes, no
+
+
+def outcome(symbol: Symbol, known: Mapping[Symbol, bool]) -> Tri:
+    """How a test goes that is made of others, where the outcomes of some are known."""
+    if symbol in known:
+        return known[symbol]
+    return joined_outcome(symbol, known)
+
+
+def joined_outcome(symbol: Symbol, known: Mapping[Symbol, bool]) -> Tri:
+    """How a test goes by those that it is made of; None where these do not say it."""
+    if symbol[0] == "not":
+        inner = outcome(symbol[1], known)
+        return None if inner is None else not inner
+    if symbol[0] not in ("and", "or"):
+        return None
+    decisive = symbol[0] == "or"
+    found = [outcome(part, known) for part in symbol[1:]]
+    return decisive if decisive in found else None if None in found else not decisive
 
 
 def from_argument(symbol: Symbol) -> bool:

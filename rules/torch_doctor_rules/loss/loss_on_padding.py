@@ -87,6 +87,7 @@ class LossOnPadding(Rule):
     - A model computes a loss from its labels, but `backward()` is called on another loss of its logits.
     - The predictions of a regression are multiplied by anything, masked or selected after the last layer.
     - The loss has `reduction="none"`, so that it may be masked afterwards, or has class weights.
+    - The targets are made as long as the output of the model, which has to say where they end.
     - The source neither gives the padding value nor shows that it is an index.
 
     ## References

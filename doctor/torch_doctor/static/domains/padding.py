@@ -13,7 +13,7 @@ from torch_doctor.static.state import per_path
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.values import ARRAY, Const, Either, Fact, Making, Plain, Sequence, Tensor, Value, number_dtype
-from torch_doctor.static.values.symbols import LENGTH
+from torch_doctor.static.values.symbols import LENGTH, UNTOLD
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -114,7 +114,16 @@ def _pads_row(made: Making) -> bool:
         return _joined_with(made) is not None
     given = (made.args[1] if len(made.args) > 1 else made.keywords.get("pad")) if made.name == PADDED else None
     amounts = given.content.items if isinstance(given, Sequence) else ()
-    return any(isinstance(each, Plain) and is_missing(each.symbol) for each in amounts)
+    return any(isinstance(each, Plain) and is_missing(each.symbol) and not _up_to_output(each) for each in amounts)
+
+
+def _up_to_output(amount: Plain) -> bool:
+    """Whether a row is made as long as what a model has put out: each place is one that the model has to say something about."""
+    longer = amount.symbol[1]
+    while longer[0] in (LENGTH, "[]"):
+        longer = longer[1]
+    made = longer[1] if longer[0] == UNTOLD else None
+    return isinstance(made, Making) and any(isinstance(each, Tensor) and bool(each.flow.modules) for each in made.args)
 
 
 def _joined_with(made: Making) -> Value | None:

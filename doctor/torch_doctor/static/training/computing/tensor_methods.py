@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from torch_doctor.static import program as p
 from torch_doctor.static.language import opaque_calls, targets
 from torch_doctor.static.measuring import making
@@ -54,7 +56,7 @@ def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
             parameters.changed_by_hand(run, frozenset((of.id,)), call.args, call.node)
             return of
         if name in MOVES:
-            return parameters.moved(of, name, call)
+            return _moved_without_gradients(run, parameters.moved(of, name, call))
         of = Tensor(of.flow, origin=NOWHERE if of.declared else of.origin, meta=making("parameter", (of,)))
     known = functions.METHODS.get(name)
     assert isinstance(of, (Tensor, Unknown))
@@ -73,6 +75,8 @@ def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
             run.heap.change(of, result)  # `detach_`: whoever has it has it without its graph
     if name in MOVES and isinstance(result, (Tensor, Unknown)):
         place = places.moved(run, of, name, call)
+        if isinstance(result, Tensor):
+            result = _moved_without_gradients(run, result)
         if isinstance(result, Unknown) and result is not of:
             result = Unknown(result.flow, result.holds, origin=place)
         elif isinstance(result, Tensor) and result is not of:
@@ -80,6 +84,13 @@ def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
             single = isinstance(of, Tensor) and of.scalar is True
             result = result.altered(scalar=True) if single else result
     return result
+
+
+def _moved_without_gradients(run: Run, value: Tensor) -> Tensor:
+    """What a move gives under `no_grad`: a copy has no graph, and what was there already keeps it."""
+    if run.grad is not False or value.flow.graph is not True:
+        return value
+    return value.altered(flow=replace(value.flow, graph=None))
 
 
 def _changed_through_data(run: Run, result: Value, node: p.Node) -> None:

@@ -580,7 +580,10 @@ CLAIMS: dict[str, list[Claim]] = {
     ],
     "TDR716": [],  # the numbers of an image do not say which channel comes first
     "TDR717": [Claim("{} classes have another number than in training", some, none)],
-    "TDR718": [Claim("{} of {} evaluated windows contain consecutive numbers of training windows", some, never)],
+    "TDR718": [
+        Claim("{} of {} evaluated windows contain consecutive numbers of training windows", some, never),
+        Claim("{} of {} evaluated samples were made of the same row as a training sample", some, never),
+    ],
     "TDR801": [ON_CPU],
     "TDR802": [ON_CPU, Claim("all tensors were on the GPU in {} calls?, {} in each", never, some)],
     "TDR803": [

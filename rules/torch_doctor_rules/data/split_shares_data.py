@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Step, same_place
-from torch_doctor.trace import WindowsShared
+from torch_doctor.trace import SamplesShared
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.comparison import Comparison
 from torch_doctor_rules.judging.evidence import fact
@@ -19,12 +19,16 @@ if TYPE_CHECKING:
     from torch_doctor_rules.judging.split_parts import Parts
 
 _APART = "split the series by time first, with a gap of one window, then cut each part into windows"
-_UNSEEN = "a run does not show which samples were made of others"
+_UNSEEN = "the probe found no evaluated sample that was made of the same row as a training sample"
 _FIRST = "split the original samples first, and add altered copies to the training part only"
 _ALTERED = "`{name}` evaluates altered copies of training samples: the score is too optimistic"
 _GROUPS = "`{name}` evaluates samples of groups that are also in training: the score is too optimistic"
 _TOGETHER = "split by groups here, too, so that all samples of a group are in one part"
 _GROUPLESS = "a run does not show which samples belong to one group"
+_COMMON = {
+    "windows": "{} of {} evaluated windows contain consecutive numbers of training windows",
+    "copies": "{} of {} evaluated samples were made of the same row as a training sample",
+}
 _OVERLAP = "`{name}` evaluates windows that overlap training windows: the score is too optimistic"
 
 
@@ -68,8 +72,11 @@ class SplitSharesData(Comparison):
     ## How the probe confirms it
     It compares the exact numbers in the first batches of both loaders: samples of the evaluation contain the same
     consecutive numbers as samples of training. If it finds none, the finding stays undecided: few batches were read, or
-    each window is scaled by itself. For altered copies and groups, it always stays undecided: a run does not show which samples
-    were made of others or belong together.
+    each window is scaled by itself. For altered copies, it looks for rows that are concatenated with rows made of them, one
+    of each, and finds these in both loaders; in data sets that are concatenated, it looks which rows and files each sample is
+    read from. Samples count only if their labels are equal. If it finds none, or the copies are made in another way, as by
+    interpolation, the finding stays undecided. For groups, it always stays undecided: a run does not show which samples
+    belong together.
 
     ## When it is not reported
     - If the split is by time: slices, ranges of indices, `shuffle=False`, `TimeSeriesSplit`, or groups.
@@ -90,18 +97,19 @@ class SplitSharesData(Comparison):
     level = Level.WARNING
     witness = "SP"
     only_confirms = True
-    needs = frozenset({"windows"})
+    needs = frozenset({"altered", "windows"})
     needs_end = True
 
     def compared(self, trace: Trace) -> Iterator[tuple[int, Finding]]:
         """Yield a finding, with its loader, for every random split of overlapping windows whose parts train and evaluate."""
-        for each in trace.view(SplitParts).found():
-            if _shares(trace, each):
-                yield each.evaluated.loader, self._report(each, trace)
+        for how in _COMMON if trace.run is not None else ("",):
+            for each in trace.view(SplitParts).found():
+                if _shares(trace, each, how):
+                    yield each.evaluated.loader, self._report(each, trace, how)
 
-    def _report(self, parts: Parts, trace: Trace) -> Finding:
+    def _report(self, parts: Parts, trace: Trace, how: str) -> Finding:
         name = trace.view(SplitParts).loaders.name_where_built(parts.evaluated)
-        if parts.split is not None and parts.split.altered:
+        if how == "copies" or (parts.split is not None and parts.split.altered):
             text, cause = message(_ALTERED, name=name), place(parts.evaluated.site)
             return self.finding(parts.site, text, help=_FIRST, trail=parts.trail(), cause=cause)
         if parts.split is not None and parts.split.grouped_at is not None:
@@ -117,20 +125,22 @@ class SplitSharesData(Comparison):
             return _UNSEEN
         if finding.help == _TOGETHER:
             return _GROUPLESS
-        compared = any(_compared(trace, each) is not None for each in self._seen(trace, finding))
+        events = trace.of(SamplesShared)
+        pairs = [(each.evaluated.loader, each.trained.loader) for each in self._seen(trace, finding)]
+        compared = any(event.how == "windows" and (event.loader, event.other) in pairs for event in events)
         return "the first batches of both loaders have no consecutive numbers in common" if compared else False
 
     def same(self, finding: Finding, seen: Finding) -> bool:
-        """Return whether both evaluate the same loader."""
-        return any(same_place(step.site, seen.trail[1].site) for step in finding.trail[1:2])
+        """Return whether both evaluate the same loader, and its samples share the same."""
+        steps = finding.trail[1:2] if finding.help == seen.help else []
+        return any(same_place(step.site, seen.trail[1].site) for step in steps)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """Yield how many evaluated samples contain numbers of training samples."""
+        """Yield how many evaluated samples share something with training samples."""
+        how = "copies" if finding.help == _FIRST else "windows"
         for each in self._seen(trace, finding):
-            shared = _compared(trace, each)
-            if shared is not None and shared.shared:
-                text = f"{shared.shared} of {shared.samples} evaluated windows contain consecutive numbers of training windows"
-                yield fact(text, shared.shared, "samples", shared)
+            if (shared := _compared(trace, each, how)) is not None:
+                yield fact(_COMMON[how].format(shared.shared, shared.samples), shared.shared, "samples", shared)
                 return
 
     @staticmethod
@@ -140,14 +150,13 @@ class SplitSharesData(Comparison):
                 yield each
 
 
-def _shares(trace: Trace, parts: Parts) -> bool:
+def _shares(trace: Trace, parts: Parts, how: str) -> bool:
     """Whether both parts have overlapping windows of one series, and nothing more specific is wrong with the split."""
     split = parts.split
     if split is not None:
         found = split.altered or split.grouped_at is not None or _windows(trace, parts) is not None
         return found and not split.fits and not split.copied
-    shared = _compared(trace, parts)
-    return shared is not None and shared.shared > 0
+    return _compared(trace, parts, how) is not None
 
 
 def _windows(trace: Trace, parts: Parts) -> Site | None:
@@ -163,7 +172,8 @@ def _windows(trace: Trace, parts: Parts) -> Site | None:
     return parts.split.windows or (wholes[0][-1].windows if parted and common else None)
 
 
-def _compared(trace: Trace, parts: Parts) -> WindowsShared | None:
-    """How many samples of both loaders have numbers in common, as a run counted them."""
+def _compared(trace: Trace, parts: Parts, how: str) -> SamplesShared | None:
+    """How many samples of both loaders have something in common, as a run counted them; None if no sample has."""
     pair = parts.evaluated.loader, parts.trained.loader
-    return next((event for event in trace.of(WindowsShared) if (event.loader, event.other) == pair), None)
+    found = (each for each in trace.of(SamplesShared) if (each.loader, each.other) == pair and each.how == how)
+    return next((each for each in found if each.shared), None)

@@ -33,9 +33,14 @@ _PREPARES: Final = (FunctionValue, Bound, Partial, Tool, Module, ClassValue, Lib
 
 
 def state(value: Instance) -> list[str]:
-    """The settings of an object, which say as much as its arguments: whoever sets `mode` later reads other rows."""
+    """The settings of an object, which say as much as its arguments: whoever sets `mode` later reads other rows.
+
+    No transform is one, as any other: it says how rows are prepared.
+    """
     settings = (
-        (key, field) for key, field in value.fields.items() if isinstance(field, Const) or elsewhere.is_told(field)
+        (key, field)
+        for key, field in value.fields.items()
+        if key not in data.PREPARING and (isinstance(field, Const) or elsewhere.is_told(field))
     )
     return sorted(f"{key}: {text(setting)}" for key, setting in settings)
 

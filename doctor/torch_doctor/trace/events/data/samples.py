@@ -151,20 +151,23 @@ class WindowsCut(Event, frozen=True, kw_only=True):
         return "cut overlapping windows"
 
 
-class WindowsShared(Event, frozen=True, kw_only=True):
-    """Samples of two loaders contain the same consecutive numbers. Only the probe writes it, at the end of the run."""
+class SamplesShared(Event, frozen=True, kw_only=True):
+    """Samples of two loaders have something in common. Only the probe writes it, at the end of the run."""
 
     loader: int
     """The loader."""
     other: int
     """The other loader."""
+    how: str
+    """What they have in common: "windows" for consecutive numbers, "copies" for the row of which they are altered copies."""
     samples: int
     """The number of samples of the loader that were compared."""
     shared: int
-    """The number of those that have consecutive numbers in common with a sample of the other loader."""
+    """The number of those that have this in common with a sample of the other loader."""
 
     def words(self, _: Names, /) -> str:
-        return f"{self.shared} of {self.samples} samples share consecutive numbers with samples of another loader"
+        what = "consecutive numbers with" if self.how == "windows" else "the source row of"
+        return f"{self.shared} of {self.samples} samples share {what} samples of another loader"
 
 
 class MemoryChanged(Event, frozen=True, kw_only=True):

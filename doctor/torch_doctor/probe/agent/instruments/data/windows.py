@@ -75,5 +75,12 @@ class Instrument(Base):
             for other, known in whole.items():
                 if other != loader:
                     shared = sum(not known.isdisjoint(runs) for runs in samples)
-                    fields = {"loader": loader, "other": other, "samples": len(samples), "shared": shared}
-                    self.watch.recorder.event("WindowsShared", self.watch.recorder.here(), **fields)
+                    self.watch.recorder.event(
+                        "SamplesShared",
+                        self.watch.recorder.here(),
+                        loader=loader,
+                        other=other,
+                        how="windows",
+                        samples=len(samples),
+                        shared=shared,
+                    )

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
-import itertools
 import weakref
 from contextlib import suppress
 from typing import Any
 
 from ...recorder import References
+from .row_keys import FEWEST_NUMBERS, MOST_NUMBERS, MOST_ROWS, inputs, places, row_bytes, row_keys
 
-MOST_ROWS = 1 << 18  # of a dataset whose rows are compared
-MOST_NUMBERS = 4_000_000
-FEWEST_NUMBERS = 4  # in a row: shorter rows may well be equal by chance
 ENOUGH = 0.5  # of the rows of the smaller one: some rows are equal by chance
 SOME = 0.01  # of the rows of the smaller one, where the source says that rows were copied
 
@@ -53,41 +49,14 @@ class SharedRows:
 
     def _contents(self, dataset: Any) -> set[Any]:
         """Its rows: their numbers, or where in which dataset they are; none where that costs too much."""
-        base, places = self._places(dataset)
-        if not places:
+        base, rows = places(self._torch, dataset)
+        if not rows:
             return set()
-        tensor = self._inputs(base)
+        tensor = inputs(self._torch, base)
         if tensor is not None and FEWEST_NUMBERS <= tensor[0].numel() <= MOST_NUMBERS // len(tensor):
-            return set(map(hash, _rows(tensor[places])))
+            return set(row_keys(tensor[rows]))
         number = self._bases.number(base)  # another one may have its place in memory later
-        return {(number, place) for place in places}
-
-    def _inputs(self, dataset: Any) -> Any:
-        """The first tensor or array of fractions that a dataset holds, with a row for each of its own; None for any other."""
-        held = dataset.tensors if type(dataset) is self._torch.utils.data.TensorDataset else vars(dataset).values()
-        for each in held:
-            array = isinstance(each, self._torch.Tensor) or hasattr(each, "__array_interface__")
-            if array and "float" in str(each.dtype) and each.ndim > 1 and len(each) == len(dataset):
-                return self._torch.as_tensor(each)
-        return None
-
-    def _places(self, dataset: Any) -> tuple[Any, list[int]]:
-        """The dataset from which subsets and concatenations take their rows in the end, and the index of each there.
-
-        There are none where nobody knows how many rows it has, or they are too many.
-        """
-        data = self._torch.utils.data
-        if isinstance(dataset, data.Subset):
-            base, inner = self._places(dataset.dataset)
-            return base, [inner[int(each)] for each in dataset.indices[:MOST_ROWS]] if inner else []
-        if isinstance(dataset, data.ConcatDataset):
-            parts = [self._places(each) for each in dataset.datasets]
-            if len({id(base) for base, _ in parts}) == 1 and all(places for _, places in parts):
-                return parts[0][0], list(itertools.chain.from_iterable(places for _, places in parts))
-            return dataset, []
-        known = hasattr(dataset, "__len__") and not isinstance(dataset, data.IterableDataset)
-        count = len(dataset) if known else 0
-        return dataset, list(range(count)) if count <= MOST_ROWS else []
+        return {(number, row) for row in rows}
 
     def _share(self, base: Any, rows: set[int] | None, other_base: Any, other_rows: set[int] | None) -> float:
         if base is other_base:
@@ -116,7 +85,7 @@ class SharedRows:
             return 0.0
         if one[0].numel() < FEWEST_NUMBERS:
             return 0.0
-        share = _common(_rows(one), _rows(other))
+        share = _common(set(row_bytes(one)), set(row_bytes(other)))
         return share if share >= ENOUGH else 0.0
 
 
@@ -133,11 +102,3 @@ def _overlap(one: Any, other: Any) -> float:
     begins = [each.data_ptr() for each in (one, other)]
     common = min(begins[0] + sizes[0], begins[1] + sizes[1]) - max(begins)
     return float(max(0, common) / min(sizes))
-
-
-def _rows(tensor: Any) -> set[bytes]:
-    """Return the rows of a tensor as bytes; equal ones count once. NumPy may be missing, and has no bfloat16."""
-    data = tensor.detach().cpu().contiguous()
-    width = data[0].numel() * data.element_size()
-    whole = ctypes.string_at(data.data_ptr(), width * len(data))
-    return {whole[start : start + width] for start in range(0, len(whole), width)}

@@ -578,7 +578,13 @@ CLAIMS: dict[str, list[Claim]] = {
         Claim("other values in {} positions? of padding change an output from {} to {}", some, never),
         Claim("other values in {} positions? of padding change no output", never, some),
     ],
-    "TDR716": [],  # the numbers of an image do not say which channel comes first
+    "TDR716": [
+        Claim(
+            "in {} images?, changing one channel at the read changes that channel of the model's input, and no other",
+            some,
+            never,
+        )
+    ],
     "TDR717": [Claim("{} classes have another number than in training", some, none)],
     "TDR718": [
         Claim("{} of {} evaluated windows contain consecutive numbers of training windows", some, never),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+CHANNELS_KEPT = "images whose channels reach a model in their order"
 DROPOUTS_IN_TRAINING = "dropouts in training"
 EVALUATIONS_WITHOUT_DROPOUT = "evaluations without this dropout"
 FLAG_READ = "set on what reads it"

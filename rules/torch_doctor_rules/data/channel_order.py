@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Finding, Level, Rule, Step
-from torch_doctor.trace import CHANNELS, Forward, InputPrepared, Loaded
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
+from torch_doctor.trace import CHANNELS, Forward, InputPrepared, Loaded, claims
+from torch_doctor_rules.judging.evidence import count, counted, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 FIRST = {"RGB": "red", "BGR": "blue"}
 UNSEEN = "the values of an image do not show which channel comes first"
+_KEPT = "in {}, changing one channel at the read changes that channel of the model's input, and no other"
 _STATISTICS = "images have {theirs} first, but they are normalized by statistics with {ours} first"
 _WEIGHTS = "images have {theirs} first, but `{name}` was pretrained on images with {ours} first"
 _CONVERT = "reverse the channels of the images after reading them, or use statistics in their order"
@@ -55,7 +57,10 @@ class ChannelOrder(Rule):
     ```
 
     ## How the probe confirms it
-    The values of an image do not show which channel comes first, so the finding stays undecided.
+    The values of an image do not show which channel comes first. The probe reads a sample of the data set several times,
+    and changes one channel of the image where it is read: if the channel with the same number changes in the sample, and no
+    other, and the model gets the batches as they are, the finding is confirmed. Otherwise, it stays undecided: the image
+    is read in another way, its file is missing, it only has shades of gray, or augmentation mixes its channels.
 
     ## When it is not reported
     - If the statistics have the order of the images, for example those of Caffe for images in BGR.
@@ -73,9 +78,14 @@ class ChannelOrder(Rule):
     name = "channel-order"
     level = Level.WARNING
     witness = "SP"
+    only_confirms = True
+    needs = frozenset({"channels"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Yield a finding for every place where images are read whose channels are not in the order that is expected."""
+        for each in trace.run.measurements(claims.CHANNELS_KEPT) if trace.run is not None else ():
+            if each.site is not None:
+                yield self.finding(each.site, "images reach a model in the order of channels in which they were read")
         yield from first_per_site(
             self._report(event, meant, name, site) for event, meant, name, site in mismatches(trace)
         )
@@ -93,6 +103,11 @@ class ChannelOrder(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:  # noqa: ARG002 - as all rules have it
         """Return why a run does not decide it."""
         return UNSEEN
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """Yield how many images were followed."""
+        if images := counted(trace, finding.site, claims.CHANNELS_KEPT):
+            yield fact(_KEPT.format(count(images, "image")), images, "images")
 
 
 def mismatches(trace: Trace) -> Iterator[tuple[InputPrepared, str, str, Site]]:

@@ -9,6 +9,7 @@ from torch_doctor.trace import SamplesShared
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.comparison import Comparison
 from torch_doctor_rules.judging.evidence import fact
+from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.split_parts import SplitParts
 from torch_doctor_rules.judging.wording import message
 
@@ -106,6 +107,12 @@ class SplitSharesData(Comparison):
             for each in trace.view(SplitParts).found():
                 if _shares(trace, each, how):
                     yield each.evaluated.loader, self._report(each, trace, how)
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Yield the first finding of each kind at each place: a run may prove copies where the source shows windows."""
+        found = [finding for _, finding in self.compared(trace)]
+        for kind in dict.fromkeys(finding.help for finding in found):
+            yield from first_per_site(finding for finding in found if finding.help == kind)
 
     def _report(self, parts: Parts, trace: Trace, how: str) -> Finding:
         name = trace.view(SplitParts).loaders.name_where_built(parts.evaluated)

@@ -15,6 +15,7 @@ from .hub.metrics import make_evaluate
 from .plain_tqdm import make_tqdm
 from .postponed import PostponedModule, asked_for
 from .silent import Silent, SilentModule
+from .small_packages import completed
 from .source import INSTALLED
 from .stand_in import StandIn
 from .unknown import left_out
@@ -85,6 +86,11 @@ class AbsentModules(StandIn):
 
 
 def _find(stand_in: AbsentModules, name: str) -> ModuleSpec | None:
+    spec = _looked_for(stand_in, name)
+    return completed(spec) if spec is not None else None
+
+
+def _looked_for(stand_in: AbsentModules, name: str) -> ModuleSpec | None:
     top = name.partition(".")[0]
     inside = _inside(stand_in, name)
     if inside is not None:

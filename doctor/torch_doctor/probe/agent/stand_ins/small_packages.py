@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.machinery
+import sys
 import types
 from typing import TYPE_CHECKING, Any
 
 from .. import imports
 from . import config_parsers
 from .fallbacks import has_fallback, importing_frame, is_only_asking
+from .packages import attributes, nodes, parsers, texts
 from .removed.python import LooseVersion
 from .stand_in import StandIn
 
@@ -28,45 +31,13 @@ class SmallPackages(StandIn):
     def _find(self, name: str) -> ModuleSpec | None:
         frame = importing_frame()
         users = frame is not None and self.sources.is_users(frame.f_code.co_filename)
-        if name not in PACKAGES or not users or is_only_asking() or has_fallback(self.sources, frame):
+        top = name.partition(".")[0]
+        if top not in PACKAGES or is_only_asking() or has_fallback(self.sources, frame):
             return None
-        self.tell(name, PACKAGES[name][0])
+        if not users or (name != top and hasattr(sys.modules.get(top), "__file__")):  # one that is installed
+            return None
+        self.tell(top, PACKAGES[top][0])
         return imports.spec_of(name, _made)
-
-
-class EasyDict(dict[str, Any]):
-    """A dictionary whose items are attributes, as those of dictionaries in it are."""
-
-    def __init__(self, given: Any = None, **keywords: Any) -> None:
-        super().__init__()
-        for name, value in {**dict(given or {}), **keywords}.items():
-            self[name] = value
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        super().__setitem__(name, _inside(value))
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self[name] = value
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(name) from None
-
-    def __delattr__(self, name: str) -> None:
-        del self[name]
-
-    def update(self, *given: Any, **keywords: Any) -> None:
-        """As that of a dictionary."""
-        for name, value in dict(*given, **keywords).items():
-            self[name] = value
-
-
-def _inside(value: Any) -> Any:
-    if isinstance(value, dict) and not isinstance(value, EasyDict):
-        return EasyDict(value)
-    return [_inside(each) for each in value] if type(value) is list else value
 
 
 def _unchanged(*arguments: Any, **_: Any) -> Any:
@@ -93,13 +64,11 @@ def _versions() -> dict[str, Any]:
     return {"parse_version": LooseVersion, "get_distribution": get_distribution, "packaging": packaging, **none}
 
 
-def _settings(name: str) -> Callable[[], dict[str, Any]]:
-    return lambda: {name: EasyDict}
-
-
 PACKAGES: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
-    "easydict": ("a dictionary with attributes", _settings("EasyDict")),
-    "addict": ("a dictionary with attributes", _settings("Dict")),
+    **attributes.NAMES,
+    **nodes.NAMES,
+    **parsers.NAMES,
+    **texts.NAMES,
     "configargparse": ("the parser of argparse", config_parsers.names),
     "numba": ("uncompiled functions", _compiling),
     "pkg_resources": ("comparable versions", _versions),
@@ -107,6 +76,22 @@ PACKAGES: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
 
 
 def _made(name: str) -> types.ModuleType:
+    """A package, or a module in it, which has the same names."""
     module = types.ModuleType(name)
-    vars(module).update(PACKAGES[name][1]())
+    vars(module).update(PACKAGES[name.partition(".")[0]][1]())
     return module
+
+
+def completed(spec: ModuleSpec) -> ModuleSpec:
+    """The spec of a module that stands for one of a package of which some names are known; they are put into it."""
+    names = nodes.PARTS.get(spec.name.partition(".")[0])
+    loader: Any = spec.loader
+    if names is None or not isinstance(loader, imports.StandInLoader):
+        return spec
+
+    def made(name: str) -> types.ModuleType:
+        module: types.ModuleType = loader.create_module(importlib.machinery.ModuleSpec(name, loader))
+        vars(module).update(names())
+        return module
+
+    return imports.spec_of(spec.name, made)

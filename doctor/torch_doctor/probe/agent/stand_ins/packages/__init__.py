@@ -1,0 +1,1 @@
+"""What small packages have of which scripts use little: dictionaries with attributes, configurations, typed command lines."""

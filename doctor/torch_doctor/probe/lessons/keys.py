@@ -118,8 +118,20 @@ def _argument(failure: Failure) -> Lesson | None:
     for written, value in failure.terms.items():
         node = parsed(written)
         expression = node.value if isinstance(node, ast.Expr) else None
+        if value is None and isinstance(expression, ast.Name):
+            expression = _given(expression.id, failure)
         if value not in (None, "") or not isinstance(expression, ast.Attribute):
             continue
         if isinstance(expression.value, ast.Name) and not failure.knows("argument", expression.attr):
-            return Lesson("argument", expression.attr, None, f"`{written}` has a placeholder value")
+            words = f"`{ast.unparse(expression)}` has a placeholder value"
+            return Lesson("argument", expression.attr, None, words)
+    return None
+
+
+def _given(name: str, failure: Failure) -> ast.expr | None:
+    """The attribute of the same name that a caller hands on for a variable."""
+    for line in failure.feeding():
+        for node in ast.walk(parsed(line) or ast.Pass()):
+            if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.value, ast.Name):
+                return node
     return None

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .source import Sources
 
 LEAVING = frozenset({"exit", "quit", "_exit"})
+COMPLAINING = frozenset({"error", "print_help", "print_usage"})
+"""Methods of parsers, and of logs, that say that something was not given."""
 
 
 def demanded(sources: Sources, frame: FrameType, name: str, *, returning: bool = True) -> bool:
@@ -41,7 +43,7 @@ def wanted(sources: Sources, name: str) -> bool:
     """Whether the user's code gives up where `args.name` was not given."""
     return any(
         any(spelled(part) == name for part in ast.walk(node.test) if isinstance(part, ast.Attribute))
-        and _gives_up_without(node, name)
+        and _gives_up_without(node, name, leaving=LEAVING | COMPLAINING)
         for tree in sources.project_trees()
         for node in _tests(tree)
     )
@@ -87,8 +89,8 @@ def caught(sources: Sources, frame: FrameType) -> Iterator[set[str]]:
                     yield {"Exception" if kind is None else spelled(kind) for kind in kinds}
 
 
-def gives_up(body: list[ast.stmt], *, returning: bool = True) -> bool:
-    """Whether a block raises, leaves the program, or returns without a value where `returning` counts."""
+def gives_up(body: list[ast.stmt], *, returning: bool = True, leaving: frozenset[str] = LEAVING) -> bool:
+    """Whether a block raises, leaves the program by a function, or returns without a value where `returning` counts."""
     for statement in body:
         if isinstance(statement, ast.Raise):
             return True
@@ -97,7 +99,7 @@ def gives_up(body: list[ast.stmt], *, returning: bool = True) -> bool:
         if (
             isinstance(statement, ast.Expr)
             and isinstance(statement.value, ast.Call)
-            and spelled(statement.value) in LEAVING
+            and spelled(statement.value) in leaving
         ):
             return True
     return False
@@ -107,12 +109,14 @@ def _tests(tree: ast.Module) -> Iterator[ast.If | ast.Assert]:
     return (node for node in ast.walk(tree) if isinstance(node, (ast.If, ast.Assert)))
 
 
-def _gives_up_without(statement: ast.AST, name: str, *, returning: bool = True) -> bool:
+def _gives_up_without(
+    statement: ast.AST, name: str, *, returning: bool = True, leaving: frozenset[str] = LEAVING
+) -> bool:
     if isinstance(statement, ast.Assert):
         return _asks(statement.test, name) and not _is_negated(statement.test, name)
     if isinstance(statement, ast.If) and _asks(statement.test, name):
         body = statement.body if _is_negated(statement.test, name) else statement.orelse
-        return gives_up(body, returning=returning)
+        return gives_up(body, returning=returning, leaving=leaving)
     return False
 
 

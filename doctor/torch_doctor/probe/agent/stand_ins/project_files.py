@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import glob
 import json
 import os
 import re
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from .source import Sources
 
 ENDINGS = (".yaml", ".yml", ".json", ".toml", ".ini")
-RUNNING = frozenset({"SourceFileLoader", "spec_from_file_location", "run_path"})
-"""Functions that run a file as a module."""
+RUNNING = frozenset({"SourceFileLoader", "spec_from_file_location", "run_path", "DEFINE_config_file", "fromfile"})
+"""Functions that run a file as a module, or whose flag does."""
 CALLED = ("conf", "cfg", "param")
 OTHERS = ("environment", "conda", "docker", "mkdocs", "package", "codecov", "readthedocs", "action", "tsconfig")
 """Names of files that configure other things than a training."""
@@ -27,8 +28,8 @@ LARGEST = 100_000  # bytes of a configuration
 MOST_FILES = 5_000
 
 
-def configuration(sources: Sources, name: str = "") -> str | None:
-    """The file of the project that an argument of this name means.
+def configuration(sources: Sources, name: str = "", *, ending: str = "") -> str | None:
+    """The file of the project that an argument of this name means, with an ending if there is one.
 
     That with a word of the name in its own; else the first that is called a configuration; else that whose keys the code
     spells.
@@ -36,21 +37,44 @@ def configuration(sources: Sources, name: str = "") -> str | None:
     own = [word for word in re.split(r"[_.-]+", name.lower()) if len(word) > 2 and not _is_called(word)]  # noqa: PLR2004
     found: list[str] = []
     called: list[str] = []
-    endings = (".py",) if _runs_files(sources) else ENDINGS
+    endings = (ending,) if ending else (".py",) if _runs_files(sources) else ENDINGS
     for path in _files(sources):
-        stem, ending = os.path.splitext(os.path.basename(path).lower())
-        if ending in endings and path != sources.script and not any(word in stem for word in OTHERS):
+        stem, suffix = os.path.splitext(os.path.basename(path).lower())
+        base = os.path.basename(os.path.dirname(path)).startswith("_") or stem.startswith(
+            "_"
+        )  # which others are built on
+        if suffix in endings and path != sources.script and not base and not any(word in stem for word in OTHERS):
             if any(word in stem for word in own):
                 return path
             folder = os.path.basename(os.path.dirname(path)).lower()
             (called if _is_called(f"{folder} {stem}") else found).append(path)
     if called:
         return called[0]
-    if endings is not ENDINGS:
-        return None
-    words = _words(sources) if found else frozenset()
-    share, path = max(((_share(path, words), path) for path in found), key=lambda each: each[0], default=(0.0, ""))
+    return _spelled(sources, found) if endings is ENDINGS else None
+
+
+def settings_file(sources: Sources) -> str | None:
+    """The file of the project whose keys the code spells, whatever it is called."""
+    paths = [path for path in _files(sources) if path.lower().endswith(ENDINGS)]
+    return _spelled(sources, [path for path in paths if not any(word in os.path.basename(path) for word in OTHERS)])
+
+
+def _spelled(sources: Sources, paths: list[str]) -> str | None:
+    words = _words(sources) if paths else frozenset()
+    share, path = max(((_share(path, words), path) for path in paths), key=lambda each: each[0], default=(0.0, ""))
     return path if share >= KNOWN else None
+
+
+def between(sources: Sources, before: str, after: str) -> str | None:
+    """What stands between two texts in the path of a file of the project, from where the script is run or lies."""
+    for top in (os.getcwd(), sources.project, os.path.dirname(sources.script)):
+        start = os.path.join(top, before) if before else top + os.sep
+        found = sorted(glob.glob(f"{glob.escape(start)}*{glob.escape(after)}"))
+        found = [path for path in found if os.path.isfile(path) and not os.path.basename(path).startswith(("_", "."))]
+        parts = [path[len(start) : len(path) - len(after)] for path in found]
+        if parts:
+            return next((part for word in CALLED for part in parts if word in part), parts[0])
+    return None
 
 
 def _runs_files(sources: Sources) -> bool:
@@ -81,7 +105,12 @@ def meant(sources: Sources, name: str) -> str | None:
     ranked = [(_common(path.split(os.sep), parts), path) for path in _files(sources)]
     most = max((length for length, _ in ranked), default=0)
     best = [path for length, path in ranked if length == most]
-    if most == 0 or (not whole and most < len(parts)) or (most == 1 and (len(best) > 1 or len(parts) == 1)):
+    several = parts[-1].endswith(ENDINGS) and most > 1  # settings, with the folder that they are in
+    if (
+        most == 0
+        or (not whole and most < len(parts) and not several)
+        or (most == 1 and (len(best) > 1 or len(parts) == 1))
+    ):
         return None
     return best[0]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .source import spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 CONVERSIONS: dict[str, Any] = {
     "int": int,
@@ -25,6 +25,14 @@ CONVERSIONS: dict[str, Any] = {
 }
 SAME = frozenset({"strip", "lower", "upper", "rstrip", "lstrip", "casefold", "title", "capitalize", "replace", "str"})
 """Methods and functions that give the text of a text."""
+OPENING = frozenset({"open", "Path", "PosixPath", "expanduser", "abspath", "realpath", "resolve", "str"})
+"""Functions that give the file, or the same path, of a path."""
+LOADING = frozenset(
+    "json.load yaml.load yaml.safe_load yaml.full_load yaml.unsafe_load toml.load tomllib.load tomli.load OmegaConf.load "
+    "Config.fromfile SourceFileLoader spec_from_file_location runpy.run_path".split()
+)
+MERGING = frozenset({"merge_from_file", "parse_config_file", "load_from_file", "cfg_from_file", "add_config_file"})
+"""Functions, and methods, that read settings from a file."""
 GATHERING = frozenset({"list", "tuple", "sorted", "set", "array", "asarray", "tensor", "iter"})
 HOLDING = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
 SEEN_THROUGH = (ast.GeneratorExp, ast.ListComp, ast.comprehension, ast.IfExp, ast.BoolOp, ast.Tuple, ast.Starred)
@@ -42,6 +50,9 @@ class Use:
         names: the variables that hold it.
         count: how many values it is taken apart into.
         separator: what it is split at; None where it is not split, empty for white space.
+        loaded: whether settings are read from the file of this name.
+        imported: whether it is the name of a module.
+        within: the texts before and after it in paths, and names of modules, of which it is a part.
     """
 
     kind: Any = None
@@ -50,24 +61,57 @@ class Use:
     names: list[str] = dataclasses.field(default_factory=list)
     count: int = 1
     separator: str | None = None
+    loaded: bool = False
+    imported: bool = False
+    within: list[tuple[str, str]] = dataclasses.field(default_factory=list)
 
 
-def use_of(trees: Iterable[ast.Module], is_it: Callable[[ast.AST], bool]) -> Use:
-    """What the code of some files does with the expressions of which `is_it` is true."""
+def use_of(trees: Iterable[ast.Module], is_it: Callable[[ast.AST], bool], others: Iterable[ast.Module] = ()) -> Use:
+    """What the code of some files does with the expressions of which `is_it` is true; functions may be in `others`, too."""
     use = Use()
+    trees = list(trees)
+    handed: list[tuple[str, int | str]] = []
     for tree in trees:
         nodes = [node for node in ast.walk(tree) if is_it(node)]
         if nodes:
-            _Reader(tree, use).read(nodes, DEEPEST)
+            _Reader(tree, use, handed).read(nodes, DEEPEST)
+    if handed:
+        trees += [tree for tree in others if not any(tree is each for each in trees)]
+    for name, place in list(dict.fromkeys(handed)):
+        _read_parameter(trees, use, name, place)
     return use
+
+
+def _read_parameter(trees: list[ast.Module], use: Use, name: str, place: int | str) -> None:
+    """What a function of the user's does with a parameter that it was given the value for, if only one is called so."""
+    found = [
+        (tree, node)
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name
+    ]
+    if len(found) != 1:
+        return
+    tree, function = found[0]
+    names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+    names = names[1:] if names[:1] in (["self"], ["cls"]) else names
+    parameter = place if isinstance(place, str) else names[place] if place < len(names) else ""
+    reads = [
+        each
+        for each in ast.walk(function)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load) and each.id == parameter
+    ]
+    if reads:
+        _Reader(tree, use, []).read(list(reads), DEEPEST)
 
 
 class _Reader:
     """Follows a value through one file, from an expression outwards and through the names that hold it."""
 
-    def __init__(self, tree: ast.Module, use: Use) -> None:
+    def __init__(self, tree: ast.Module, use: Use, handed: list[tuple[str, int | str]]) -> None:
         self._tree = tree
         self._use = use
+        self._handed = handed
         self._parents = {id(child): node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
 
     def read(self, nodes: list[ast.AST], depth: int) -> None:
@@ -92,7 +136,7 @@ class _Reader:
         parent = self._parents.get(id(node))
         while parent is not None and self._goes_through(parent, node):
             node, parent = parent, self._parents.get(id(parent))
-        return parent if isinstance(parent, HOLDING) else None
+        return parent if isinstance(parent, (*HOLDING, ast.withitem)) else None
 
     def _goes_through(self, parent: ast.AST, node: ast.AST) -> bool:
         """Whether an expression around the value has the same value; what else it does with it is noted."""
@@ -106,9 +150,25 @@ class _Reader:
             self._compared(parent, node)
         elif isinstance(parent, ast.Subscript):
             self._looked_up(parent, node)
+        elif isinstance(parent, (ast.JoinedStr, ast.BinOp)):
+            return self._put_together(parent, node)
+        elif isinstance(parent, ast.keyword):
+            return True
         elif isinstance(parent, HOLDING):
             self._count(parent)
-        return isinstance(parent, SEEN_THROUGH)
+        return isinstance(parent, (*SEEN_THROUGH, ast.FormattedValue))
+
+    def _put_together(self, whole: ast.JoinedStr | ast.BinOp, node: ast.AST) -> bool:
+        """A text of which the value is a part, between two that are known; False, because it is another one."""
+        parts = whole.values if isinstance(whole, ast.JoinedStr) else _summed(whole)
+        place = next((at for at, each in enumerate(parts) if node in ast.walk(each)), 0)
+        before, after = _known(parts[:place]), _known(parts[place + 1 :])
+        outer = self._parents.get(id(whole))
+        if isinstance(whole, ast.BinOp) and isinstance(outer, ast.BinOp):
+            return self._put_together(outer, node)
+        if before is not None and after is not None:
+            self._use.within.append((before, after))
+        return False
 
     def _called(self, call: ast.Call, node: ast.AST) -> bool:
         name = spelled(call)
@@ -121,7 +181,23 @@ class _Reader:
             self._converted(spelled(call.args[0]))
             return True
         self._converted(name)
-        return name in CONVERSIONS or name in GATHERING or name in SAME
+        whole = ".".join(ast.unparse(call.func).split(".")[-2:])
+        self._use.loaded |= whole in LOADING or name in LOADING or name in MERGING
+        self._use.imported |= name in ("import_module", "__import__")
+        if name == "join" and len(call.args) > 1:
+            place = next((at for at, each in enumerate(call.args) if each is node), 0)
+            before, after = _known(call.args[:place], "/"), _known(call.args[place + 1 :], "/")
+            if before is not None and after is not None:
+                self._use.within.append((f"{before}/" * bool(before), f"/{after}" * bool(after)))
+        if name in CONVERSIONS or name in GATHERING or name in SAME or name in OPENING:
+            return True
+        if name and whole not in LOADING:
+            keyword = next((each.arg for each in call.keywords if each is node), None)
+            at = next((at for at, each in enumerate(call.args) if each is node), None)
+            place_given = keyword if keyword is not None else at
+            if place_given is not None:
+                self._handed.append((name, place_given))
+        return False
 
     def _converted(self, name: str) -> None:
         if self._use.kind is None:
@@ -174,8 +250,28 @@ class _Reader:
             self._use.count = max(self._use.count, len(target.elts))
 
 
+def _summed(node: ast.expr) -> list[ast.expr]:
+    """The parts of a sum, and of a path, from left to right."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Div)):
+        between: list[ast.expr] = [ast.Constant("/")] if isinstance(node.op, ast.Div) else []
+        return [*_summed(node.left), *between, *_summed(node.right)]
+    return [node]
+
+
+def _known(parts: Sequence[ast.expr], between: str = "") -> str | None:
+    """The text that some expressions are, if they are texts; None where one is not."""
+    texts = [
+        each.value if isinstance(each, ast.Constant) and isinstance(each.value, str) else None
+        for part in parts
+        for each in ([part.args[0]] if isinstance(part, ast.Call) and spelled(part) == "Path" and part.args else [part])
+    ]
+    return None if None in texts else between.join(each for each in texts if each is not None)
+
+
 def _held(statement: ast.AST) -> list[str]:
-    if isinstance(statement, ast.Assign):
+    if isinstance(statement, ast.withitem):
+        given: list[ast.expr] = [statement.optional_vars] if statement.optional_vars is not None else []
+    elif isinstance(statement, ast.Assign):
         given = statement.targets
     elif isinstance(statement, (ast.AnnAssign, ast.NamedExpr)):
         given = [statement.target]

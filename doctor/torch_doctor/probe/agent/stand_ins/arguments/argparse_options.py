@@ -155,9 +155,12 @@ def _is_documented(action: argparse.Action, sources: Sources) -> bool:
 
 
 def _learnt(parser: argparse.ArgumentParser, stand_in: StandIn) -> Iterator[argparse.Action]:
-    """What earlier attempts gave up without."""
-    for action in parser._actions if stand_in.learnt else ():
-        if any(True for _ in stand_in.learnt.all("argument", action.dest)):
+    """What earlier attempts gave up without; and the configuration in which it may be, where there is one."""
+    for action in parser._actions if stand_in.learnt.names("argument") else ():
+        may_hold = (
+            _is_left_open(action) and names_configuration(action.dest) and configuration(stand_in.sources, action.dest)
+        )
+        if may_hold or any(True for _ in stand_in.learnt.all("argument", action.dest)):
             yield action
 
 

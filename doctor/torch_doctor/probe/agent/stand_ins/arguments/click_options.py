@@ -39,7 +39,7 @@ def _patch(stand_in: StandIn, module: ModuleType) -> None:
             _patch_values(stand_in, getattr(module, name))
     for name in ("Option", "TyperOption"):
         _patch_prompts(stand_in, getattr(module, name, None))
-    for name in ("MultiCommand", "Group"):
+    for name in ("MultiCommand", "Group", "TyperGroup"):
         _patch_commands(stand_in, vars(module).get(name))
 
 
@@ -81,6 +81,8 @@ def _made(stand_in: StandIn, parameter: Any) -> str:
 
 def _make(stand_in: StandIn, path: str, *, folder: bool) -> None:
     """What has to be there: a folder, unless it must be a file."""
+    if os.path.exists(path):
+        return
     if folder:
         os.makedirs(path, exist_ok=True)
     elif not Files(stand_in.setting).make(path):

@@ -14,7 +14,7 @@ from ..source import spelled
 from ..stand_in import StandIn
 from ..uses import use_of
 from .documented import Documented, commands, usable
-from .values import WHY, easiest, number, untyped
+from .values import WHY, easiest, number, of_project, untyped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,15 +129,16 @@ def _value(stand_in: StandIn, place: int) -> str:
     if tree is None:
         return "probe"
     holders = _holders(tree)
-    use = use_of([tree], lambda node: _is_word(node, holders, place))
+    use = use_of([tree], lambda node: _is_word(node, holders, place), sources.project_trees())
     names = [*use.names, *_unpacked_names(tree, holders, place)]
-    if not use.words and use.kind is None and names:
-        return untyped(names[0], sources)
     if use.words:
         return easiest(use.words)
+    file = of_project(use, names[0] if names else "config", sources)
+    if file is not None or (use.kind is None and names):
+        return file or untyped(names[0], sources)
     if use.kind is not None:
         return "0.01" if use.kind is float else str(number(names[0] if names else ""))
-    return untyped(names[0], sources) if names else "probe"
+    return "probe"
 
 
 def _holders(tree: ast.Module) -> dict[str, int]:

@@ -40,15 +40,14 @@ def _patch(stand_in: StandIn, module: ModuleType) -> None:
 
     @functools.wraps(run)
     def called(component: Any = None, command: Any = None, *arguments: Any, **keywords: Any) -> Any:
+        if component is None:  # fire would take what is in the module that calls it: this one
+            component = {
+                name: value
+                for name, value in vars(sys.modules["__main__"]).items()
+                if (inspect.isfunction(value) or inspect.isclass(value)) and value.__module__ == "__main__"
+            }
         if command is None:
-            whole = component
-            if component is None:
-                whole = {
-                    name: value
-                    for name, value in vars(sys.modules["__main__"]).items()
-                    if inspect.isfunction(value) and value.__module__ == "__main__"
-                }
-            command = _filled(whole, sys.argv[1:], stand_in)
+            command = _filled(component, sys.argv[1:], stand_in)
         return run(component, command, *arguments, **keywords)
 
     fire.Fire = fire.core.Fire = called

@@ -7,7 +7,7 @@ import ast
 import os
 from typing import TYPE_CHECKING, Any
 
-from ..project_files import configuration
+from ..project_files import ENDINGS, between, configuration, settings_file
 from ..source import spelled
 from ..uses import Use, use_of
 from .documented import value_of
@@ -53,6 +53,7 @@ EASY = (
 )
 MADE_UP = frozenset(EASY[:5])
 """Choices that need no data."""
+CONFIGURING = (*ENDINGS, ".py")
 TRAINING = ("train", "fit", "run", "main")
 # Word in the classes that the code loads → a model that fits.
 PRETRAINED = (
@@ -116,11 +117,13 @@ def _guessed(name: str, kind: Any, choices: list[Any], about: str, sources: Sour
         return "0.01"
     if kind is bool:
         return "1"
-    if isinstance(kind, argparse.FileType):
-        return os.devnull
     use = used(name, sources)
     if use.words:
         return easiest(use.words)
+    writes = isinstance(kind, argparse.FileType) and "r" not in kind._mode
+    file = of_project(use, name, sources) if not writes else None
+    if file is not None or isinstance(kind, argparse.FileType):
+        return file or os.devnull
     pretrained = _pretrained(name, sources)
     if pretrained:
         return pretrained
@@ -132,6 +135,25 @@ def _guessed(name: str, kind: Any, choices: list[Any], about: str, sources: Sour
     one = {None: "probe", float: "0.01"}.get(use.kind) or str(number(name))
     separator = " " if use.separator == "" else use.separator
     return one if separator is None else separator.join([one] * max(use.count, 2))
+
+
+def of_project(use: Use, name: str, sources: Sources) -> str | None:
+    """The file of the project from which settings are read, or what its path or name has for a value of this use."""
+    for before, after in use.within:
+        if use.imported and before.endswith("."):
+            before, after = before.replace(".", os.sep), after or ".py"  # noqa: PLW2901 - as a path
+        if os.path.dirname(before) and (os.path.splitext(after)[1] in CONFIGURING or names_configuration(name)):
+            found = between(sources, before, after)
+            if found is not None:
+                return found
+    called = names_configuration(name)
+    if use.imported and called:
+        module = configuration(sources, name, ending=".py")
+        top = os.path.dirname(sources.script)
+        return None if module is None else os.path.splitext(os.path.relpath(module, top))[0].replace(os.sep, ".")
+    if not use.loaded:
+        return None
+    return (configuration(sources, name) if called else None) or settings_file(sources)
 
 
 def _named(name: str, about: str, sources: Sources) -> str | None:
@@ -175,6 +197,9 @@ def untyped(name: str, sources: Sources) -> str:
     use = used(name, sources, bare=True)
     if use.words:
         return easiest(use.words)
+    file = of_project(use, name, sources)
+    if file is not None:
+        return file
     if words[-1] in COUNTED:
         return str(number(name))
     if words[-1] in MEASURED:

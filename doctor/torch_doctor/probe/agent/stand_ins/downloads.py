@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from .. import imports
-from . import folders, picture_code, told
+from . import picture_code, told
 from .answers import TEXT, Requests, Response, tarred, zipped
 from .fallbacks import has_fallback, importing_frame, is_only_asking
 from .files import Files
+from .pictures import picture
 from .stand_in import Setting, StandIn
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class FetchedFiles(StandIn):
         if ending == ".gz":
             return gzip.compress(self._bytes(stem))
         if ending in picture_code.READABLE:
-            return folders.picture(len(name))
+            return picture(len(name))
         made = os.path.join("torch-doctor", "fetched", lowered)
         if self._files.make(made):
             with open(made, "rb") as file:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..imports import after
 from . import folders, picture_code, settings, told
+from .pictures import picture
 from .project_files import meant
 from .stand_in import Setting, StandIn
 from .tables import Tables
@@ -94,9 +95,7 @@ class Files(StandIn):
 
     def make(self, path: Any) -> bool:
         """Writes a file that is not there; False where nothing can be known of its form."""
-        if not isinstance(path, (str, os.PathLike)):
-            return False
-        name = os.fspath(path)
+        name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
         if not isinstance(name, str):
             return False
         ending, form = os.path.splitext(name)[1].lower(), self.learnt.form(name)
@@ -108,6 +107,9 @@ class Files(StandIn):
             content, how = settings.marked(name), "settings with the keys read by the script"
         elif ending in TEXTS or form == "text" or (ending not in NO_TEXTS and self._texts.are_read()):
             content, how = self._texts.of(name), f"{self._texts.lines} lines of synthetic text"
+        elif ending in picture_code.READABLE:
+            self._picture(name)
+            return True
         elif ending in (".csv", ".tsv"):
             made = self.tables.text("\t" if ending == ".tsv" else ",", name)
             if made is None:
@@ -137,7 +139,10 @@ class Files(StandIn):
         @functools.wraps(fromfile)
         def from_file(file: Any, dtype: Any = float, *arguments: Any, **keywords: Any) -> Any:
             if _is_missing(file) and files.sources.called_by_user():
-                files._numbers(file, numpy.dtype(dtype), None, numpy)
+                if picture_code.decodes(files.sources):
+                    files._picture(os.fspath(file))
+                else:
+                    files._numbers(file, numpy.dtype(dtype), None, numpy)
             return fromfile(file, dtype, *arguments, **keywords)
 
         numpy.memmap, numpy.fromfile = Memmap, from_file
@@ -154,6 +159,14 @@ class Files(StandIn):
 
     # --- pictures ---
 
+    def _drawn(self, path: str) -> bytes:
+        self.teller.stand_in("images", WHY, "random images 256×256", [told.FILES, told.VALUES])
+        return picture(len(path) % 8, mask=picture_code.is_mask(path))
+
+    def _picture(self, path: str) -> None:
+        """A file that is read as bytes, of which a picture is made."""
+        _write(path, self._drawn(path))
+
     def _patch_pictures(self, module: ModuleType) -> None:
         pictures: Any = module
         opened = pictures.open
@@ -161,12 +174,7 @@ class Files(StandIn):
         @functools.wraps(opened)
         def opening(file: Any, *arguments: Any, **keywords: Any) -> Any:
             if _is_missing(file):
-                self.teller.stand_in("images", WHY, "random images 256×256", [told.FILES, told.VALUES])
-                return opened(
-                    io.BytesIO(folders.picture(len(os.fspath(file)) % 8, mask=picture_code.is_mask(os.fspath(file)))),
-                    *arguments,
-                    **keywords,
-                )
+                return opened(io.BytesIO(self._drawn(os.fspath(file))), *arguments, **keywords)
             return opened(file, *arguments, **keywords)
 
         pictures.open = opening

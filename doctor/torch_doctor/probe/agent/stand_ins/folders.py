@@ -4,30 +4,28 @@ from __future__ import annotations
 
 import functools
 import glob
-import io
 import itertools
 import os
 import pathlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from ..guard import real
-from . import picture_code, told
+from . import layouts, picture_code, told
+from .pictures import SIDE, picture
 from .stand_in import StandIn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from .told import Teller
 
 CLASSES, PICTURES = 2, 256  # two classes are in range for every model
 MOST = 16  # classes whose names are known
 FLAT = 64  # in a folder without classes
-SIDE = 256
 FEWEST = 8  # of one class, where there are many
 DEEPEST = 3  # folders below one that is looked through
 WHY = "data not found"
-FORMATS = {".tif": "TIFF", ".tiff": "TIFF", ".bmp": "BMP", ".gif": "GIF"}
-"""Suffixes by which readers go; the others go by the first bytes."""
 MADE: set[str] = set()
 """The folders that were filled."""
 LACKING: set[str] = set()
@@ -50,6 +48,7 @@ class PictureFolders(StandIn):
         for name, before in (("glob", ""), ("rglob", "**"), ("iterdir", "")):
             setattr(path, name, self._walking(getattr(path, name), before))
         os.walk = self._descending(os.walk)
+        os.scandir = _scanning(os.scandir, self)
 
     def _globbing(self, found: Callable[..., Iterable[Any]], form: Callable[[Any], Any]) -> Any:
         @functools.wraps(found)
@@ -103,6 +102,18 @@ class PictureFolders(StandIn):
             return True
         return real.lexists(os.path.abspath(root)) and picture_code.reads_here(self.sources)
 
+    def filled(self, root: Any) -> bool:
+        """Whether pictures were put into a folder that is listed, if the code reads any and nothing is in it."""
+        if not (isinstance(root, str) and picture_code.reads_pictures(self.sources, root) and self.may_fill(root)):
+            return False
+        deep = picture_code.levels(self.sources)
+        drawn = layouts.within(self.sources, root)
+        endings = [ending for name in drawn if (ending := os.path.splitext(name)[1]).lower() in picture_code.READABLE]
+        inside = [name for name in drawn if not os.path.splitext(name)[1]]
+        if deep or (inside and not endings):
+            return make(root, None, self, "folder", max(deep, 1), inside)
+        return flat(root, self.teller, endings[0] if endings else picture_code.suffix(self.sources))
+
     def _filled(self, pattern: str) -> bool:
         """Whether pictures were put where a pattern looks for them."""
         folder, last = os.path.split(pattern)
@@ -132,26 +143,29 @@ def _listing(listed: Callable[..., list[str]], stand_in: PictureFolders) -> Any:
             return listed(path)
         if any(not str(name).startswith(".") for name in names) or not isinstance(path, (str, os.PathLike)):
             return names
-        root = os.fspath(path)
-        if (
-            sources.called_by_user()
-            and isinstance(root, str)
-            and picture_code.reads_pictures(sources, root)
-            and stand_in.may_fill(root)
-        ):
-            deep = picture_code.levels(sources)
-            made = (
-                make(root, None, stand_in, "folder", deep)
-                if deep
-                else flat(root, stand_in.teller, picture_code.suffix(sources))
-            )
-            if made:
-                return [name for name in listed(path) if not name.startswith(".")]
+        if sources.called_by_user() and stand_in.filled(os.fspath(path)):
+            return [name for name in listed(path) if not name.startswith(".")]
         if missing is not None:
             raise missing
         return names
 
     return listdir
+
+
+def _scanning(scan: Callable[..., Any], stand_in: PictureFolders) -> Any:
+    @functools.wraps(scan)
+    def scandir(path: Any = ".") -> Any:
+        asks = isinstance(path, (str, os.PathLike)) and stand_in.sources.is_users(sys._getframe(1).f_code.co_filename)
+        try:
+            if not asks or any(not entry.name.startswith(".") for entry in scan(path)):
+                return scan(path)
+        except FileNotFoundError:
+            if not asks:
+                raise
+        stand_in.filled(os.fspath(path))
+        return scan(path)
+
+    return scandir
 
 
 def gave_way(path: Any) -> bool:
@@ -207,10 +221,10 @@ def _fill_masks(root: str) -> None:
             _write(entry.path, (f"{number:04}.png" for number in range(FLAT)))
 
 
-def make(root: str, extensions: Any, stand_in: StandIn, what: str, levels: int = 1) -> bool:
+def make(root: str, extensions: Any, stand_in: StandIn, what: str, levels: int = 1, drawn: Sequence[str] = ()) -> bool:
     """Writes random pictures below `root`, a folder for each class, with folders in it for each of further `levels`.
 
-    False where pictures would not do.
+    The classes are those that are there, those that the documentation has `drawn`, or made up. False where pictures would not do.
 
     They land in the scratch folder. A folder that has anything in it is none to fill.
     """
@@ -221,7 +235,7 @@ def make(root: str, extensions: Any, stand_in: StandIn, what: str, levels: int =
     own = sorted(each.name for each in os.scandir(root) if _is_seen(each)) if os.path.isdir(root) else []
     names = [f"class_{number:02}" for number in range(CLASSES)]
     known = stand_in.learnt.of("words", names[0]) or stand_in.learnt.of("words", names[1])
-    classes = own or (known or names)[:MOST]
+    classes = own or (drawn or known or names)[:MOST]
     count = max(FEWEST, CLASSES * PICTURES // len(classes))
     ending = next((each for each in extensions or () if each in picture_code.READABLE), picture_code.USUAL)
     ending = picture_code.USUAL if picture_code.USUAL in (extensions or (ending,)) else ending
@@ -266,19 +280,3 @@ def _write(folder: str, names: Iterator[str], first: int = 0) -> None:
     for number, name in enumerate(names, start=first):
         with open(os.path.join(folder, name), "wb") as file:
             file.write(picture(number % 8, os.path.splitext(name)[1].lower(), mask=picture_code.is_mask(folder)))
-
-
-@functools.lru_cache(maxsize=16)
-def picture(seed: int, ending: str = "", *, mask: bool = False) -> bytes:
-    """A random picture as a JPEG file, or a mask of 0 and 1 as PNG, where no reader goes by another suffix."""
-    import numpy as np
-    from PIL import Image
-
-    draw = np.random.default_rng(seed)
-    shape = (16, 16) if mask else (16, 16, 3)
-    small = draw.integers(0, 2 if mask else 256, shape, dtype=np.uint8)
-    file = io.BytesIO()
-    Image.fromarray(small).resize((SIDE, SIDE), Image.Resampling.NEAREST).save(
-        file, FORMATS.get(ending) or ("PNG" if mask else "JPEG")
-    )
-    return file.getvalue()

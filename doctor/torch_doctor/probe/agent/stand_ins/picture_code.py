@@ -51,6 +51,18 @@ def reads_here(sources: Sources) -> bool:
     return any(_is_reader(node) or _suffix(node) for node in _around(sources))
 
 
+def decodes(sources: Sources) -> bool:
+    """Whether the statement that runs makes a picture of bytes, or the function around it does."""
+    frame = sources.innermost()
+    around = sources.statements(frame) if frame is not None else []
+    return any(
+        isinstance(node, ast.Call) and spelled(node.func) in ("imdecode", "decode_image")
+        for statement in around
+        if not isinstance(statement, ast.ClassDef)
+        for node in ast.walk(statement)
+    )
+
+
 def levels(sources: Sources) -> int:
     """How many folders lie in one another below that which a function lists, before there are pictures: 0 for none.
 

@@ -10,6 +10,7 @@ from typing import Any
 from ..libraries import known
 from . import told
 from .stand_in import StandIn
+from .unknown.things import current
 
 REPOSITORIES = {word: library for library in known() for word in library.repositories}
 """Word in the name of a repository → the library of the same models."""
@@ -30,6 +31,10 @@ class TorchHub(StandIn):
             local = keywords.get("source") == "local" or _is_cached(torch, repo_or_dir)
             found = next((library for word, library in REPOSITORIES.items() if word in repo_or_dir), None)
             if local or found is None:
+                what = f"torch.hub.load({repo_or_dir!r}, {model!r})"
+                whole = None if local else current().elsewhere(what, "load", self.replaces)
+                if whole is not None:
+                    return whole
                 try:
                     return load(repo_or_dir, model, *arguments, **keywords)
                 except (OSError, RuntimeError):

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..imports import after
 from . import told
+from .arguments.values import COUNTED, number
 from .source import targets
 from .stand_in import StandIn
+from .unknown.things import current
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from .source import Sources
 
+MISSING = "checkpoint not found"
 FETCHED, RANDOM = "the probe downloads nothing", "random weights"
 COUNTS = ("epoch", "iter", "step", "global", "start", "n_")
 SCORES = ("acc", "best", "loss", "score", "map", "prec")
@@ -45,13 +48,26 @@ class RandomWeights(StandIn):
         for name in ("torchvision.models._api", "torchvision._internally_replaced_utils"):
             after(name, functools.partial(_patch_vision, self, fetched))
         _patch_reading(torch, self)
+        _patch_compiled(torch, self)
+        Absent.user = self
 
 
 class Absent(dict[str, Any]):
-    """A state that is not there: empty, every part of it another one, a counter in it 0."""
+    """A state that is not there: empty, every part of it another one, a counter in it 0, a size by its name."""
+
+    user: StandIn | None = None
 
     def __missing__(self, key: Any) -> Any:
         name = str(key).lower()
+        if (
+            name.rpartition("_")[2] in COUNTED
+            and not any(word in name for word in COUNTS[:3])
+            and self.user is not None
+        ):
+            value = number(name)
+            voids = [told.WEIGHTS, told.FILES, told.SHAPES, told.ARGUMENTS]
+            self.user.tell(f"{key!r} of a checkpoint", repr(value), why=MISSING, voids=voids)
+            return value
         if any(word in name for word in COUNTS):
             return 0
         return 0.0 if any(word in name for word in SCORES) else Absent()
@@ -111,15 +127,33 @@ def _patch_reading(torch: Any, stand_in: StandIn) -> None:
             statements = stand_in.sources.statements(frame) if frame is not None else []
             is_one = bool(statements) and _is_loaded(statements[0], stand_in.sources)
             if not is_one and stand_in.learnt.form(f) != "weights":
+                whole = current().elsewhere(f"torch.load({os.fspath(f)!r})", "load", MISSING)
+                if whole is not None:
+                    return whole
                 stand_in.teller.missing(
                     os.fspath(f), f"the script reads {os.fspath(f)}, which does not exist: create it first"
                 )
                 raise
             how = "random weights"
-            stand_in.tell(os.fspath(f), how, why="checkpoint not found", voids=[told.WEIGHTS, told.FILES])
+            stand_in.tell(os.fspath(f), how, why=MISSING, voids=[told.WEIGHTS, told.FILES])
             return Absent()
 
     torch.load = read
+
+
+def _patch_compiled(torch: Any, stand_in: StandIn) -> None:
+    """Modules that were compiled and saved as a whole."""
+    load = torch.jit.load
+
+    @functools.wraps(load)
+    def read(f: Any, *arguments: Any, **keywords: Any) -> Any:
+        if isinstance(f, (str, os.PathLike)) and not os.path.exists(f) and stand_in.sources.called_by_user():
+            whole = current().elsewhere(f"torch.jit.load({os.fspath(f)!r})", "load", MISSING)
+            if whole is not None:
+                return whole
+        return load(f, *arguments, **keywords)
+
+    torch.jit.load = read
 
 
 def _is_loaded(statement: ast.stmt, sources: Sources) -> bool:

@@ -37,9 +37,10 @@ class Unknowns:
         self._computing: Computing | None = None
         self._build: Callable[..., None] = _unbuilt
         self._numbers: dict[str, int] = {}
+        self._whys: dict[str, str] = {}
 
     def __reduce__(self) -> Any:
-        return _current, ()
+        return current, ()
 
     def __deepcopy__(self, _: Any) -> Unknowns:
         return self
@@ -55,7 +56,7 @@ class Unknowns:
 
     def tell(self, name: str, how: str, voids: tuple[str, ...] = VOIDS) -> None:
         """Tells what stands in for a name."""
-        self.user.tell(name, how, voids=voids)
+        self.user.tell(name, how, why=self._whys.get(name, ""), voids=voids)
 
     def tell_base(self, name: str, how: str) -> None:
         """Tells what a class has for its base."""
@@ -150,6 +151,15 @@ class Unknowns:
         self.tell(name, "batches that fit the loop")
         return data.Loader(self.torch, name, self._build, size)
 
+    def elsewhere(self, what: str, call: str, why: str) -> Any:
+        """What was in a file, or elsewhere, that is not there, by what the script does with the call that reads it."""
+        self._whys[what] = self._whys[call] = why
+        frame = self.sources.innermost()
+        if self.torch is None or frame is None:
+            return None
+        parts = self._parts(frame, call, ())
+        return parts or self._of_role(roles.uses_of_call(self.sources, frame, call).role, what, call, (), {})
+
     def _of_role(self, role: str, name: str, last: str, given: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         if role in (roles.DATASET, roles.LOADER) and self.user.learnt.of("plain", name):
             return None
@@ -231,5 +241,6 @@ def _parameters(given: Any, torch: Any) -> list[Any]:
 _made: list[Unknowns] = []
 
 
-def _current() -> Unknowns:
+def current() -> Unknowns:
+    """That of this run."""
     return _made[-1]

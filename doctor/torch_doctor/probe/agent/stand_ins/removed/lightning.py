@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
+import ast
+import contextlib
 import functools
 import importlib.util
 import inspect
@@ -111,6 +114,26 @@ class LightningNames(Removed):
             build(this, *arguments, **keywords)
 
         trainer.__init__ = built
+        if not hasattr(trainer, "add_argparse_args"):
+            trainer.add_argparse_args = staticmethod(functools.partial(self._options, trainer, parameters))
+            trainer.from_argparse_args = classmethod(functools.partial(self._of_options, parameters=parameters))
+
+    def _options(self, trainer: Any, parameters: Any, parser: Any, **_: Any) -> Any:
+        """The options that a trainer gave a parser: all that it takes, with their defaults."""
+        self.was_used("Trainer.add_argparse_args", "an option for each argument")
+        group = parser.add_argument_group(f"pl.{trainer.__name__}")
+        known = {name: each.default for name, each in parameters.items() if name != "self"}
+        for name, default in {**dict.fromkeys((*RENAMED, *GONE)), **known}.items():
+            with contextlib.suppress(argparse.ArgumentError):
+                group.add_argument(f"--{name}", type=_value, default=default, help=argparse.SUPPRESS)
+        return parser
+
+    def _of_options(self, trainer: Any, args: Any, *, parameters: Any, **keywords: Any) -> Any:
+        """A trainer with the values of these options."""
+        self.was_used("Trainer.from_argparse_args", "Trainer(…)")
+        own = {*parameters, *RENAMED, *GONE} - {"self"}
+        given = {name: value for name, value in vars(args).items() if name in own and value is not None}
+        return trainer(**{**given, **keywords})
 
     def _patch_fabric(self, module: ModuleType) -> None:
         fabric: Any = vars(module)["Fabric"]
@@ -179,3 +202,11 @@ def _detached(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _detached(each) for name, each in value.items()}
     return value.detach() if hasattr(value, "detach") else value
+
+
+def _value(text: str) -> Any:
+    """The number, or what else a text says."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text

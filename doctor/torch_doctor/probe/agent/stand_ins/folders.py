@@ -233,9 +233,10 @@ def make(root: str, extensions: Any, stand_in: StandIn, what: str, levels: int =
     if _holds_files(root):
         return False
     own = sorted(each.name for each in os.scandir(root) if _is_seen(each)) if os.path.isdir(root) else []
-    names = [f"class_{number:02}" for number in range(CLASSES)]
+    whole = f"{what}({root!r})"
+    names = [f"class_{number:02}" for number in range(stand_in.learnt.of("count", whole) or CLASSES)]
     known = stand_in.learnt.of("words", names[0]) or stand_in.learnt.of("words", names[1])
-    classes = own or (drawn or known or names)[:MOST]
+    classes = own or (drawn or known or [])[:MOST] or names
     count = max(FEWEST, CLASSES * PICTURES // len(classes))
     ending = next((each for each in extensions or () if each in picture_code.READABLE), picture_code.USUAL)
     ending = picture_code.USUAL if picture_code.USUAL in (extensions or (ending,)) else ending
@@ -247,7 +248,7 @@ def make(root: str, extensions: Any, stand_in: StandIn, what: str, levels: int =
             _write(os.path.join(root, name, *inner), (f"{place:03}{ending}" for place in range(count)), number)
     count *= len(below)
     how = f"{len(classes) * count} random images {SIDE}×{SIDE}, {len(classes)} classes"
-    stand_in.teller.stand_in(f"{what}({root!r})", WHY, how, [told.VALUES, told.FILES])
+    stand_in.teller.stand_in(whole, WHY, how, [told.VALUES, told.FILES])
     return True
 
 

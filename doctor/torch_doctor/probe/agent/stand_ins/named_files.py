@@ -69,8 +69,9 @@ class NamedFiles(StandIn):
         there = os.path.isdir(root) and os.path.realpath(root) not in folders.MADE
         if written or there or not picture_code.is_data(root) or not self.sources.called_by_user(3):
             return []
-        self.tell(pattern, f"{COUNT} names of files")
+        count = self.learnt.of("count", pattern) or COUNT
+        self.tell(pattern, f"{count} names of files")
         return [
             os.path.join(root, stem.replace("*", f"{number:04}", 1).replace("*", "") + ending)
-            for number in range(COUNT)
+            for number in range(count)
         ]

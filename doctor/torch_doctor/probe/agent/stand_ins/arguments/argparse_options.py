@@ -157,10 +157,10 @@ def _is_documented(action: argparse.Action, sources: Sources) -> bool:
 def _learnt(parser: argparse.ArgumentParser, stand_in: StandIn) -> Iterator[argparse.Action]:
     """What earlier attempts gave up without; and the configuration in which it may be, where there is one."""
     for action in parser._actions if stand_in.learnt.names("argument") else ():
-        may_hold = (
-            _is_left_open(action) and names_configuration(action.dest) and configuration(stand_in.sources, action.dest)
-        )
-        if may_hold or any(True for _ in stand_in.learnt.all("argument", action.dest)):
+        left, named = action.default in (None, ""), names_configuration(action.dest)
+        if (named and _is_left_open(action) and configuration(stand_in.sources, action.dest)) or any(
+            left or value is not None for value in stand_in.learnt.all("argument", action.dest)
+        ):
             yield action
 
 

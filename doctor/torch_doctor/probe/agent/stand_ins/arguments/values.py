@@ -142,7 +142,7 @@ def of_project(use: Use, name: str, sources: Sources) -> str | None:
     for before, after in use.within:
         if use.imported and before.endswith("."):
             before, after = before.replace(".", os.sep), after or ".py"  # noqa: PLW2901 - as a path
-        if os.path.dirname(before) and (os.path.splitext(after)[1] in CONFIGURING or names_configuration(name)):
+        if os.path.dirname(before) and (os.path.splitext(f"-{after}")[1] in CONFIGURING or names_configuration(name)):
             found = between(sources, before, after)
             if found is not None:
                 return found

@@ -216,7 +216,7 @@ def _define_file(name: str, default: Any = None, help_string: str = "", **_: Any
     """A flag whose value is what the function `get_config` of a file gives."""
     flags: Any = importlib.import_module("absl.flags")
 
-    class Parser(flags.ArgumentParser):  # type: ignore[misc]
+    class OfFile(flags.ArgumentParser):  # type: ignore[misc]
         """Runs the file."""
 
         def parse(self, argument: Any) -> Any:
@@ -232,20 +232,20 @@ def _define_file(name: str, default: Any = None, help_string: str = "", **_: Any
             """What it is."""
             return "config object"
 
-    return flags.DEFINE(Parser(), name, default, help_string)
+    return flags.DEFINE(OfFile(), name, default, help_string)
 
 
 def _define_dict(name: str, config: Any, help_string: str = "", **_: Any) -> Any:
     flags: Any = importlib.import_module("absl.flags")
 
-    class Parser(flags.ArgumentParser):  # type: ignore[misc]
+    class OfSettings(flags.ArgumentParser):  # type: ignore[misc]
         """Takes it as it is."""
 
         def parse(self, argument: Any) -> Any:
             """Itself."""
             return argument
 
-    return flags.DEFINE(Parser(), name, config, help_string)
+    return flags.DEFINE(OfSettings(), name, config, help_string)
 
 
 NAMES: dict[str, tuple[str, Any]] = {

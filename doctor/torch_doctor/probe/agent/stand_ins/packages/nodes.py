@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import importlib
 import json
 import os
 import runpy
@@ -84,7 +85,7 @@ class CfgNode(AttributeDict):
         return found
 
 
-class Config(AttributeDict):
+class FileConfig(AttributeDict):
     """As that of mmcv and mmengine, of a file of Python, YAML or JSON."""
 
     def __init__(self, cfg_dict: Any = None, cfg_text: Any = None, filename: Any = None, **_: Any) -> None:
@@ -146,7 +147,7 @@ class DictAction(argparse.Action):
         setattr(namespace, self.dest, {key: _decoded(value) for key, _, value in pairs})
 
 
-class Registry:
+class Registered:
     """Classes by their names, which settings choose by `type`."""
 
     def __init__(self, name: str, build_func: Any = None, parent: Any = None, **_: Any) -> None:
@@ -178,7 +179,7 @@ class Registry:
         return build(cfg, *given, **{**keywords, "registry": self})
 
 
-def build_from_cfg(cfg: Any, registry: Registry, default_args: Any = None, **_: Any) -> Any:
+def build_from_cfg(cfg: Any, registry: Registered, default_args: Any = None, **_: Any) -> Any:
     """What settings describe: of the class that `type` names."""
     given = {**dict(default_args or {}), **dict(cfg)}
     kind = given.pop("type")
@@ -240,9 +241,7 @@ def _decoded(value: Any) -> Any:
 
 
 def _of_yaml(text: str) -> Any:
-    import yaml
-
-    return yaml.safe_load(text) or {}
+    return importlib.import_module("yaml").safe_load(text) or {}
 
 
 def _text(settings: dict[str, Any]) -> str:
@@ -264,10 +263,10 @@ def _yacs() -> dict[str, Any]:
 def mm() -> dict[str, Any]:
     """The names of mmcv and mmengine that concern settings."""
     return {
-        "Config": Config,
+        "Config": FileConfig,
         "ConfigDict": AttributeDict,
         "DictAction": DictAction,
-        "Registry": Registry,
+        "Registry": Registered,
         "build_from_cfg": build_from_cfg,
         "mkdir_or_exist": _made_folder,
     }

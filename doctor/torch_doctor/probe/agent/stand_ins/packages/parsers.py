@@ -33,7 +33,7 @@ OWN = (
 """What a field is told that `dataclasses` does not know."""
 
 
-class Parser(argparse.ArgumentParser):
+class ClassParser(argparse.ArgumentParser):
     """A parser that takes classes, too."""
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
@@ -185,7 +185,7 @@ class Tap(argparse.ArgumentParser):
 # --- jsonargparse ---
 
 
-class NestedParser(Parser):
+class NestedParser(ClassParser):
     """A parser whose options `--a.b` are attributes of attributes."""
 
     def add_class_arguments(self, theclass: Any, nested_key: str | None = None, **_: Any) -> None:
@@ -230,7 +230,7 @@ def _flat(settings: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 # --- names ---
 
 
-class _Mark:
+class Annotating:
     """An annotation that changes no type."""
 
     def __getitem__(self, kind: Any) -> Any:
@@ -246,7 +246,7 @@ def _simple_parsing() -> dict[str, Any]:
         "mutable_field": _made,
         "flag": field,
         "subgroups": subgroups,
-        "ArgumentParser": Parser,
+        "ArgumentParser": ClassParser,
         "Serializable": type("Serializable", (), {"to_dict": dataclasses.asdict}),
         "ConflictResolution": types.SimpleNamespace(NONE=0, EXPLICIT=1, ALWAYS_MERGE=2, AUTO=3),
         "ArgumentGenerationMode": types.SimpleNamespace(FLAT=0, NESTED=1, BOTH=2),
@@ -256,7 +256,7 @@ def _simple_parsing() -> dict[str, Any]:
 def _tyro() -> dict[str, Any]:
     annotations = ("Positional", "Suppress", "Fixed", "FlagConversionOff", "AvoidSubcommands")
     marks = dict.fromkeys(("arg", "subcommand", "configure"), lambda *_, **__: None)
-    conf = types.SimpleNamespace(**dict.fromkeys(annotations, _Mark()), **marks)
+    conf = types.SimpleNamespace(**dict.fromkeys(annotations, Annotating()), **marks)
     return {"cli": cli, "conf": conf, "MISSING": REST}
 
 

@@ -18,8 +18,7 @@ class Yaml:
 
     def load(self, stream: Any) -> Any:
         """What a file or a text says."""
-        import yaml
-
+        yaml: Any = importlib.import_module("yaml")
         if hasattr(stream, "open"):
             with stream.open(encoding="utf-8") as file:
                 return yaml.safe_load(file)
@@ -27,14 +26,11 @@ class Yaml:
 
     def dump(self, data: Any, stream: Any = None, **_: Any) -> None:
         """Writes it."""
-        import yaml
-
-        yaml.safe_dump(data, stream)
+        importlib.import_module("yaml").safe_dump(data, stream)
 
 
 def _ruamel() -> dict[str, Any]:
-    import yaml
-
+    yaml: Any = importlib.import_module("yaml")
     return {
         "YAML": Yaml,
         "yaml": yaml,

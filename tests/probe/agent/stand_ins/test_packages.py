@@ -161,6 +161,8 @@ from ruamel.yaml import YAML
 from unidecode import unidecode
 cfg = YAML(typ="safe").load(open("settings/base.yaml"))
 assert unidecode("Ünï") == "Uni"
+own = {"epochs": 2, "name": "a", "model": {"sizes": [1, 2], "deep": {"on": True}}}
+assert toml.loads(toml.dumps(own)) == own
 run(cfg["TRAIN"]["LR"], cfg["MODEL"]["HIDDEN"], toml.loads("epochs = 2")["epochs"], 8)
 """,
 }

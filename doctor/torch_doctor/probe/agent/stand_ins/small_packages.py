@@ -13,6 +13,8 @@ from .fallbacks import has_fallback, importing_frame, is_only_asking
 from .packages import attributes, nodes, parsers, texts
 from .removed.python import LooseVersion
 from .stand_in import StandIn
+from .unknown.names import UnknownModule
+from .unknown.things import current
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,8 +78,8 @@ PACKAGES: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
 
 
 def _made(name: str) -> types.ModuleType:
-    """A package, or a module in it, which has the same names."""
-    module = types.ModuleType(name)
+    """A package, or a module in it, which has the same names, and placeholders for others."""
+    module = UnknownModule(name, current())
     vars(module).update(PACKAGES[name.partition(".")[0]][1]())
     return module
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import importlib
 import io
+import json
 import sys
 import unicodedata
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Yaml:
@@ -49,7 +53,24 @@ def _toml() -> dict[str, Any]:
         with open(file, encoding="utf-8") as opened:
             return tomllib.loads(opened.read())
 
-    return {"load": load, "loads": tomllib.loads, "TomlDecodeError": tomllib.TOMLDecodeError}
+    def dump(settings: Any, file: Any) -> str:
+        text = "".join(f"{line}\n" for line in _lines(settings))
+        file.write(text)
+        return text
+
+    writing = {"dump": dump, "dumps": lambda settings: dump(settings, io.StringIO())}
+    return {**writing, "load": load, "loads": tomllib.loads, "TomlDecodeError": tomllib.TOMLDecodeError}
+
+
+def _lines(settings: dict[str, Any], above: str = "") -> Iterator[str]:
+    """Settings as TOML: those of a table first, then the tables in it."""
+    for name, value in settings.items():
+        if value is not None and not isinstance(value, dict):
+            yield f"{name} = {json.dumps(value, default=str)}"
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            yield f"[{above}{name}]"
+            yield from _lines(value, f"{above}{name}.")
 
 
 def in_ascii(text: str, *_: Any, **__: Any) -> str:

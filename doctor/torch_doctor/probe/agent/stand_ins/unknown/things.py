@@ -38,6 +38,7 @@ class Unknowns:
         self._build: Callable[..., None] = _unbuilt
         self._numbers: dict[str, int] = {}
         self._whys: dict[str, str] = {}
+        _made.append(self)
 
     def __reduce__(self) -> Any:
         return current, ()
@@ -47,7 +48,6 @@ class Unknowns:
 
     def with_torch(self, torch: Any) -> None:
         """Torch is there."""
-        _made.append(self)
         self.torch = torch
         self._build = torch.utils.data.DataLoader.__init__  # before anybody watches it
         self._computing = Computing(torch, self.sources)

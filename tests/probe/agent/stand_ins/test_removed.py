@@ -132,3 +132,53 @@ def test_fabric_that_wants_a_gpu_gets_the_cpu(run: Any, write: Callable[..., Any
     err = run("scan", "train.py", "--probe", "--isolated").err
     assert "reached 3 optimizer steps" in err
     assert "the CPU instead of `Fabric(accelerator='cuda')` (a GPU)" in err
+
+
+TABLES = """
+import pandas as pd
+import torch
+table = pd.DataFrame(index=["loss", "score"], columns=["total", "counts"])
+for column in table.columns:
+    table[column].values[:] = 0
+table.total["loss"] += 3.0
+table["counts"]["loss"] += 2
+assert table.total["loss"] / table.counts["loss"] == 1.5 and table.total["score"] == 0
+longer = pd.DataFrame({"a": [1]}).append({"a": 2}, ignore_index=True)
+assert longer.a.tolist() == [1, 2] and [name for name, _ in longer.iteritems()] == ["a"]
+print(torch.zeros(1))
+"""
+CROPS = """
+import albumentations as A
+import numpy as np
+import torch
+crops = [A.RandomResizedCrop(height=8, width=8, scale=(0.5, 1.0)), A.RandomSizedCrop((4, 8), 8, 8), A.Flip(p=0.5)]
+picture = A.Compose(crops)(image=np.zeros((16, 16, 3), dtype=np.uint8))["image"]
+assert picture.shape == (8, 8, 3)
+print(torch.zeros(1))
+"""
+METRICS = """
+import torch
+import torchmetrics
+scores, labels = torch.tensor([[0.9, 0.1, 0.0], [0.1, 0.2, 0.7], [0.2, 0.7, 0.1], [0.6, 0.3, 0.1]]), torch.tensor([0, 2, 1, 1])
+accuracy, both = torchmetrics.Accuracy(), torchmetrics.Accuracy()
+assert accuracy(scores, labels) == 0.75
+accuracy.update(scores, torch.tensor([0, 2, 1, 0]))
+assert accuracy.compute() == 0.875
+accuracy.reset()
+assert accuracy(scores, labels) == 0.75
+parts = torchmetrics.MetricCollection([torchmetrics.Accuracy(num_classes=3), torchmetrics.F1Score(num_classes=3)])
+assert set(parts(scores, labels)) == {"MulticlassAccuracy", "MulticlassF1Score"}
+both.update(torch.tensor([0.9, 0.2]), torch.tensor([1, 0]))
+assert both.compute() == 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("package", "script"), [("pandas", TABLES), ("albumentations", CROPS), ("torchmetrics", METRICS)]
+)
+def test_what_a_package_had_works_as_it_did(run: Any, write: Callable[..., Any], package: str, script: str) -> None:
+    pytest.importorskip(package)
+    write("train.py", script)
+    outcome = run("scan", "train.py", "--probe", "--isolated")
+    assert "fails" not in outcome.err, outcome.err
+    assert "removed from this version" in outcome.err

@@ -83,3 +83,17 @@ def test_a_part_of_a_path_is_between_two_texts(source: str, within: tuple[str, s
 
 def test_a_text_of_which_another_part_is_not_known_has_no_place() -> None:
     assert used("open(f'{folder}/{ask()}.yaml')").within == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "models.__dict__[ask()](pretrained=True)",
+        "getattr(torchvision.models, ask())()",
+        "timm.create_model(ask(), num_classes=3)",
+        "if ask() in timm.list_models(): pass",
+        "def build(name):\n    return timm.create_model(name)\nbuild(ask())",
+    ],
+)
+def test_the_name_of_a_model_is_one(source: str) -> None:
+    assert used(source).words == ["resnet18"]

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from .source import Sources
 
 OF_TEXTS = frozenset({"lower", "upper", "split", "strip", "startswith", "endswith", "format", "replace"})
+OF_PATHS = frozenset({"open", "Path", "imread", "exists", "isfile", "basename", "dirname", "splitext", "read_image"})
+"""Functions of the path of a file; `os.path.join` is one where it takes more than one part."""
 LISTING = frozenset({"enumerate", "len", "zip", "tuple", "list", "sorted", "max", "min", "sum"})
 MAPPING, LIST, RECORDS, TEXT, NUMBER = "mapping", "list", "records", "text", "number"
 READERS = frozenset({"load", "loads", "safe_load", "full_load", "unsafe_load"})
@@ -106,8 +108,11 @@ def _as(parent: ast.AST, node: ast.AST, files: list[Any]) -> str:  # noqa: PLR09
         return _listed(parent, files)
     if isinstance(parent, ast.Starred):
         return LIST
-    if isinstance(parent, ast.Call) and spelled(parent) in LISTING and node in parent.args:
-        return _listed(parent, files)
+    if isinstance(parent, ast.Call) and node in parent.args:
+        name = spelled(parent)
+        if name in OF_PATHS or (name == "join" and len(parent.args) > 1):
+            return TEXT
+        return _listed(parent, files) if name in LISTING else ""
     return ""
 
 

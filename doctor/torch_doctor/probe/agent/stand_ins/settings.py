@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ..imports import after
-from . import told
+from . import picture_code, told
 from .arguments.values import number, untyped
 from .forms import LIST, MAPPING, NUMBER, RECORDS, TEXT, form_of, form_of_read, unpacked_into
 from .source import AGENT
@@ -86,6 +86,8 @@ class SettingsFiles(StandIn):
             value: Any = [number(key.removesuffix("s"))] * count
         elif row is not None:
             value = row if key.lower().endswith("id") else self._columns.drawn(key)[row]
+            if form == TEXT and not isinstance(value, str):
+                value = f"{key}_{row:04}{picture_code.suffix(self.sources)}"  # most are paths
         else:
             value = str(number(key)) if form == NUMBER else untyped(key, self.sources)
             if form != TEXT:

@@ -33,6 +33,9 @@ LOADING = frozenset(
 )
 MERGING = frozenset({"merge_from_file", "parse_config_file", "load_from_file", "cfg_from_file", "add_config_file"})
 """Functions, and methods, that read settings from a file."""
+ARCHITECTURES = frozenset({"timm.create_model", "timm.list_models", "models.get_model", "models.list_models"})
+"""Functions of the name of a model, or of all names, of which timm and torchvision have this one."""
+SMALL_MODEL = "resnet18"
 GATHERING = frozenset({"list", "tuple", "sorted", "set", "array", "asarray", "tensor", "iter"})
 HOLDING = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
 SEEN_THROUGH = (ast.GeneratorExp, ast.ListComp, ast.comprehension, ast.IfExp, ast.BoolOp, ast.Tuple, ast.Starred)
@@ -183,6 +186,8 @@ class _Reader:
         self._converted(name)
         whole = ".".join(ast.unparse(call.func).split(".")[-2:])
         self._use.loaded |= whole in LOADING or name in LOADING or name in MERGING
+        if whole in ARCHITECTURES or (name == "getattr" and call.args[1:2] == [node] and _holds_models(call.args[0])):
+            self._met(SMALL_MODEL)
         self._use.imported |= name in ("import_module", "__import__")
         if name == "join" and len(call.args) > 1:
             place = next((at for at, each in enumerate(call.args) if each is node), 0)
@@ -214,6 +219,8 @@ class _Reader:
             for each in ast.walk(other):
                 if isinstance(each, ast.Constant):
                     self._met(each.value)
+                elif isinstance(each, ast.Call) and ast.unparse(each.func) in ARCHITECTURES:
+                    self._met(SMALL_MODEL)
                 elif isinstance(each, ast.Name):
                     for key in self._keys(each):
                         self._met(key)
@@ -225,7 +232,9 @@ class _Reader:
             self._use.numbers.append(value)
 
     def _looked_up(self, node: ast.Subscript, side: ast.AST) -> None:
-        if side is node.slice:
+        if side is node.slice and spelled(node.value) == "__dict__" and _holds_models(node.value):
+            self._met(SMALL_MODEL)
+        elif side is node.slice:
             for key in self._keys(node.value):
                 self._met(key)
 
@@ -248,6 +257,11 @@ class _Reader:
         target = node.targets[0] if isinstance(node, ast.Assign) else None
         if isinstance(target, (ast.Tuple, ast.List)):
             self._use.count = max(self._use.count, len(target.elts))
+
+
+def _holds_models(node: ast.expr) -> bool:
+    """Whether it is `torchvision.models`, or its dictionary."""
+    return "models" in ast.unparse(node).split(".")
 
 
 def _summed(node: ast.expr) -> list[ast.expr]:

@@ -45,6 +45,7 @@ GONE = frozenset(
     "reload_dataloaders_every_epoch log_save_interval show_progress_bar use_amp print_nan_grads".split()
 )
 DEVICES = ("gpu", "cuda", "tpu", "mps")
+STRATEGIES = ("ddp", "ddp2", "ddp_cpu", "ddp_spawn", "dp", "horovod")
 PARTS = ("training", "validation", "test")
 
 
@@ -147,7 +148,14 @@ class LightningNames(Removed):
         fabric.__init__ = built
 
     def _place(self, name: str, keywords: dict[str, Any]) -> None:
-        """What asks for GPUs where there are none gets the CPU, and this process alone."""
+        """What asks for GPUs where there are none gets the CPU, and this process alone; a strategy was an accelerator once."""
+        given = keywords.get("plugins")
+        plugins = [each for each in (given if isinstance(given, (list, tuple)) else [given]) if each is not None]
+        kept = [each for each in plugins if ".strategies." not in type(each).__module__]
+        if keywords.get("accelerator") in STRATEGIES or len(kept) < len(plugins):
+            what = f"{name}(accelerator={keywords.get('accelerator')!r})"
+            self.tell(what, "this process alone", voids=[told.PROCESSES])
+            keywords.update(accelerator="auto", strategy="auto", plugins=kept or None)
         if keywords.get("accelerator") in DEVICES and not loaded("torch:cuda").is_available():
             how = "the CPU"
             self.tell(f"{name}(accelerator={keywords['accelerator']!r})", how, why="a GPU", voids=[told.DEVICE])

@@ -13,26 +13,28 @@ if TYPE_CHECKING:
 
 NO_COLUMN = re.compile(r"\[([^\]]*)\] not (?:in index|found in axis)|None of \[Index\(\[([^\]]*)\]")
 NOT_LISTED = re.compile(r"'([^']+)' is not in list")
+OBJECT = re.compile(r"TypeError: '(\w+)' object (?:does not support|is not|cannot be)")
 QUOTED = re.compile(r"'([^']+)'")
 AGENT = "_torch_doctor_agent"
 TAKEN_FOR = {"UnknownDataset": ("placeholder samples",), "Loader": ("batches that fit the loop",)}
 """How substitutes are told of which the agent has these classes."""
+TABLES = ("DataFrame", "Series")
 
 
 def read(failure: Failure) -> Lesson | None:
     """What is missing by its name."""
     if failure.is_a("KeyError"):
         return _variable(failure) or _words(failure) or _columns(failure)
-    return _listed(failure) or _substitute(failure) or _attribute(failure) or _argument(failure)
+    return _listed(failure) or _substitute(failure) or _attribute(failure) or _table(failure) or _argument(failure)
 
 
 def _substitute(failure: Failure) -> Lesson | None:
     """A substitute that was taken for a data set, and of which the script wants something else."""
     owner = failure.values.get("owner") or ["", ""]
-    if owner[1] not in TAKEN_FOR or not owner[0].startswith(AGENT):
-        return None
+    found = OBJECT.match(failure.words) if failure.is_a("TypeError") else None
+    name = found[1] if found else owner[1] if owner[0].startswith(AGENT) else ""
     for stand_in in failure.run.stand_ins:
-        if stand_in.how in TAKEN_FOR[owner[1]] and not failure.knows("plain", stand_in.what):
+        if stand_in.how in TAKEN_FOR.get(name, ()) and not failure.knows("plain", stand_in.what):
             return Lesson("plain", stand_in.what, value=True, words=f"`{stand_in.what}` is no data set")
     return None
 
@@ -51,6 +53,14 @@ def _attribute(failure: Failure) -> Lesson | None:
         return None
     names = list(dict.fromkeys([*known, missing, *failure.among()]))
     return Lesson("columns", file.what, names, f"`{file.what}` has {', '.join(map(repr, names[:6]))}")
+
+
+def _table(failure: Failure) -> Lesson | None:
+    """A column that is read as an attribute of a table, with all that are read so of it."""
+    owner, missing = failure.values.get("owner") or ["", ""], failure.values.get("attribute")
+    if owner[1] not in TABLES or owner[0].partition(".")[0] not in ("pandas", AGENT) or not missing:
+        return None
+    return _of_table(failure, [missing, *(each for each in failure.among() if each != missing)])
 
 
 def _variable(failure: Failure) -> Lesson | None:
@@ -99,6 +109,11 @@ def _columns(failure: Failure) -> Lesson | None:
     found = NO_COLUMN.search(failure.words)
     names = QUOTED.findall(found[1] or found[2]) if found else [key] if isinstance(key, str) else []
     names += [each for each in failure.values.get("among") or () if each not in names]
+    return _of_table(failure, names)
+
+
+def _of_table(failure: Failure, names: list[str]) -> Lesson | None:
+    """A table that was made up, with columns of these names."""
     table = next((each for each in failure.guessed() if "synthetic rows" in each.how), None)
     if not names or table is None:
         return None

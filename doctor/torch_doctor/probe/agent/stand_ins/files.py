@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..imports import after
 from . import folders, picture_code, settings, told
+from .annotations import Annotations
 from .pictures import picture
 from .project_files import meant
 from .stand_in import Setting, StandIn
@@ -42,6 +43,7 @@ NO_TEXTS = frozenset(
     ".zip .gz .tar .tgz .png .jpg .jpeg .bmp .tif .tiff .gif .wav .flac .mp3 .mp4 .parquet .lock .md".split()
 )
 """Endings of files that are no plain lines."""
+XML_READERS = ("xml.etree.ElementTree", "xml.dom.minidom", "lxml.etree", "defusedxml.ElementTree")
 NUMBERS = 1_000_000  # bytes of a file of numbers
 
 
@@ -55,6 +57,7 @@ class Files(StandIn):
         super().__init__(setting)
         self.tables = Tables(self.sources, self.teller, self.learnt)
         self._texts = Texts(self.sources, self.learnt)
+        self._annotations = Annotations(self.sources, self.learnt)
 
     def prepare(self) -> None:
         """Patches what reads files."""
@@ -79,6 +82,8 @@ class Files(StandIn):
         after("pandas", self.tables.patch)
         after("PIL.Image", self._patch_pictures)
         after("cv2", self._patch_cv2)
+        for name in XML_READERS:
+            after(name, self._patch_xml)
 
     # --- of the project ---
 
@@ -101,7 +106,10 @@ class Files(StandIn):
         ending, form = os.path.splitext(name)[1].lower(), self.learnt.form(name)
         if form == "unread":
             return False
-        if self._texts.are_records() and form in (None, "settings"):
+        annotated = self._annotations.of(name) if form is None else None
+        if annotated is not None:
+            content, how = annotated
+        elif self._texts.are_records() and form in (None, "settings"):
             content, how = settings.lines(name), "records with the keys read by the script"
         elif form == "settings":
             content, how = settings.marked(name), "settings with the keys read by the script"
@@ -120,6 +128,20 @@ class Files(StandIn):
         _write(name, content.encode())
         self.teller.stand_in(name, WHY, how, [told.FILES, told.VALUES])
         return True
+
+    # --- annotations ---
+
+    def _patch_xml(self, module: ModuleType) -> None:
+        readers: Any = module
+        parse = readers.parse
+
+        @functools.wraps(parse)
+        def parsing(file: Any, *arguments: Any, **keywords: Any) -> Any:
+            if _is_missing(file) and self.sources.called_by_user():
+                self.make(file)
+            return parse(file, *arguments, **keywords)
+
+        readers.parse = parsing
 
     # --- numbers ---
 

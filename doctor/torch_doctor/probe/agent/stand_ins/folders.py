@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..guard import real
 from . import layouts, picture_code, told
+from .annotations import MARKED, Annotations
 from .pictures import SIDE, picture
 from .stand_in import StandIn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from .stand_in import Setting
     from .told import Teller
 
 CLASSES, PICTURES = 2, 256  # two classes are in range for every model
@@ -38,6 +40,10 @@ class PictureFolders(StandIn):
     replaces = "data not found"
     voids = (told.VALUES, told.FILES)
     installed_after = ("OutputFolders",)
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        self._annotations = Annotations(self.sources, self.learnt)
 
     def prepare(self) -> None:
         """Patches what lists folders, for scripts that read pictures."""
@@ -106,6 +112,8 @@ class PictureFolders(StandIn):
         """Whether pictures were put into a folder that is listed, if the code reads any and nothing is in it."""
         if not (isinstance(root, str) and picture_code.reads_pictures(self.sources, root) and self.may_fill(root)):
             return False
+        if self.annotated(root):
+            return True
         deep = picture_code.levels(self.sources)
         drawn = layouts.within(self.sources, root)
         endings = [ending for name in drawn if (ending := os.path.splitext(name)[1]).lower() in picture_code.READABLE]
@@ -120,12 +128,22 @@ class PictureFolders(StandIn):
         stem, ending = os.path.splitext(last)
         if ending == ".*" and stem and not glob.has_magic(os.path.join(folder, stem)):
             return _beside(folder, stem, self.teller)
+        if stem == "*" and self.annotated(folder, ending):
+            return True
         if ending.lower() not in picture_code.READABLE and last not in ("*", "*.*"):
             return False
         parts = ["train" if "*" in part else part for part in folder.split(os.sep) if part != "**"]
         root = os.sep.join(parts)
         chosen = ending if ending.lower() in picture_code.READABLE else picture_code.suffix(self.sources)
         return self.may_fill(root) and flat(root, self.teller, chosen)
+
+    def annotated(self, folder: str, ending: str = "") -> bool:
+        """Whether annotations were put into a folder of them."""
+        chosen = ending or self._annotations.ending(folder)
+        if chosen not in MARKED or not self.may_fill(folder) or not self._annotations.fill(folder, chosen, FLAT):
+            return False
+        self.tell(folder, f"synthetic annotations of objects in {FLAT} pictures")
+        return True
 
 
 def _listing(listed: Callable[..., list[str]], stand_in: PictureFolders) -> Any:

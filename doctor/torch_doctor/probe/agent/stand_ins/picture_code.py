@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from .source import spelled
+from .source import spelled, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -78,9 +78,23 @@ def levels(sources: Sources) -> int:
         if isinstance(node, (ast.FunctionDef, ast.Module)) and getattr(node, "name", "<module>") == frame.f_code.co_name
     ]
     calls = [spelled(node.func) for each in own for node in ast.walk(each) if isinstance(node, ast.Call)]
-    if "isdir" not in calls and sum(name in LISTING for name in calls) <= 1:
+    nested = _nested(own, 0)
+    if "isdir" not in calls and (sum(map(LISTING.__contains__, calls)) <= 1 or (not nested and _lists_apart(own))):
         return 0
-    return max(1, _nested(own, 0))
+    return max(1, nested)
+
+
+def _lists_apart(nodes: Iterable[ast.AST]) -> bool:
+    """Whether what is listed lies in no folder that was listed before: pictures, and masks beside them."""
+    every = [each for node in nodes for each in ast.walk(node)]
+    held: set[str] = set()
+    for each in every:
+        if isinstance(each, ast.Assign) and _names(each.value) & LISTING:
+            held.update(filter(None, targets(each)))
+        if isinstance(each, (ast.For, ast.comprehension)):
+            held |= _names(each.target)
+    calls = [each for each in every if isinstance(each, ast.Call) and spelled(each.func) in LISTING]
+    return not any(held & _names(part) for each in calls for part in each.args)
 
 
 def _nested(nodes: Iterable[ast.AST], around: int) -> int:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import datetime as dt
 import functools
 import os
-import random
 from typing import TYPE_CHECKING, Any
 
 from . import told
 from .source import spelled, targets
+from .table_values import ROWS, SMALL, all_dates, values_of
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -19,48 +18,12 @@ if TYPE_CHECKING:
     from .source import Sources
     from .told import Teller
 
-ROWS = 512
 WIDE = 4  # columns of a table of which no name is known
-SMALL = 64  # whole numbers stay below it
-LABELS = (
-    "label",
-    "target",
-    "class",
-    "category",
-    "sentiment",
-    "species",
-    "diagnosis",
-    "survived",
-    "quality",
-    "outcome",
-    "y",
-)
-TEXTS = (
-    "text",
-    "sentence",
-    "review",
-    "title",
-    "tweet",
-    "question",
-    "comment",
-    "content",
-    "headline",
-    "message",
-    "caption",
-)
-WHOLE = (
-    "id ids idx index user users item items movie year age count counts number num code zip day month hour week rank "
-    "rating ratings fold cluster node src dst source edge"
-).split()
-"""Words in the names of columns of whole numbers."""
-PICTURES = ("image", "img", "file", "path", "filename", "picture", "photo")
-DATES = frozenset({"date", "dates", "datetime"})
 NAMING = frozenset("drop pop get set_index sort_values groupby dropna drop_duplicates rename astype".split())
 """Methods of a table whose arguments name columns."""
 GROWING = ("drop", "set_index", "sort_values", "groupby")
 KEYWORDS = frozenset({"columns", "labels", "by", "keys", "subset", "dtype"})
 READERS = "read_csv read_table read_excel read_json read_parquet read_pickle read_feather".split()
-WORDS = "the a good bad small big film story is was never always ends begins well badly".split()
 
 
 class Tables:
@@ -90,10 +53,10 @@ class Tables:
             dates = keywords.get("parse_dates")
             for name in _listed(dates) if dates is not True else ():
                 if (column := _place(table, name)) is not None:
-                    table[column] = pandas.to_datetime(_dates())
+                    table[column] = pandas.to_datetime(all_dates())
             table = _indexed(table, keywords.get("index_col"), keywords.get("names"))
             if dates is True:
-                table.index = pandas.to_datetime(_dates())
+                table.index = pandas.to_datetime(all_dates())
             names = f"{', '.join(map(str, columns[:6]))}{'…' * (len(columns) > 6)}"  # noqa: PLR2004
             how = f"{ROWS} synthetic rows with the columns read by the script ({names})"
             self._teller.stand_in(os.fspath(path), "table not found", how, [told.FILES, told.VALUES, told.TYPES])
@@ -115,7 +78,7 @@ class Tables:
 
     def drawn(self, name: str) -> list[Any]:
         """Values for a column of this name: words of the script, where it took others for none."""
-        values = _values(name)
+        values = values_of(name)
         words = self._learnt.of("words", str(values[0])) or self._learnt.of("words", str(values[1]))
         if words:
             return [words[number % len(words)] for number in range(ROWS)]
@@ -176,7 +139,7 @@ def _grow(table: Any, wanted: Any) -> None:
     """Makes up the columns of these names that a table does not have."""
     for name in _listed(wanted):
         if isinstance(name, str) and name not in table.columns:
-            table[name] = _values(name)[: len(table)]
+            table[name] = values_of(name)[: len(table)]
 
 
 def _growing_first(method: Any) -> Any:
@@ -214,18 +177,12 @@ def _indexed(table: Any, wanted: Any, names: Any) -> Any:
     for each in _listed(wanted):
         name = each if isinstance(each, str) or names is None else _place(table, each)
         if name not in table.columns:
-            table[name] = range(len(table)) if isinstance(name, int) else _values(str(name))
+            table[name] = range(len(table)) if isinstance(name, int) else values_of(str(name))
         index.append(name)
     if not index:
         return table
     table = table.set_index(index)
     return table.rename_axis(None) if isinstance(wanted, int) and names is None else table
-
-
-def _dates() -> list[str]:
-    """One day after the other."""
-    first = dt.date(2020, 1, 1)
-    return [(first + dt.timedelta(days=number)).isoformat() for number in range(ROWS)]
 
 
 def _of_type(table: Any, wanted: Any) -> Any:
@@ -274,21 +231,3 @@ def _furthest(node: ast.AST) -> int:
     numbers = [each.value for each in ast.walk(place) if isinstance(each, ast.Constant)] if place is not None else []
     whole = [abs(each) + 1 for each in numbers if isinstance(each, int)]
     return max(whole, default=0)
-
-
-def _values(name: str) -> list[Any]:
-    """Values for a column of this name."""
-    draw = random.Random(name)  # noqa: S311 - made-up values
-    words = name.lower().replace("-", "_").split("_")
-    words += [word[:-1] for word in words if word.endswith("s")]
-    if any(word in DATES for word in words):
-        return _dates()
-    if any(word in PICTURES for word in words):
-        return [f"{number:04}.jpg" for number in range(ROWS)]
-    if any(word in TEXTS for word in words):
-        return [" ".join(draw.choices(WORDS, k=8)) for _ in range(ROWS)]
-    if any(word in LABELS for word in words):
-        return [number % 2 for number in range(ROWS)]
-    if any(word in WHOLE for word in words) or any(word.endswith(("id", "ids")) for word in words):
-        return [draw.randrange(SMALL) for _ in range(ROWS)]
-    return [round(draw.gauss(0, 1), 4) for _ in range(ROWS)]

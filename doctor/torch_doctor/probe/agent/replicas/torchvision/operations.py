@@ -9,6 +9,9 @@ from typing import Any
 import torch
 from torch import nn
 
+POINTS = 2  # in each direction of a cell
+LARGEST = 30_000_000  # numbers at once
+
 
 def box_area(boxes: Any) -> Any:
     """The areas of boxes."""
@@ -35,17 +38,52 @@ def generalized_box_iou(boxes1: Any, boxes2: Any) -> Any:
 
 def nms(boxes: Any, scores: Any, iou_threshold: float) -> Any:
     """The boxes that none with a better score covers."""
-    order, kept = scores.argsort(descending=True), []
-    while len(order):
-        kept.append(order[0])
-        order = order[1:][box_iou(boxes[order[:1]], boxes[order[1:]])[0] <= iou_threshold]
-    return torch.stack(kept) if kept else order
+    order = scores.detach().argsort(descending=True)
+    ordered = boxes.detach()[order]
+    covers = box_iou(ordered, ordered) > iou_threshold
+    covered, kept = torch.zeros_like(order, dtype=torch.bool), []
+    for place in range(len(order)):
+        if not covered[place]:
+            kept.append(place)
+            covered |= covers[place]
+    return order[kept]
 
 
 def batched_nms(boxes: Any, scores: Any, idxs: Any, iou_threshold: float) -> Any:
     """As `nms`, among the boxes of each group."""
     moved = boxes + (idxs.to(boxes) * (boxes.max() + 1))[:, None] if len(boxes) else boxes
     return nms(moved, scores, iou_threshold)
+
+
+def roi_align(features: Any, rois: Any, scale: float, height: int, width: int, ratio: int, *aligned: bool) -> Any:
+    """The mean of some points in each cell of regions, which begin with the place of their picture.
+
+    Where the number of points is to go by the size of a region, it is `POINTS`. `aligned` is a flag, as torchvision gives it.
+    """
+    moved = any(aligned)
+    left, top, right, bottom = (rois[:, 1:] * scale - moved / 2).unbind(1)
+    least = float("-inf") if moved else 1.0
+    count = ratio if ratio > 0 else POINTS
+    across = _shares(left, (right - left).clamp(min=least), (width, count), features.shape[3])
+    down = _shares(top, (bottom - top).clamp(min=least), (height, count), features.shape[2])
+    found, places = [features.new_zeros((0, features.shape[1], height, width))], [rois.new_zeros(0, dtype=torch.int64)]
+    for number, feature in enumerate(features):
+        several = max(1, LARGEST // (feature[..., 0].numel() * width))
+        for rows in (rois[:, 0] == number).nonzero()[:, 0].split(several):
+            columns = torch.einsum("chw,kqw->kchq", feature, across[rows].to(feature))
+            found.append(torch.einsum("kph,kchq->kcpq", down[rows].to(feature), columns))
+            places.append(rows)
+    return torch.cat(found)[torch.cat(places).argsort()]
+
+
+def _shares(begin: Any, length: Any, cells: tuple[int, int], size: int) -> Any:
+    """What each of `size` places has of the means of so many cells, with so many points each, of lines."""
+    total = cells[0] * cells[1]
+    points = begin[:, None] + (torch.arange(total, device=begin.device) + 0.5) / total * length[:, None]
+    inside = (points >= -1) & (points <= size)
+    points = points.clamp(0, size - 1)[..., None]
+    shares = (1 - (points - torch.arange(size, device=begin.device)).abs()).clamp(min=0) * inside[..., None]
+    return shares.unflatten(1, cells).mean(2)
 
 
 def box_convert(boxes: Any, in_fmt: str, out_fmt: str) -> Any:

@@ -8,6 +8,7 @@ import inspect
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from . import detecting
 from .apart import taken_of
 from .candidates import Candidates
 from .parts import Part, Spec
@@ -196,10 +197,12 @@ class BatchFinder:
         if hasattr(module, "takes_anything"):
             return module.forward(*arguments, **keywords)
         missing = list(unknown((arguments, keywords)))
-        if missing and any(True for _ in module.parameters()):
-            self._fit(
-                missing, [module], lambda given: self.call_module(module, *given[0], **given[1]), (arguments, keywords)
-            )
+        found = detecting.detector(module) if missing else None
+        if found is module:
+            arguments, keywords = detecting.known(self._trials, module, self.rows, (arguments, keywords))
+        elif missing and found is None and any(True for _ in module.parameters()):
+            call = functools.partial(self.call_module, module)
+            self._fit(missing, [module], lambda given: call(*given[0], **given[1]), (arguments, keywords))
         if any(True for _ in unknown((arguments, keywords))):
             return self.call_module(module, *arguments, **keywords)
         plain, named = self._trials.evaluated((arguments, keywords))
@@ -218,14 +221,14 @@ class BatchFinder:
         self._others.append(Part())
         return self._others[-1]
 
-    def names(self) -> list[str]:
-        """What the models at hand take by name."""
+    def names(self, part: Part) -> list[str]:
+        """What the models at hand take by name; of a part of a batch, what a model that finds objects is to find."""
         for module in self.modules():
-            parameters = list(inspect.signature(module.forward).parameters.values())
+            if not self.is_whole(part) and (detector := detecting.detector(module)) is not None:
+                return list(detecting.targets(detector))
+            taken = inspect.signature(module.forward).parameters.values()
             return [
-                each.name
-                for each in parameters
-                if each.kind is each.POSITIONAL_OR_KEYWORD and each.default is each.empty
+                each.name for each in taken if each.kind is each.POSITIONAL_OR_KEYWORD and each.default is each.empty
             ]
         raise NotFoundError
 

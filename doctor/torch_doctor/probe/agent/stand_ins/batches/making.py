@@ -60,7 +60,7 @@ def described(learnt: dict[str, Any]) -> str:
         if not learnt.get("spec"):
             return "an unused value"
         shape, dtype, high = learnt["spec"]
-        below = f" below {high}" if high else ""
+        below = f" below {high}" if high > 0 else ""
         return f"{'×'.join(map(str, shape))} {dtype}{below}"
     named = (f"{key}: {described(part)}" if isinstance(key, str) else described(part) for key, part in learnt["parts"])
     return ", ".join(named)

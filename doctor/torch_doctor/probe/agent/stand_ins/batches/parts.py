@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 LEAF, SEQUENCE, MAPPING, OBJECT = "tensor", "sequence", "mapping", "object"
+CORNERS = -1  # what is `high` of boxes: the left upper and the right lower corner of each
+BOXES = 32  # pixels in which they lie
 
 
 class Spec(NamedTuple):
     """A tensor that could be what a script wants: its shape, type, and for whole numbers the first that is too large.
 
     `high` is 2 for numbers that are 0 or 1 of any type, and 0 for numbers between 0 and 1, which are pixels, probabilities
-    and measurements alike.
+    and measurements alike; of boxes it is `CORNERS`.
     """
 
     shape: tuple[int, ...]
@@ -21,6 +23,10 @@ class Spec(NamedTuple):
     def made(self, torch: Any, generator: Any = None) -> Any:
         """A random tensor of this kind."""
         dtype = getattr(torch, self.dtype)
+        if self.high == CORNERS:
+            drawn = torch.rand((*self.shape[:-1], 2, 2), generator=generator) / 4
+            drawn[..., 1, :] += 1 / 2
+            return (BOXES * drawn).flatten(-2).to(dtype)
         if self.high or not dtype.is_floating_point:
             drawn = torch.randint(0, max(self.high, 1), self.shape, generator=generator)
             return drawn.to(dtype)

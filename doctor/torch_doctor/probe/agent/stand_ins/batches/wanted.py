@@ -210,7 +210,7 @@ class Entries:
 
     def keys(self) -> list[str]:
         """As `dict.keys`."""
-        return list(self._part.parts) or finder().names()
+        return list(self._part.parts) or finder().names(self._part)
 
     def items(self) -> list[tuple[str, Wanted]]:
         """As `dict.items`."""

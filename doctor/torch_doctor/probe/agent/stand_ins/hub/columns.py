@@ -7,7 +7,7 @@ import functools
 from typing import TYPE_CHECKING
 
 from ..source import spelled, targets
-from ..tables import LABELS, PICTURES, TEXTS
+from ..table_values import LABELS, PICTURES, TEXTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from ...rehearsal import rehearsals
 from .. import told
 from ..cuda.devices import needed
 from ..stand_in import StandIn
-from .cutting import cut
+from .cutting import SHORTEST, cut, sides, thinned
 from .datasets import VOIDS, FailedDatasets, unreadable
 from .finding import BatchFinder
 from .making import described, made
@@ -25,6 +25,7 @@ BATCH = 8  # rows where the loader has no size for its batches
 FEW, MANY = 2, 16  # rows of the smallest batch, and of one that is made up unless the script asks for all
 STEP, SLOW = 3, 5.0  # forwards that a step takes, and seconds that it may take
 TOO_LONG = 30.0  # seconds of a rehearsal that came to no end
+TOO_SLOW = "too slow on the CPU"
 LONG, SHORT = 2.0, 1.0  # seconds that a forward may take, and those of one with fewer rows
 
 
@@ -42,6 +43,7 @@ class WantedBatches(StandIn):
         self._of_class: dict[str, list[Any]] = {}
         self._looked: set[int] = set()
         self._most: dict[int, int] = {}
+        self._times: dict[int, tuple[tuple[int, int], int]] = {}
 
     def with_torch(self, torch: Any) -> None:
         """Patches what fetches the rows of a batch, and the datasets that the user's code defines."""
@@ -79,8 +81,34 @@ class WantedBatches(StandIn):
         if told.VALUES in self.teller.voided and id(sampler) not in self._looked:
             self._looked.add(id(sampler))
             few = cut(batch, _size(sampler), FEW, self._torch) if self._may_cut(iterator) else batch
+            smaller = self._thinned(iterator, few, batch)
+            if smaller is not None:
+                return smaller
             if few is not batch or told.FILES in self.teller.voided:
                 return self._tried(iterator, batch, few)
+        return self._cut(iterator, batch)
+
+    def _thinned(self, iterator: Any, few: Any, batch: Any) -> Any:
+        """The batch with smaller pictures, where a pass takes these, and a few of those that there are would take it long.
+
+        None where they stay as they are.
+        """
+        of = sides(few, self._torch) if needed(self._torch, self.plan) else None
+        if of is None:
+            return None
+        times = min(of) // SHORTEST
+        answer = self._rehearse(iterator, None)
+        if answer is rehearsals:
+            return thinned(few, of, times, self._torch)
+        if not answer or "failed" in answer or STEP * answer["seconds"] * times**2 < SLOW:
+            return None
+        rows = _size(iterator._index_sampler)
+        self._times[id(iterator._index_sampler)] = of, times
+        most = int(FEW * SLOW / (STEP * answer["seconds"]))
+        if few is not batch and most < rows:
+            self._most[id(iterator._index_sampler)] = max(FEW, most)
+        how = f"one of {times}×{times} pixels"
+        self.tell(f"images of {of[0]}×{of[1]} pixels", how, why=TOO_SLOW, voids=(told.VALUES, told.SHAPES))
         return self._cut(iterator, batch)
 
     def _tried(self, iterator: Any, batch: Any, few: Any) -> Any:
@@ -106,7 +134,7 @@ class WantedBatches(StandIn):
             return
         self._most[id(iterator._index_sampler)] = most = max(FEW, int(SLOW / (STEP * a_row)))
         how = f"batches of {most}"
-        self.tell(f"batches of {rows} samples", how, why="too slow on the CPU", voids=[told.VALUES])
+        self.tell(f"batches of {rows} samples", how, why=TOO_SLOW, voids=[told.VALUES])
 
     def _another(self, iterator: Any, batch: Any, failure: str) -> Any:
         """What fits instead of a batch that does not; the batch itself where nothing does, or its files were there."""
@@ -123,7 +151,8 @@ class WantedBatches(StandIn):
 
     def _cut(self, iterator: Any, batch: Any) -> Any:
         sampler = iterator._index_sampler
-        most = self._most.get(id(sampler))
+        most, thin = self._most.get(id(sampler)), self._times.get(id(sampler))
+        batch = batch if thin is None else thinned(batch, *thin, self._torch)
         return batch if most is None else cut(batch, _size(sampler), most, self._torch)
 
     def _instead(self, iterator: Any, error: BaseException) -> Any:

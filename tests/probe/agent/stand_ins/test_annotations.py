@@ -15,6 +15,7 @@ from torch_doctor.probe.agent.replicas.torchvision import operations
 from torch_doctor.probe.agent.stand_ins.annotations import SIDE, Annotations
 from torch_doctor.probe.agent.stand_ins.batches.parts import CORNERS, Spec
 from torch_doctor.probe.agent.stand_ins.learnt import Learnt
+from torch_doctor.probe.agent.stand_ins.picture_code import is_mask
 from torch_doctor.probe.agent.stand_ins.source import Sources
 
 if TYPE_CHECKING:
@@ -102,3 +103,16 @@ def test_of_boxes_that_cover_each_other_the_best_is_kept() -> None:
     boxes = torch.tensor([[0, 0, 10, 10], [1, 0, 10, 10], [20, 20, 30, 30.0]])
     assert operations.nms(boxes, torch.tensor([0.5, 0.9, 0.1]), 0.5).tolist() == [1, 2]
     assert operations.nms(boxes[:0], torch.zeros(0), 0.5).tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("path", "is_one"),
+    [
+        ("data/masks/img_01.png", True),
+        ("data/images/img_01_mask.png", True),
+        ("road-segmentation/data/imgs", False),
+        ("segmentation/labels/train/0001.png", True),
+    ],
+)
+def test_masks_are_what_the_innermost_name_says(path: str, *, is_one: bool) -> None:
+    assert is_mask(path) is is_one

@@ -30,12 +30,25 @@ USUAL = ".jpg"
 def is_data(path: str) -> bool:
     """Whether an empty folder is one for data, by its name or by the one around it."""
     words = re.split(r"[^a-z]+", path.lower())
-    return any(word in DATA or word.startswith(("data", *OF_PICTURES)) for word in words) or is_mask(path)
+    return any(word in DATA or word.startswith(("data", *OF_PICTURES)) for word in words) or _are_masks(words)
 
 
 def is_mask(path: str) -> bool:
-    """Whether pictures of this path are masks, by its name."""
-    words = re.split(r"[^a-z]+", path.lower())
+    """Whether pictures of this path are masks, by the innermost name in it that says what is there.
+
+    Files in a folder of masks may be called after the pictures.
+    """
+    *folders, last = path.lower().replace("\\", "/").split("/")
+    for place, part in enumerate([last, *reversed(folders)]):
+        words = re.split(r"[^a-z]+", part)
+        if _are_masks(words):
+            return True
+        if (place or "." not in part) and any(word.startswith(OF_PICTURES) for word in words):
+            return False
+    return False
+
+
+def _are_masks(words: Iterable[str]) -> bool:
     return any(word in MASKS or word.startswith(("mask", "segm", "annot", "label")) for word in words)
 
 

@@ -28,6 +28,7 @@ from .drawing import draws
 from .last_resort import CAUGHT, LastResort
 from .looking import Looking
 from .meeting import UnreadValues
+from .models import built
 
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
@@ -51,6 +52,8 @@ FETCHING = "_utils/fetch.py"
 LOOKING_ON = os.path.join(AGENT, "instruments") + os.sep
 TRAINING = frozenset({"backward", "zero_grad"})
 """Names of which one is in whatever trains."""
+MODEL = (told.VALUES, told.SHAPES, told.ARGUMENTS, told.INSIDE, told.WEIGHTS)
+"""What is unknown of a model whose arguments were made up."""
 MOST = 200  # times that one statement is left out
 
 
@@ -122,6 +125,10 @@ class SkippedStatements(StandIn):
         frame = sys._getframe(1)
         while frame.f_code.co_filename.startswith(AGENT) and frame.f_back is not None:
             frame = frame.f_back
+        model = built(self._torch, self.sources, frame) if self._last is not None and not count else None
+        if model is not None:
+            self.tell(f"{type(model).__name__}(…)", "the same with placeholder arguments", voids=MODEL)
+            return model
         place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
         made = [Unread(self._meeting.root(f"{place}:{number}")) for number in range(count or 1)]
         return made if count else made[0]

@@ -62,6 +62,8 @@ def test_what_a_file_for_many_pictures_names_is_in_it(tmp_path: Path) -> None:
         ("x['annotations']", "a.json"),
         ("line.split()", "labels/a.txt"),
         ("bbox = line.split()", "corpus/a.txt"),
+        ("bbox = line.split()", "data/labels.txt"),
+        ("bbox = line.split()", "data/labels/classes.txt"),
         ("def read(line): return line.split(','), list(map(int, x))", "a.txt"),
     ],
 )

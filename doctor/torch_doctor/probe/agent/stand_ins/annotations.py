@@ -27,7 +27,8 @@ MARKED = XML, LINES = ".xml", ".txt"
 WORDS = ("annot", "label", "anno", "xml", "bbox", "box")
 """How folders and files of annotations are called."""
 OF_BOXES = ("box", "xywh", "xyxy", "yolo", "bndbox", "x_center", "xcenter", "center_x", "xmin")
-FIELDS = 5  # a class, and a box
+OF_ALL = ("class", "name", "train", "val", "test", "label")
+"""How files begin that lie beside annotations and hold the names of all classes, or the paths of pictures."""
 
 
 class Annotations:
@@ -47,7 +48,7 @@ class Annotations:
             return self._coco(draw), f"synthetic annotations of objects in {PICTURES} pictures"
         if ending == LINES and self._reads_lists():
             return self._lists(draw), f"{PICTURES} synthetic lines, each of a picture and its boxes"
-        if ending == LINES and is_called_so(path) and self._reads_boxes():
+        if ending == LINES and _is_of_a_picture(path) and self._reads_boxes():
             lines = (f"{number % self._classes()} {_centred(box)}\n" for number, box in enumerate(_boxes(draw)))
             return "".join(lines), f"{OBJECTS} synthetic lines, each of a class and its box"
         return None
@@ -174,6 +175,12 @@ class Annotations:
 def is_called_so(path: str) -> bool:
     """Whether a path has a word for annotations in it."""
     return any(word.startswith(WORDS) for word in re.split(r"[^a-z]+", path.lower()))
+
+
+def _is_of_a_picture(path: str) -> bool:
+    """Whether a file in a folder of annotations is none of names or paths."""
+    folder, name = os.path.split(path.lower())
+    return is_called_so(folder) and not name.startswith(OF_ALL)
 
 
 def _boxes(draw: random.Random) -> list[tuple[int, int, int, int]]:

@@ -45,6 +45,11 @@ class References:
         self._numbers[key] = (weakref.ref(thing), self._last)
         return self._last
 
+    def same(self, thing: Any, other: Any) -> None:
+        """Has an object stand for another one: it gets the number of that."""
+        if thing is not other:
+            self._numbers[id(thing)] = (weakref.ref(thing), self.number(other))
+
     def known(self, thing: Any) -> bool:
         """Whether the object has a number."""
         known = self._numbers.get(id(thing))
@@ -132,9 +137,11 @@ class Recorder:
         file = self.index.file(self.sites.spans[site].path)
         return file.spelled(node) if file is not None and node is not None else ""
 
-    def used(self, site: int) -> bool:
-        """Whether somebody takes the result of the call at a site."""
-        file, call = self.index.file(self.sites.spans[site].path), self.call(site)
+    def used(self, here: Here) -> bool:
+        """Whether somebody takes the result of the call that the script is in: a library that runs a loop there takes it itself."""
+        if here.loops and here.loops[-1].owned and here.loops[-1].node.span == self.span(here.site):
+            return True
+        file, call = self.index.file(self.span(here.site).path), self.call(here.site)
         return file is None or call is None or (call.end_lineno, call.end_col_offset) not in file.dropped
 
     def assigned(self, site: int, *names: str) -> str:

@@ -86,7 +86,7 @@ class TrainDataEvaluated(Comparison):
     - For repeated splits that use a generator or a seed, or train a new model each time.
     - If another item of the batch selects or weights the samples of the training loss, or if `__getitem__` treats some indices
       differently: samples may then be read without learning from their labels. The probe does not confirm findings if training
-      batches contain more than two tensors.
+      batches contain more than two tensors besides masks and types of tokens.
     - If the model is replaced, reset, loaded or gets a new optimizer before it is trained further, for instance after a
       learning-rate range test.
     - If the evaluation does not compute the same loss as training. For models that compute their own loss, if the evaluation

@@ -117,7 +117,8 @@ class Overlaps:
         dataset = self.loaders.dataset(trained)
         if dataset is not None and any(each.decides for each in self.loaders.whole(dataset)):
             return True
-        more = any(len(each.dtypes) > len(("input", "target")) for each in self.loaders.taken.get(trained.loader, ()))
+        taken = self.loaders.taken.get(trained.loader, ())
+        more = any(len(each.dtypes) - each.describing > len(("input", "target")) for each in taken)
         return more or any(each.site == backward.site for each in self.trace.of(SamplesChosen))
 
     def _shared(self, trained: LoaderBuilt, evaluated: LoaderBuilt) -> Site | None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from ..identities import IdentityMap, IdentitySet
     from ..scopes import Here
+    from .data.given_rows import GivenRows
     from .families import Family
 
 
@@ -145,6 +146,8 @@ class Loaders(Protocol):
     """The tensors of the last batch."""
     known: dict[int, tuple[str, int, int]]
     """The class of the data set, the workers asked for and the site of each loader, by its number."""
+    given: GivenRows | None
+    """What a trainer of a library builds a loader over, while it does."""
 
 
 class Memory(Protocol):

@@ -155,6 +155,8 @@ class BatchTaken(Event, frozen=True, kw_only=True):
     """Whether an unresolved caller passes the batch."""
     dtypes: tuple[str, ...] = ()
     """The dtypes of the tensors in it, in order. Only the probe knows them."""
+    describing: int = 0
+    """How many of the tensors are there for the tokens in it, such as their mask. Only the probe knows it."""
 
     def words(self, _: Names, /) -> str:
         return f"take a batch from {quoted(self.name)}"

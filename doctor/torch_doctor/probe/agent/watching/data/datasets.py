@@ -25,6 +25,8 @@ REORDERING = ("shuffle", "sample", "permutation", "choice", "default_rng", "Rand
 ELSEWHERE = ("sklearn.model_selection", "sklearn.utils", "pandas")
 """Modules that put rows in random order without being seen."""
 STORED = ("torchvision.", "torchaudio.", "torch_geometric.", "dgl.")
+TABLES = ("datasets.",)
+"""Modules whose datasets decide only whether they are asked for a row or for a column."""
 CALLS = ("CALL", "CALL_KW", "CALL_METHOD", "CALL_FUNCTION", "CALL_FUNCTION_KW", "CALL_FUNCTION_EX")
 VERBS = ("LOAD", "STORE", "DELETE")
 MOSTLY = 0.5  # of the rows: a window reaches back over the bound between two parts by fewer
@@ -185,7 +187,7 @@ def is_drawn(dataset: Any) -> bool:
 def _decides(dataset: Any) -> bool:
     """Whether reading a row asks whether something is a member, or decides by an item: other rows are others then."""
     code = getattr(getattr(type(dataset), "__getitem__", None), "__code__", None)
-    if code is None:
+    if code is None or type(dataset).__module__.startswith(TABLES):
         return False
     names = [each.opname for each in dis.get_instructions(code) if each.opname not in ("CACHE", "TO_BOOL")]
     branches = any(

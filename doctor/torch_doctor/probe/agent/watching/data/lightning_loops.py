@@ -6,15 +6,14 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from ...imports import after
+from ..owned_loops import BATCHES, EPOCHS, OwnedLoops
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import FrameType, ModuleType
+    from types import ModuleType
 
-    from ...loop import Loop
     from ..watch import Watch
 
-EPOCHS, BATCHES = "the epochs", "the batches"
 LOOPS = {
     "fit_loop": ("_FitLoop", "on_advance_start", "on_run_end"),
     "training_epoch_loop": ("_TrainingEpochLoop", "advance", ""),
@@ -40,7 +39,7 @@ class Watcher:
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
-        self._under_way: dict[int, tuple[FrameType, Loop]] = {}  # by the id of Lightning's loop
+        self._loops = OwnedLoops(watch, lambda loop: loop)
 
     def install(self) -> None:
         """Wraps the loops when they are imported, under both names of the package."""
@@ -52,10 +51,11 @@ class Watcher:
         cls = getattr(module, name, None)
         if cls is None or not all(hasattr(cls, each) for each in ("run", begins, ends or begins)):
             return  # of another version
-        cls.run = self._running(cls.run, EPOCHS if name == "_FitLoop" else BATCHES)
-        setattr(cls, begins, self._passing(getattr(cls, begins), stays=bool(ends)))
+        over = EPOCHS if name == "_FitLoop" else BATCHES
+        cls.run = self._running(cls.run, over)
+        setattr(cls, begins, self._loops.passing(getattr(cls, begins), over, stays=bool(ends)))
         if ends:
-            setattr(cls, ends, self._ending(getattr(cls, ends)))
+            setattr(cls, ends, self._loops.ending(getattr(cls, ends), over))
 
         for switch in SWITCHES:
             if hasattr(cls, switch):
@@ -72,79 +72,32 @@ class Watcher:
 
         return switched
 
-    def _running(self, original: Callable[..., Any], text: str) -> Callable[..., Any]:
-        recorder, under_way, begin, end, tell = (
-            self._watch.recorder,
-            self._under_way,
-            self._begin,
-            self._end,
-            self._tell,
-        )
+    def _running(self, original: Callable[..., Any], over: str) -> Callable[..., Any]:
+        recorder, loops, begin, tell = self._watch.recorder, self._loops, self._begin, self._tell
 
         @functools.wraps(original)
         def run(self: Any, *arguments: Any, **keywords: Any) -> Any:
-            if id(self) not in under_way:
-                recorder.safely(begin, self, text)
+            recorder.safely(begin, self, over)
             try:
                 returned = original(self, *arguments, **keywords)
-                recorder.safely(tell, self)
+                recorder.safely(tell, self, over)
             finally:
-                recorder.safely(end, self)
+                recorder.safely(loops.end, self, over)
             return returned
 
         return run
 
-    def _passing(self, original: Callable[..., Any], *, stays: bool) -> Callable[..., Any]:
-        """A method that each pass begins with; `stays`: the pass lasts beyond it, until the next one."""
-        under_way = self._under_way
-
-        @functools.wraps(original)
-        def advance(self: Any, *arguments: Any, **keywords: Any) -> Any:
-            _, loop = under_way.get(id(self), (None, None))
-            if loop is not None:
-                loop.number += 1
-                loop.next = True
-            try:
-                return original(self, *arguments, **keywords)
-            finally:
-                if loop is not None:
-                    loop.next = stays
-
-        return advance
-
-    def _ending(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """A method that is called behind the last pass."""
-        under_way = self._under_way
-
-        @functools.wraps(original)
-        def ended(self: Any, *arguments: Any, **keywords: Any) -> Any:
-            _, loop = under_way.get(id(self), (None, None))
-            if loop is not None:
-                loop.next = False
-            return original(self, *arguments, **keywords)
-
-        return ended
-
-    def _begin(self, running: Any, text: str) -> None:
-        recorder = self._watch.recorder
-        frame = recorder.frame()
-        if frame is not None:
-            span = recorder.sites.spans[recorder.sites.of_frame(frame)]
-            loop = self._watch.loops.own(frame, span, text, batches=text == BATCHES)
+    def _begin(self, running: Any, over: str) -> None:
+        self._loops.begin(running, over)
+        loop = self._loops.of(running, over)
+        if loop is not None:
             loop.validates = _validates(running)
-            self._under_way[id(running)] = frame, loop
 
-    def _tell(self, running: Any) -> None:
+    def _tell(self, running: Any, over: str) -> None:
         """Who asked for them gets the figures that are logged."""
-        _, loop = self._under_way.get(id(running), (None, None))
+        loop = self._loops.of(running, over)
         if loop is not None and loop.figures is not None:
             loop.figures(running.trainer.callback_metrics)
-
-    def _end(self, running: Any) -> None:
-        known = self._under_way.pop(id(running), None)
-        if known is not None:
-            known[1].next = False
-            self._watch.loops.disown(*known)
 
 
 def _validates(running: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -14,23 +15,26 @@ from . import figures
 
 if TYPE_CHECKING:
     from ..watch import Watch
+    from .given_rows import GivenRows
 
 PARAMETERS = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory")
 """The first parameters of `DataLoader`, in order."""
 ROWS = 256  # of a pass over a sampler that are told
 MOST_TENSORS = 8  # of a batch whose dtypes are told
 PASSES = 8  # over one sampler that are told of
-NOISE = ("randn", "rand", "randn_like", "rand_like", "normal", "bernoulli", "poisson")
+TOKENS = frozenset(("attention_mask", "token_type_ids", "position_ids", "decoder_input_ids", "decoder_attention_mask"))
+"""What models of transformers take beside tokens, https://huggingface.co/docs/transformers/glossary."""
 
 
 class Watcher:
-    """Wraps the constructor and the iterators of `DataLoader`, and the functions that draw random numbers."""
+    """Wraps the constructor and the iterators of `DataLoader`."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._recorder = watch.recorder
         self.known: dict[int, tuple[str, int, int]] = {}
         self.latest: list[Any] = []  # the tensors of the last batch
+        self.given: GivenRows | None = None  # what a trainer builds a loader over
         self._drawing_at: list[
             tuple[int, int, frozenset[int]]
         ] = []  # loaders, their datasets, and the indices they draw at
@@ -43,8 +47,6 @@ class Watcher:
         self._watch.patches.replace(data.dataloader._BaseDataLoaderIter, "__next__", self._taking)
         self._watch.patches.replace(data.distributed.DistributedSampler, "set_epoch", self._telling)
         self._watch.patches.replace(data.distributed.DistributedSampler, "__iter__", self._drawing_rows)
-        for name in NOISE:
-            self._watch.patches.replace(torch, name, self._drawing(name))
         self._watch.patches.replace(type(torch.autograd.Variable), "__call__", self._wrapping)
 
     # --- building ---
@@ -75,23 +77,27 @@ class Watcher:
         elif isinstance(sampler, data.distributed.DistributedSampler):
             shuffle = bool(sampler.shuffle)
         number = self._watch.datasets.tell(getattr(loader, "dataset", None))
-        built = recorder.references.number(loader)
+        built, rows = recorder.references.number(loader), self.given
+        whole = rows is not None and rows.in_full(sampler, loader.dataset)
         workers = figures.asked(given, "num_workers", int(getattr(loader, "num_workers", 0)))
         forked = 0 if given.get("multiprocessing_context") is not None else workers
         self.known[built] = (class_name(type(getattr(loader, "dataset", None)), recorder), forked, here.site)
         event = recorder.event(
             "LoaderBuilt",
             here,
+            site=None if rows is None else rows.site,
             loader=built,
+            called="" if rows is None else rows.called,
             name=class_name(type(loader), recorder),
             dataset=number,
             shuffle=shuffle,
             explicit=bool(recorder.argument(here.site, PARAMETERS.index("shuffle"), "shuffle")),
-            sampled=given.get("sampler") is not None or given.get("batch_sampler") is not None,
+            sampled=not whole and (given.get("sampler") is not None or given.get("batch_sampler") is not None),
+            scores=rows is not None and rows.scores,
             indexed=recorder.references.number(sampler) if isinstance(sampler, data.SubsetRandomSampler) else 0,
             draws_all=figures.draws_all(loader, sampler, data),
             meets=self._meets(built, number, figures.indices_of(sampler, data)),
-            drop_last=bool(getattr(loader, "drop_last", False)),
+            drop_last=bool(getattr(loader, "drop_last", False)) if rows is None or rows.meant else None,
             full=figures.full(loader),
             batch=figures.batch(loader),
             rows=figures.length_of("sampler", loader, data),
@@ -211,7 +217,15 @@ class Watcher:
         site, name = here.site, ""
         if loop is not None and loop.node.over is not None:
             site, name = recorder.sites.number(loop.node.over), loop.node.text
-        event = recorder.event("BatchTaken", here, site=site, loader=number, name=name, dtypes=dtypes[:MOST_TENSORS])
+        event = recorder.event(
+            "BatchTaken",
+            here,
+            site=site,
+            loader=number,
+            name=name,
+            dtypes=dtypes[:MOST_TENSORS],
+            describing=len(TOKENS.intersection(batch)) if isinstance(batch, Mapping) else 0,
+        )
         self._watch.tell(InstrumentHooks.on_batch, batch, here, event)
 
     # --- Variables ---
@@ -232,24 +246,3 @@ class Watcher:
                 marks.put(made, mark)
 
         return __call__
-
-    # --- random numbers ---
-
-    def _drawing(self, name: str) -> Any:
-        recorder, marks, sites = self._recorder, self._watch.marks, self._recorder.sites
-
-        def wrap(original: Any) -> Any:
-            def draw(*arguments: Any, **keywords: Any) -> Any:
-                drawn = original(*arguments, **keywords)
-                if not recorder.quiet and not recorder.rests():
-                    frame = sites.frame(2)
-                    if frame is not None:
-                        recorder.safely(told, drawn, sites.of_frame(frame))
-                return drawn
-
-            return draw
-
-        def told(drawn: Any, site: int) -> None:
-            marks.put(drawn, Mark(kind="noise", source="noise", operation_at=site, operation=f"torch.{name}"))
-
-        return wrap

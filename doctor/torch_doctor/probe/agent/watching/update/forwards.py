@@ -230,7 +230,7 @@ class Watcher:
             fact["graph"] = True
         if fact.get("graph"):
             fact["graph_forwards"] = sorted({number, *graph})
-        return recorder.event("Forward", here, **fields, output=fact, used=recorder.used(here.site))
+        return recorder.event("Forward", here, **fields, output=fact, used=recorder.used(here))
 
 
 def _is_training(module: Any, caring: list[Any]) -> bool:

@@ -56,6 +56,7 @@ print(trainer.predict(tickets(40, seed=1)).metrics)
 """
 RIGHT = {"axis": "1", "settings": "", "part": "test", "callback": "trainer.add_callback(Compared())"}
 WRONG = [
+    ({"axis": "0"}, "TDR216"),
     ({"part": "train", "callback": ""}, "TDR708"),
     ({"settings": ", dataloader_drop_last=True"}, "TDR712"),
 ]

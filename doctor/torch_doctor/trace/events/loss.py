@@ -102,7 +102,7 @@ class Normalised(Event, frozen=True, kw_only=True):
     collapsed: bool = False
     """Whether the script has reduced the dimension to one element. Only the static witness knows it."""
     of_array: bool = False
-    """Whether the input is an array. Only the static witness knows it."""
+    """Whether the input is an array."""
 
     def words(self, _: Names, /) -> str:
         return f"{short(self.function)} over {self.size or f'dimension {self.dim}'} of {self.input.words()}"
@@ -120,7 +120,7 @@ class Ranked(Event, frozen=True, kw_only=True):
     over_classes: Tri = None
     """Whether it is the dimension that a loss of the same output takes for the classes."""
     of_array: bool = False
-    """Whether the input is an array. Only the static witness knows it."""
+    """Whether the input is an array."""
 
     def words(self, _: Names, /) -> str:
         return f"{short(self.function)} along dimension {self.dim} of {self.input.words()}"

@@ -92,7 +92,7 @@ class ReductionOverBatch(Rule):
     witness = "SP"
     voided_by = frozenset({"shapes", "inside"})
     subject = RANKINGS
-    needs = frozenset({"positions"})
+    needs = frozenset({"positions", "array_axes"})
     fix = Fix.UNSAFE
     fix_changes = frozenset({Figure.OUTPUTS, Figure.LOSS, Figure.GRADIENTS, Figure.UPDATES, Figure.HERE})
 

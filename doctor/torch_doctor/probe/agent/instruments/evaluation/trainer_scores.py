@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import functools
-import inspect
-from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from ...imports import after
 from ...rehearsal import end_with_changes, rehearsals
+from .given_metrics import GivenMetrics
 from .oracle_copy import MODEL, SEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import ModuleType
+    from types import CodeType
 
     from ...watching.watch import Watch
 
-MOST = 3  # functions that are asked about
 SECONDS = 4.0
 
 
@@ -40,32 +37,7 @@ class TrainerScores:
         self._oracles = oracles
         self._form = form
         self._tell = tell
-        self._asked: set[Any] = set()
-        after("transformers.trainer", self._patch)
-
-    def _patch(self, module: ModuleType) -> None:
-        trainer: Any = vars(module)["Trainer"]
-        build = trainer.__init__
-
-        @functools.wraps(build)
-        def built(this: Any, *arguments: Any, **keywords: Any) -> None:
-            build(this, *arguments, **keywords)
-            code = _code(this.compute_metrics)
-            if code is not None:
-                this.compute_metrics = self._wrapped(this.compute_metrics, code)
-
-        trainer.__init__ = built
-
-    def _wrapped(self, function: Any, code: CodeType) -> Any:
-        @functools.wraps(function, functools.WRAPPER_ASSIGNMENTS, ())
-        def compute_metrics(prediction: Any, *arguments: Any, **keywords: Any) -> Any:
-            recorder = self._watch.recorder
-            if not recorder.quiet and not rehearsals.under_way and code not in self._asked and len(self._asked) < MOST:
-                self._asked.add(code)
-                recorder.safely(self._ask, function, code, prediction)
-            return function(prediction, *arguments, **keywords)
-
-        return compute_metrics
+        GivenMetrics(watch, self._ask)
 
     def _ask(self, function: Any, code: CodeType, prediction: Any) -> None:
         """Let copies score predictions that are made from the labels."""
@@ -114,17 +86,6 @@ class TrainerScores:
             rehearsals.end({"failed": f"the script fails with other predictions: {type(error).__name__}"})
         figures = {key: number for key, number in returned.items() if number is not None}
         rehearsals.end({"figures": {**figures, "": form.right(made, labels)}})
-
-
-def _code(function: Any) -> CodeType | None:
-    """The code of a function, a method, one with some of its arguments, or an object that is called; None for anything else."""
-    function = inspect.unwrap(function)
-    while isinstance(function, functools.partial):
-        function = inspect.unwrap(function.func)
-    if function is not None and not inspect.isroutine(function):
-        function = inspect.unwrap(inspect.getattr_static(type(function), "__call__", None))
-    code = getattr(function, "__code__", None)
-    return code if isinstance(code, CodeType) else None
 
 
 def _number(value: Any) -> float | None:

@@ -111,7 +111,8 @@ class Schedules:
             return None
         update = loops[-1] if beside else updates[0].scope.iterations()[-1]
         own, taken = self._passes(update, step), self._taken(update.loop)
-        if update.loop_kind is LoopKind.COUNTED or not (taken or (own and beside)):
+        known = update.loop_kind is not LoopKind.COUNTED and not self._counts_updates(update)
+        if not known or not (taken or (own and beside)):
             return None
         loaders = [each for each in trace.of(LoaderBuilt) if each.loader == taken]
         if any(each.unseen for each in loaders):
@@ -142,6 +143,10 @@ class Schedules:
         found = [each for each in self.trace.of(LoopCounted) if each.index < step.index]
         found = [each for each in found if same_place(scope.site, each.site)]
         return found[-1].passes if found else None
+
+    def _counts_updates(self, scope: Scope) -> bool:
+        """Whether a library goes by updates in a loop: a schedule may be over in its first epoch, as the training may."""
+        return any(each.loop == scope.loop and each.counts_updates for each in self.trace.of(LoopEntered))
 
     def _window(self, step: SchedulerStepped, loop: int) -> int:
         """How many passes of a loop an update takes: as many as the first one has."""

@@ -20,8 +20,8 @@ class Loop:
     `alone` that it lies in no other. `steps` counts the updates, `trained_since` the passes before the first in which
     anything of training happened, `evaluated` the pass in which a module ran last that nothing of training followed;
     `extended`: it made one more pass for that. `owned`: a library runs it, in a call of the script's, and `validates` in it
-    while it trains; `figures` gets what was logged when it is over. `length` is how many passes it makes if nothing ends it;
-    None: unknown.
+    while it trains, or `counts_updates` in it; `figures` gets what was logged when it is over. `length` is how many passes it
+    makes if nothing ends it; None: unknown.
     """
 
     __slots__ = (
@@ -32,6 +32,7 @@ class Loop:
         "capped",
         "code",
         "computed",
+        "counts_updates",
         "evaluated",
         "extended",
         "figures",
@@ -62,7 +63,7 @@ class Loop:
         self.trained = False
         self.trained_since = 0
         self.nested = False
-        self.watched = self.validates = False
+        self.watched = self.validates = self.counts_updates = False
         self.capped = self.extended = False
         self.steps = self.evaluated = 0
         self.alone = True

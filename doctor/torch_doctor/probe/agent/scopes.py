@@ -143,6 +143,7 @@ class Scopes:
             self._runs += 1
             loop.run = self._runs
             fields = {"loop_kind": kind, "over": loop.node.text, "length": loop.length, "validates": loop.validates}
+            fields["counts_updates"] = loop.counts_updates
             self.event("LoopEntered", site, parent, loop=loop.run, **fields)
         scope = self._write_scope(parent, "iteration", "", site, loop.run, loop.number, kind)
         self.event("LoopIterated", site, scope, loop=loop.run, number=loop.number)

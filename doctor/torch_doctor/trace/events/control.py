@@ -34,6 +34,8 @@ class LoopEntered(Event, frozen=True, kw_only=True):
     """
     validates: bool = False
     """Whether a trainer of a library validates in it while it trains: its loaders are meant for held-out samples."""
+    counts_updates: bool = False
+    """Whether a trainer of a library steps schedulers with each update in it, and may end it after a number of them."""
     turn: int = 0
     """The number by which formulas of tests name its iterations. Only the static witness writes it."""
 

@@ -61,6 +61,7 @@ class Watcher:
         self._replace(trainer, RUN, self._training)
         self._replace(trainer, TAKE, functools.partial(loops.passing, over=BATCHES, stays=True))
         self._replace(handler, "on_epoch_begin", self._beginning_epoch)
+        self._replace(handler, "on_substep_end", self._accumulating)
         self._replace(handler, "on_epoch_end", functools.partial(loops.ending, over=BATCHES))
         self._replace(handler, "on_train_end", functools.partial(loops.ending, over=EPOCHS))
         for over, names in ((BATCHES, BEHIND_BATCHES), (EPOCHS, BEHIND_EPOCHS)):
@@ -94,9 +95,25 @@ class Watcher:
         def on_epoch_begin(self: Any, *arguments: Any, **keywords: Any) -> Any:
             begun = passed(self, *arguments, **keywords)
             recorder.safely(loops.begin, self, BATCHES)
+            loop = loops.of(self, BATCHES)
+            if loop is not None:
+                loop.counts_updates = True
             return begun
 
         return on_epoch_begin
+
+    def _accumulating(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """What is called behind a batch that no update follows: the next one was taken with it."""
+        loops = self._loops
+
+        def on_substep_end(self: Any, *arguments: Any, **keywords: Any) -> Any:
+            ended = original(self, *arguments, **keywords)
+            loop = loops.of(self, BATCHES)
+            if loop is not None:
+                loop.number += 1
+            return ended
+
+        return on_substep_end
 
     def _evaluating(self, original: Callable[..., Any]) -> Callable[..., Any]:
         recorder, loops = self._watch.recorder, self._loops

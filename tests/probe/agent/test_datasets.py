@@ -67,6 +67,27 @@ def test_what_has_weak_references_is_told_from_what_has_none() -> None:
     assert not is_referable([])
 
 
+def test_a_part_of_rows_that_cannot_be_read_is_told_of(run: Any, write: Callable[..., Any]) -> None:
+    script = """
+import pickle
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Subset
+
+with open("rows.pkl", "rb") as file:
+    rows = pickle.load(file)
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in DataLoader(Subset(rows, range(40)), batch_size=8, shuffle=True):
+    optimizer.zero_grad()
+    nn.functional.mse_loss(model(x), y).backward()
+    optimizer.step()
+"""
+    write("train.py", script)
+    outcome = run("scan", "train.py", "--probe", "--isolated", "-v")
+    assert "an instrument failed" not in outcome.err, outcome.err
+
+
 def test_modules_with_a_hash_of_their_own_and_compiled_functions_work(run: Any, write: Callable[..., Any]) -> None:
     write(
         "own.py",

@@ -145,7 +145,10 @@ class Watcher:
             listed = list(indices[:MOST])
             if any(after < before for before, after in itertools.pairwise(listed)):
                 return True
-            return self._shuffled(dataset.dataset, getattr(dataset.dataset, "indices", None))
+            inner = dataset.dataset
+            if not is_referable(inner):
+                return None  # a list, or a placeholder, which has any attribute
+            return self._shuffled(inner, getattr(inner, "indices", None))
         if type(dataset).__module__.startswith(STORED):
             return False
         marks = self._watch.marks

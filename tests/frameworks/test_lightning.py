@@ -231,3 +231,10 @@ def test_a_run_of_the_trainer_confirms_it(run: Any, write: Any, wrong: dict[str,
     write("train.py", TUNED.format(**RIGHT | wrong))
     found = run("scan", "train.py", "--isolated", "--probe", "--output-format", "json").json
     assert [(each["code"], each["verdict"]) for each in found] == [(code, "confirmed")]
+
+
+@pytest.mark.frameworks("lightning")
+def test_a_schedule_that_steps_once_in_an_epoch_is_none_of_its_last_batch(run: Any, write: Any) -> None:
+    write("train.py", TUNED.format(**RIGHT | {"interval": ""}))
+    told = run("scan", "train.py", "--isolated", "--probe").out
+    assert "it steps once per epoch, an epoch has 8 batches" in told

@@ -35,8 +35,9 @@ class Moved(Struct, frozen=True):
     """A step of a scheduler beside the updates; `every`: it steps in the loop of the updates, and not in one around it.
 
     `length` and `falls` are those of its `ScheduleCounted`. `batches` is how many batches an epoch has, `loader` what they are
-    taken from (0: out of sight), `window` how many of them an update takes (0: not known), and `passes` how often the loops
-    of epochs are passed, as far as it is known. `stale`: the score that it is given is the same for all batches of an epoch.
+    taken from (0: out of sight), `shortened` how many of them a run makes (0: all), `window` how many of them an update takes
+    (0: not known), and `passes` how often the loops of epochs are passed, as far as it is known. `stale`: the score that it is
+    given is the same for all batches of an epoch.
     """
 
     step: SchedulerStepped
@@ -46,6 +47,7 @@ class Moved(Struct, frozen=True):
     every: bool
     loader: int
     batches: int | None
+    shortened: int
     window: int
     passes: list[Count]
     stale: Tri
@@ -66,6 +68,13 @@ class Moved(Struct, frozen=True):
         times, passes = self.length.times, (each.factor for each in self.passes)
         product = bool(times) and self.loader in self.length.batches and times in passes
         return self.window > 1 and (product or self.length.number in self._all_batches)
+
+    @property
+    def counts_shortened(self) -> bool:
+        """Whether the schedule is as long as all batches that are left in a run."""
+        return bool(self.shortened) and self.length.number in [
+            (each.number or 0) * self.shortened for each in self.passes
+        ]
 
     @property
     def _all_batches(self) -> list[int]:
@@ -127,6 +136,7 @@ class Schedules:
             every=bool(beside),
             loader=taken,
             batches=batches[0] if batches else own.number if own else None,
+            shortened=own.number or 0 if own and trace.observed and own.number != next(iter(batches), None) else 0,
             window=self._window(step, inner),
             passes=[each for each in around if each is not None and not (own and own.equals(each))],
             stale=self._stale(step, inner) if built.class_name == PLATEAU else None,

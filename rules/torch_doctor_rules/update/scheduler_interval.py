@@ -151,7 +151,9 @@ def _wrong(trace: Trace, moved: Moved) -> Tri:
         return _counts_epochs(moved) or moved.counts_all if moved.every else moved.counts_batches
     if not number or not batches:
         return None
-    return (number < batches or _counts_epochs(moved) or None) if moved.every else number % batches == 0
+    if moved.every:
+        return number < batches or _counts_epochs(moved) or None
+    return number % batches == 0 or moved.counts_shortened or (None if moved.shortened else False)
 
 
 def _counts_epochs(moved: Moved) -> bool:

@@ -31,6 +31,8 @@ SWITCHES = (
     "_on_predict_model_eval",
     "_on_predict_model_train",
 )
+SCHEDULES = "update_lr_schedulers"
+"""The method that steps schedulers, in the pass of an epoch's last batch also those that step once in an epoch."""
 PACKAGES = ("lightning.pytorch.loops", "pytorch_lightning.loops")
 
 
@@ -57,6 +59,8 @@ class Watcher:
         if ends:
             setattr(cls, ends, self._loops.ending(getattr(cls, ends), over))
 
+        if hasattr(cls, SCHEDULES):
+            setattr(cls, SCHEDULES, self._scheduling(getattr(cls, SCHEDULES)))
         for switch in SWITCHES:
             if hasattr(cls, switch):
                 setattr(cls, switch, self._unseen(getattr(cls, switch)))
@@ -71,6 +75,22 @@ class Watcher:
                 return original(self)
 
         return switched
+
+    def _scheduling(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        loops = self._loops
+
+        @functools.wraps(original)
+        def update_lr_schedulers(self: Any, interval: str, *arguments: Any, **keywords: Any) -> Any:
+            loop = loops.of(self, BATCHES) if interval == "epoch" else None
+            if loop is None or not loop.next:
+                return original(self, interval, *arguments, **keywords)
+            loop.next = False
+            try:
+                return original(self, interval, *arguments, **keywords)
+            finally:
+                loop.next = True
+
+        return update_lr_schedulers
 
     def _running(self, original: Callable[..., Any], over: str) -> Callable[..., Any]:
         recorder, loops, begin, tell = self._watch.recorder, self._loops, self._begin, self._tell
@@ -92,6 +112,7 @@ class Watcher:
         loop = self._loops.of(running, over)
         if loop is not None:
             loop.validates = _validates(running)
+            loop.length = _passes(running)
 
     def _tell(self, running: Any, over: str) -> None:
         """Who asked for them gets the figures that are logged."""
@@ -105,3 +126,11 @@ def _validates(running: Any) -> bool:
     trainer = running.trainer
     tries = getattr(trainer, "overfit_batches", 0) or getattr(trainer, "fast_dev_run", False)
     return bool(trainer.state.fn == "fit" and trainer.validating and not tries)
+
+
+def _passes(running: Any) -> int | None:
+    """How many epochs the training of a trainer has, or batches an epoch of it; None where nobody knows, and of an evaluation."""
+    names = {"_FitLoop": "max_epochs", "_TrainingEpochLoop": "num_training_batches"}
+    name = next((names[cls.__name__] for cls in type(running).__mro__ if cls.__name__ in names), "")
+    length = getattr(running.trainer, name, None) if name else None
+    return length if type(length) is int and length > 0 else None

@@ -145,10 +145,8 @@ class Watcher:
             listed = list(indices[:MOST])
             if any(after < before for before, after in itertools.pairwise(listed)):
                 return True
-            inner = dataset.dataset
-            if not is_referable(inner):
-                return None  # a list, or a placeholder, which has any attribute
-            return self._shuffled(inner, getattr(inner, "indices", None))
+            inner = dataset.dataset  # perhaps a list, or a placeholder, which has any attribute
+            return self._shuffled(inner, getattr(inner, "indices", None)) if is_referable(inner) else None
         if type(dataset).__module__.startswith(STORED):
             return False
         marks = self._watch.marks

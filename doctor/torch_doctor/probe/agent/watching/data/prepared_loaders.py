@@ -22,8 +22,9 @@ class Watcher:
         self._watch = watch
 
     def install(self) -> None:
-        """Wraps what prepares a loader when it is imported, before others get it from there."""
-        after("accelerate.data_loader", self._wrap)
+        """Wraps what prepares a loader when it is imported, before others get it from there; a checkup takes batches by itself."""
+        if not self._watch.recorder.plan.get("checkup"):
+            after("accelerate.data_loader", self._wrap)
 
     def _wrap(self, module: ModuleType) -> None:
         original = vars(module).get(PREPARES)

@@ -43,7 +43,8 @@ class Watcher:
 
     def install(self) -> None:
         """Wraps the trainer, and what calls its callbacks, when they are imported."""
-        after("transformers.trainer", self._wrap)
+        if not self._watch.recorder.plan.get("checkup"):
+            after("transformers.trainer", self._wrap)
 
     def _wrap(self, module: ModuleType) -> None:
         trainer, loops = vars(module)["Trainer"], self._loops

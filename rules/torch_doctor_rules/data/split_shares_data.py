@@ -16,7 +16,7 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import Site, Trace
+    from torch_doctor.trace import Trace
     from torch_doctor_rules.judging.split_parts import Parts
 
 _APART = "split the series by time first, with a gap of one window, then cut each part into windows"
@@ -122,7 +122,7 @@ class SplitSharesData(Comparison):
         if parts.split is not None and parts.split.grouped_at is not None:
             trail = [*parts.trail(), Step(parts.split.grouped_at, "the samples of one group are kept together here")]
             return self.finding(parts.site, message(_GROUPS, name=name), help=_TOGETHER, trail=trail)
-        cut = _windows(trace, parts)
+        cut = trace.view(SplitParts).windows(parts)
         trail = [*parts.trail(), *([Step(cut, "overlapping windows are cut here")] if cut is not None else [])]
         return self.finding(parts.site, message(_OVERLAP, name=name), help=_APART, trail=trail)
 
@@ -161,22 +161,9 @@ def _shares(trace: Trace, parts: Parts, how: str) -> bool:
     """Whether both parts have overlapping windows of one series, and nothing more specific is wrong with the split."""
     split = parts.split
     if split is not None:
-        found = split.altered or split.grouped_at is not None or _windows(trace, parts) is not None
+        found = split.altered or split.grouped_at is not None or trace.view(SplitParts).windows(parts) is not None
         return found and not split.fits and not split.copied
     return _compared(trace, parts, how) is not None
-
-
-def _windows(trace: Trace, parts: Parts) -> Site | None:
-    """Where overlapping windows are cut that a random split separates: before it, or when a sample of one data set is read."""
-    if parts.split is None or not parts.split.orders:
-        return None
-    loaders = trace.view(SplitParts).loaders
-    wholes = [[*loaders.whole(loaders.dataset(each))] for each in (parts.trained, parts.evaluated)]
-    parted = all(
-        len(whole) > 1 or each.orders for whole, each in zip(wholes, (parts.trained, parts.evaluated), strict=True)
-    )
-    common = wholes[0][-1].dataset == wholes[1][-1].dataset
-    return parts.split.windows or (wholes[0][-1].windows if parted and common else None)
 
 
 def _compared(trace: Trace, parts: Parts, how: str) -> SamplesShared | None:

@@ -56,6 +56,16 @@ class SplitParts:
                 if all(parts) or (any(parts) and first.parts == second.parts != ()):
                     yield Parts(evaluated, forward, split.site, trained, split)
 
+    def windows(self, parts: Parts) -> Site | None:
+        """Return where overlapping windows are cut that a random split separates: before it, or as a sample is read."""
+        if parts.split is None or not parts.split.orders:
+            return None
+        loaders = (parts.trained, parts.evaluated)
+        wholes = [[*self.loaders.whole(self.loaders.dataset(each))] for each in loaders]
+        parted = all(len(whole) > 1 or each.orders for whole, each in zip(wholes, loaders, strict=True))
+        common = wholes[0][-1].dataset == wholes[1][-1].dataset
+        return parts.split.windows or (wholes[0][-1].windows if parted and common else None)
+
 
 def whole(trace: Trace, loader: LoaderBuilt) -> DatasetBuilt | None:
     """Return the dataset that a loader's samples come from in the end: that of which it reads a part."""

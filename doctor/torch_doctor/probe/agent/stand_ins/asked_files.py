@@ -7,8 +7,9 @@ import os
 import pathlib
 from typing import TYPE_CHECKING, Any
 
-from . import folders, picture_code, told
+from . import picture_code, told
 from .annotations import Annotations
+from .pictures import SIDE, picture
 from .stand_in import Setting, StandIn
 
 if TYPE_CHECKING:
@@ -56,8 +57,8 @@ class AskedFiles(StandIn):
             content, how = annotated[0].encode(), "synthetic annotations under the requested names"
         else:
             sort = "mask" if picture_code.is_mask(path) else "picture"
-            content = folders.picture(len(name) % 8, suffix.lower(), mask=sort == "mask")
-            how = f"random {sort}s {folders.SIDE}×{folders.SIDE} under the requested names"
+            content = picture(len(name) % 8, suffix.lower(), mask=sort == "mask")
+            how = f"random {sort}s {SIDE}×{SIDE} under the requested names"
         os.makedirs(folder, exist_ok=True)
         with open(path, "wb") as file:
             file.write(content)

@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from .told import Teller
 
 CLASSES, PICTURES = 2, 256  # two classes are in range for every model
+FLAT, FEWEST = 64, 8  # in a folder without classes, and of one class, where there are many
 MOST = 16  # classes whose names are known
-FLAT = 64  # in a folder without classes
-FEWEST = 8  # of one class, where there are many
 DEEPEST = 3  # folders below one that is looked through
 WHY = "data not found"
 MADE: set[str] = set()

@@ -25,6 +25,7 @@ RENAMED = {
     "IAAEmboss": "Emboss",
     "IAAAffine": "Affine",
     "IAAPiecewiseAffine": "PiecewiseAffine",
+    "IAASuperpixels": "Superpixels",
     "IAAFliplr": "HorizontalFlip",
     "IAAFlipud": "VerticalFlip",
 }

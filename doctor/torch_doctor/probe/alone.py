@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Scope, Site, Trace
 
 
+LONGEST = 120  # characters of an exception
+
+
 def limited(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule]) -> tuple[Finding, ...]:
     """The findings, with verdicts only on those that nothing before the loop can excuse."""
     inside = {rule.code for rule in rules if rule.inside}
@@ -28,6 +31,15 @@ def words(trace: Trace) -> str:
     """What was run alone: "`train` was run alone"."""
     steps = trace.of(EVENTS["Stepped"])
     return f"{_unit(steps[0].scope) if steps else 'the training loop'} was run alone"
+
+
+def reason(trace: Trace) -> str:
+    """What kept the script from its training loop: the first failure that was left out; empty where none is known."""
+    first = next(iter(trace.run.left_out if trace.run is not None else ()), None)
+    if first is None:
+        return ""
+    said = " ".join(first.exception.split())[:LONGEST]
+    return f" ({said}, {first.frames[-1].site.path}:{first.frames[-1].site.row})" if first.frames else f" ({said})"
 
 
 def _unit(scope: Scope) -> str:
@@ -43,12 +55,15 @@ def _unit(scope: Scope) -> str:
 
 def _limited(finding: Finding, trace: Trace, inside: set[str]) -> Finding:
     how = f"the script did not reach its training loop; {words(trace)}"
+    why = f"{how}, so what comes before it is unknown"
     if finding.verdict is Verdict.CONFIRMED and finding.code in inside and not finding.condition:
-        if _is_whole(finding.site, trace):
+        put = trace.run.interposed if trace.run is not None else []
+        if put:
+            why = f"{how}, but {put[0]}, which was left out, may have put hooks or other methods in place"
+        elif _is_whole(finding.site, trace):
             return finding.with_verdict(Verdict.CONFIRMED, (*finding.evidence, Evidence(how)))
     elif finding.verdict not in (Verdict.CONFIRMED, Verdict.REFUTED):
         return finding
-    why = f"{how}, so what comes before it is unknown"
     return finding.with_verdict(Verdict.UNDECIDED, (Evidence(why),))
 
 

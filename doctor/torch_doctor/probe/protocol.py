@@ -72,6 +72,7 @@ class Reader:
             "logs": self._doing,
             "passed": lambda record: self.run.passed.update(self._rows(record)),
             "broken": lambda record: self.run.broken.update(self._rows(record)),
+            "interposed": lambda record: self.run.interposed.extend(self._rows(record)),
         }
 
     def read(self, lines: Iterable[bytes]) -> t.Trace:

@@ -68,7 +68,7 @@ def ran(name: str, trace: Trace, python: Interpreter, seconds: float) -> str:
     where = f"in {len(trace.ranks)} processes on {device}" if trace.ranks else f"on {device}"
     reached = f"reached {steps} optimizer step{'s' * (steps != 1)}"
     if run.alone:
-        reached = f"did not reach its training loop; {alone.words(trace)} and {reached}"
+        reached = f"did not reach its training loop{alone.reason(trace)}; {alone.words(trace)} and {reached}"
     return (
         f"{name} ran for {seconds:.1f} s {where} and {reached}: Python {run.python} "
         f"with torch {run.torch}, {python.path} ({python.origin})"

@@ -159,6 +159,8 @@ class Run(Struct, kw_only=True):
     """Whether all statements that failed before the training loop were left out, so that the loop alone proves anything."""
     broken: set[Site] = field(default_factory=set)
     """If so, the loops in which a statement was left out."""
+    interposed: list[Site] = field(default_factory=list)
+    """If so, the statements that might have put hooks or other methods in place, so that the loop alone proves nothing."""
 
     def voids(self, *what: str) -> StandIn | None:
         """The first stand-in that makes it meaningless to conclude anything about one of these; None where none does."""

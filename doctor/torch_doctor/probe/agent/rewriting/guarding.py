@@ -42,7 +42,7 @@ def _guard(node: ast.AST, depth: int) -> None:
 
 def _replaced(statement: ast.stmt) -> Iterator[ast.stmt]:
     """The statement, guarded as a whole or, where it is a loop that trains, in what it goes through."""
-    if _may_fail(statement):
+    if may_fail(statement):
         yield _guarded(statement)
         return
     if isinstance(statement, ast.For):
@@ -99,7 +99,7 @@ def _instead(statement: ast.stmt) -> Iterator[ast.stmt]:
             yield ast.Try([ast.Expr(ast.Name(name, ast.Load()))], [unbound], [], [])
 
 
-def _may_fail(statement: ast.stmt) -> bool:
+def may_fail(statement: ast.stmt) -> bool:
     """Whether a statement does something that can fail, and is neither a definition nor a part of training."""
     if isinstance(statement, BLOCKS):
         return not any(isinstance(each, (*GIVING_UP, *DEFINITIONS)) or _trains(each) for each in ast.walk(statement))

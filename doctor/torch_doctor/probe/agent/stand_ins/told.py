@@ -77,6 +77,11 @@ class Teller:
         if rows and self._first("broken", f"{path}:{rows}"):
             self._tell("broken", path=path, rows=rows)
 
+    def interposed(self, path: str, row: int) -> None:
+        """Tells that the statement that was left out here might have put hooks or other methods in place."""
+        if self._first("interposed", f"{path}:{row}"):
+            self._tell("interposed", path=path, rows=[row])
+
     def missing(self, what: str, text: str) -> None:
         """Tells that `what` is not there and plays a part, and what to do (`text`: one clear line)."""
         if self._first("missing", what):

@@ -47,6 +47,8 @@ class Unread:
     """Gives the tensor of one, where it is known."""
     meet: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
     """Called where one comes to a function of torch."""
+    chooses: Callable[[], None] = staticmethod(lambda: None)
+    """Called where the script asks for its truth, or compares it: what it does then depends on what was made up."""
 
     def __init__(self, node: Part, moved: tuple[Unread, Callable[[Any], Any]] | None = None) -> None:
         self._node = node
@@ -139,6 +141,7 @@ class Unread:
         return iter([self._part(EACH, SEQUENCE) for _ in range(ROWS)])
 
     def __contains__(self, _: Any) -> bool:
+        Unread.chooses()
         return True
 
     def _keys(self) -> list[str]:
@@ -162,6 +165,7 @@ class Unread:
         return ROWS if tensor is None or not tensor.dim() else len(tensor)
 
     def __bool__(self) -> bool:
+        Unread.chooses()
         return True
 
     def __int__(self) -> int:
@@ -205,6 +209,7 @@ def _computed(name: str) -> Any:
 
 def _compared(name: str) -> Any:
     def compared(self: Unread, other: Any) -> Any:
+        Unread.chooses()
         if isinstance(other, (int, float)):
             return getattr(float(NUMBER), name)(other)
         tensor = Unread.found(self)

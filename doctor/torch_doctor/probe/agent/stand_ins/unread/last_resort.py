@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..told import Asked
-from .content import UnknownFormError
+from .content import UnknownFormError, Unread
+from .interposing import Interposing
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -23,11 +24,16 @@ WITHOUT_VALUE = (ast.Expr, ast.Raise, ast.Assert)
 
 
 class LastResort:
-    """Leaves out any statement that fails before the first update; the loops around it prove nothing then."""
+    """Leaves out any statement that fails before the first update; the loops around it prove nothing then.
+
+    Nor do loops in which the script chooses by what stands in for a value.
+    """
 
     def __init__(self, sources: Sources, teller: Teller) -> None:
         self._sources = sources
         self._teller = teller
+        self._interposing = Interposing(sources)
+        Unread.chooses = self._breaks_here
 
     def leaves_out(self, error: BaseException) -> bool:
         """Whether a statement that raised this may be left out."""
@@ -39,8 +45,13 @@ class LastResort:
         has_value = not statements or not isinstance(statements[0], WITHOUT_VALUE)
         return "placeholder values inferred from their use" if has_value else "nothing"
 
-    def breaks(self) -> None:
-        """Tells in which loops a statement is left out."""
+    def breaks(self, torch: Any, error: BaseException, asking: FrameType) -> None:
+        """Tells in which loops a statement is left out, and whether it might have put something between their lines."""
+        if self._interposing.might(torch, error, asking):
+            self._teller.interposed(asking.f_code.co_filename, asking.f_lineno)
+        self._breaks_here()
+
+    def _breaks_here(self) -> None:
         for frame in self._sources.frames():
             around = self._sources.statements(frame)
             self._teller.broken(frame.f_code.co_filename, [each.lineno for each in around if isinstance(each, LOOPS)])

@@ -151,7 +151,7 @@ class SkippedStatements(StandIn):
             return False
         self._times[place] = times + 1
         if self._last is not None:
-            self._last.breaks()
+            self._last.breaks(self._torch, error, frame)
         if not times:
             self._say(frame, error)
         return True

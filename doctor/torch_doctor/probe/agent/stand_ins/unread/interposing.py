@@ -1,0 +1,93 @@
+"""What a statement that was left out might have put between two lines of the loop: hooks, and other methods of torch's."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, Any
+
+from ...rewriting.guarding import BLOCKS, may_fail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType, TracebackType
+
+    from ..source import Sources
+
+HOOKS = re.compile("^_?register_.*hook$")
+UNSEEN = frozenset(
+    ("setattr", "__setattr__", "__class__", "__dict__", "vars", "globals", "exec", "eval", "compile", "patch")
+)
+"""Names by which code changes what it does not name."""
+WATCHERS = frozenset(("setprofile", "settrace", "get_objects", "__enter__", "enter_context"))
+"""Names by which code is run in between, or finds what it is not given."""
+
+
+class Interposing:
+    """Looks through the code that a failure kept from running, and what that calls."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._methods: frozenset[str] | None = None
+
+    def might(self, torch: Any, error: BaseException, asking: FrameType) -> bool:
+        """Whether the statement that failed in the frame that asks might have done that."""
+        if self._methods is None:
+            self._methods = _methods(torch)
+        waiting = [*self._left(asking), *self._below(error.__traceback__, asking)]
+        known, seen = self._definitions(), set[str]()
+        while waiting:
+            for node in ast.walk(waiting.pop()):
+                name = _named(node)
+                if self._is_one(node, name):
+                    return True
+                if name not in seen:
+                    seen.add(name)
+                    waiting += known.get(name, ())
+        return False
+
+    def _left(self, frame: FrameType) -> Iterator[ast.AST]:
+        """What is left out in the frame that asks: the statement, or a block around it."""
+        for number, each in enumerate(self._sources.statements(frame)):
+            if number and not (isinstance(each, BLOCKS) and may_fail(each)):
+                return
+            yield each
+
+    def _below(self, trace: TracebackType | None, asking: FrameType) -> Iterator[ast.AST]:
+        """What ran when it failed, below the frame that asks: all of each function, or of each file that is imported."""
+        inside = False
+        while trace is not None:
+            code = trace.tb_frame.f_code
+            tree = self._sources.tree(code.co_filename) if self._sources.is_users(code.co_filename) else None
+            if inside and tree is not None:
+                own = [each for each in ast.walk(tree) if getattr(each, "name", "") == code.co_name]
+                yield from own or [tree]
+            inside = inside or trace.tb_frame is asking
+            trace = trace.tb_next
+
+    def _definitions(self) -> dict[str, list[ast.AST]]:
+        """The functions and classes of the user's, by name."""
+        found: dict[str, list[ast.AST]] = {}
+        for tree in self._sources.trees():
+            for node in ast.walk(tree):
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                    found.setdefault(node.name, []).append(node)
+        return found
+
+    def _is_one(self, node: ast.AST, name: str) -> bool:
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            return name in (self._methods or ())
+        return name in UNSEEN or name in WATCHERS or HOOKS.match(name) is not None
+
+
+def _named(node: ast.AST) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _methods(torch: Any) -> frozenset[str]:
+    """The names of what can be called of what torch's loops consist of."""
+    owners = (torch.nn.Module, torch.optim.Optimizer, torch.Tensor, torch.nn.functional, torch.utils.data.DataLoader)
+    names = {name for owner in owners for name in dir(owner) if callable(getattr(owner, name, None))}
+    return frozenset(names | {"forward", "step", "collate_fn"})

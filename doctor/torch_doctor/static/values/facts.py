@@ -72,6 +72,8 @@ class Fact(Enum):
     """Whether an optimizer has the parameters of no other modules."""
     CLEARS = "clears", False, _either
     """Whether its own step, which the project wrote, may clear the gradients."""
+    STEP_HOOKS = "step hooks", (), _in_order
+    """The functions that are called before and after each of its steps: whether before, and which; of the run: for all of them."""
     IDLE = "idle", False, _agreed
     """Whether all that an optimizer has was frozen when it last stepped."""
 
@@ -127,6 +129,8 @@ class Fact(Enum):
     """For batch norm: whether it may have gathered statistics, or been given some, at all."""
     COMPILED = "compiled", False, _either
     """Whether it may be compiled."""
+    OUTPUT_HOOKS = "output hooks", (), _in_order
+    """The functions that may give back another output than that of its forward."""
     AROUND = "around", None, _first
     """What runs around its forward when it is called, in words, and where that was put there."""
     SYNCHRONISED = "synchronised", False, _either

@@ -15,7 +15,7 @@ from torch_doctor.static.training.device import autocasting
 from torch_doctor.static.training.graph import keeping
 from torch_doctor.static.training.loss import language_models
 from torch_doctor.static.training.module import forward_cache, forwards, written_forwards
-from torch_doctor.static.training.update import gradient_hooks, parameters
+from torch_doctor.static.training.update import gradient_hooks, parameters, step_hooks
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     NOTHING,
@@ -245,12 +245,14 @@ def fill(run: Run, node: p.Node) -> None:
 
 
 def stepped(run: Run, of: Optimizer, node: p.Node, name: str, **more: int) -> None:
-    """Write that an optimizer stepped."""
+    """Write that an optimizer stepped; its hooks run before and after that."""
+    step_hooks.run_those(run, of, node, before=True)
     fill(run, node)
     leaves = frozenset(number for number in of.modules if _is_alone(run, number))
     more["several"] = of.fact(Fact.SEVERAL)
     run.of(forward_cache.ForwardCache).count()
     run.emit(Stepped, node, optimizer=of.id, name=name, modules=of.modules, whole=of.whole, leaves=leaves, **more)
+    step_hooks.run_those(run, of, node, before=False)
 
 
 def _is_alone(run: Run, number: int) -> bool:

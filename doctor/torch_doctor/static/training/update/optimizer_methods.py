@@ -17,7 +17,7 @@ from torch_doctor.static.training.checkpoint import checkpoints, loading
 from torch_doctor.static.training.frameworks import framework_calls
 from torch_doctor.static.training.graph import keeping
 from torch_doctor.static.training.unresolved import escaping
-from torch_doctor.static.training.update import construction, gradients, parameters
+from torch_doctor.static.training.update import construction, gradients, parameters, step_hooks
 from torch_doctor.static.values import (
     NOTHING,
     Bound,
@@ -79,6 +79,8 @@ def _method(run: Run, of: Optimizer, name: str, call: Call) -> Value:
         run.heap.set(of.facts, Fact.TAKEN, of.modules | modules)
         run.heap.set(of.facts, Fact.COMPLETE, of.whole and whole)
         return NOTHING
+    if name in step_hooks.METHODS:
+        return step_hooks.registered(run, of, call, before=step_hooks.METHODS[name])
     if name == "state_dict":
         return checkpoints.state_dict(run, call.node, checkpoints.OPTIMIZER_STATE)
     if name == "load_state_dict":

@@ -8,7 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.landing import Landing
 from torch_doctor.static.language import call_arguments, courses, invocation, targets
 from torch_doctor.static.program.walking import walk
-from torch_doctor.static.values import NOTHING, Bound, Call, FunctionValue, Value
+from torch_doctor.static.values import NOTHING, Bound, Call, ClassValue, FunctionValue, Instance, Sequence, Value
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -19,13 +19,19 @@ _UPDATES = frozenset(("zero_grad", "backward"))
 
 
 def goes_through(run: Run, node: p.For) -> bool:
-    """Execute a loop over a call of a project's generator that takes part in updates, if it is one that always ends with it."""
-    if not isinstance(node.over, p.Call) or courses.leaves(node.body):
+    """Execute a loop over a project's generator that takes part in updates, if it is one that always ends with it.
+
+    That is the call of a function, or an object whose `__iter__` is a generator.
+    """
+    if courses.leaves(node.body):
         return False
-    func = _generator(run, node.over.func)
-    if func is None:
+    func = _generator(run, node.over.func) if isinstance(node.over, p.Call) else None
+    if func is not None and isinstance(node.over, p.Call):
+        call = call_arguments.call_of(run, node.over)
+    elif isinstance(found := _named(run, node.over), Instance) and (func := _iterated(found)) is not None:
+        call = Call((), {}, node)
+    else:
         return False
-    call = call_arguments.call_of(run, node.over)
     if isinstance(func, Bound):
         _interleave(run, node, func.function, call.with_first(func.self))
     else:
@@ -34,8 +40,38 @@ def goes_through(run: Run, node: p.For) -> bool:
 
 
 def trains_beside(run: Run, node: p.For) -> bool:
-    """Whether a loop goes through such a generator in a way that cannot be followed: counted, or left early."""
-    return any(isinstance(each, p.Call) and _generator(run, each.func) is not None for each in walk(node.over))
+    """Whether a loop goes through such a generator in a way that cannot be followed: counted, kept before, or left early."""
+    parts = list(walk(node.over))
+    holders = {id(each.value) for each in parts if isinstance(each, p.Attribute)}
+    return any(_is_one(run, each) for each in parts if id(each) not in holders)
+
+
+def _is_one(run: Run, node: p.Node) -> bool:
+    if isinstance(node, p.Call):
+        return _generator(run, node.func) is not None
+    found = _named(run, node)
+    cls = found.cls if isinstance(found, Instance) else found
+    if isinstance(cls, ClassValue):
+        methods = [method[0] for name in ("__iter__", "__next__") if (method := cls.find(name)) is not None]
+        return any(isinstance(each, FunctionValue) and _takes_part(each.node) for each in methods)
+    made_by = found.function if isinstance(found, Sequence) else None
+    return isinstance(made_by, FunctionValue) and _updates(made_by.node)
+
+
+def _named(run: Run, node: p.Node) -> Value | None:
+    """What a name stands for, or an attribute that an object has itself."""
+    if isinstance(node, p.Name):
+        return run.resolve(run.evaluate(node))
+    holder = _named(run, node.value) if isinstance(node, p.Attribute) else None
+    found = holder.fields.get(node.name) if isinstance(holder, Instance) and isinstance(node, p.Attribute) else None
+    return run.resolve(found) if isinstance(found, Value) else None
+
+
+def _iterated(thing: Instance) -> Bound | None:
+    """The `__iter__` of an object, where it is such a generator."""
+    found = thing.cls.find("__iter__")
+    function = found[0] if found is not None else None
+    return Bound(function, thing) if isinstance(function, FunctionValue) and _updates(function.node) else None
 
 
 def _generator(run: Run, func: p.Expr) -> FunctionValue | Bound | None:
@@ -59,7 +95,11 @@ def _may_be_one(run: Run, func: p.Name | p.Attribute) -> bool:
 
 def _updates(function: p.Function) -> bool:
     """Whether a function is a generator that takes part in updates; the steps of an environment get an action, and are none."""
-    return function.generator and any(map(_update, function.uses.values()))
+    return function.generator and _takes_part(function)
+
+
+def _takes_part(function: p.Function) -> bool:
+    return any(map(_update, function.uses.values()))
 
 
 def _update(attributes: Collection[str]) -> bool:

@@ -13,6 +13,7 @@ from torch_doctor.static.tables import functions, models, outdated, words
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import cuts
 from torch_doctor.static.training.device import exchanging
+from torch_doctor.static.training.module import registering
 from torch_doctor.static.training.unresolved import packages
 from torch_doctor.static.values import (
     NOTHING,
@@ -115,6 +116,8 @@ def set_attribute(run: Run, _: str, call: Call) -> Value | None:
     thing, key, value = call.args
     attribute = p.Attribute(call.node.at, p.Const(call.node.at, None), "")
     text = texts.known(key)
+    if text is None:
+        registering.perhaps_replaced(run, thing, value)
     if text is None and isinstance(thing, Object):
         exchanging.perhaps_attributes(run, thing)
     targets.set_attribute(run, thing, text or UnknownName.among(thing), value, call.node, attribute)

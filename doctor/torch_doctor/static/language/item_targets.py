@@ -27,6 +27,7 @@ from torch_doctor.static.values import (
     Grads,
     Instance,
     Mapping,
+    Method,
     Module,
     Plain,
     Sequence,
@@ -35,6 +36,7 @@ from torch_doctor.static.values import (
     Unknown,
     UnknownAttribute,
     Value,
+    constant,
     hashable,
     held,
     join,
@@ -103,8 +105,11 @@ def _perhaps(item: Value, new: Value, node: p.Node) -> Value:
 
 
 def _of_module(run: Run, holder: Module, key: Value, new: Value, _: p.Index, node: p.Node) -> None:
-    registering.set_module_attribute(run, holder, str(key.value) if isinstance(key, Const) else ANY_NAME, new, node)
-    if module_parts.listed(holder) is not None:
+    content, number = module_parts.listed(holder), constant(key)
+    if content is not None and content.rest is None and isinstance(number, int) and number < 0:
+        number += len(content.items)
+    registering.set_module_attribute(run, holder, ANY_NAME if number is None else str(number), new, node)
+    if content is not None and not (isinstance(new, Module) and module_parts.listed(holder) is not content):
         registering.add_to_list(run, holder, (new,), node)
 
 
@@ -126,11 +131,23 @@ def _of_globals(run: Run, holder: Globals, key: Value, new: Value, _: p.Index, _
         run.heap.set(holder.namespace.fields, name, new)
 
 
+def _of_parts(run: Run, holder: Method, key: Value, new: Value, _: p.Index, node: p.Node) -> None:
+    """`module._modules[name] = other`."""
+    if holder.name != "_modules" or not isinstance(holder.of, Module):
+        return
+    name = texts.known(key)
+    if name is not None:
+        registering.set_module_attribute(run, holder.of, name, new, node)
+    else:
+        registering.perhaps_replaced(run, holder.of, new)
+
+
 def _of_gradients(run: Run, holder: Grads, _: Value, new: Value, target: p.Index, node: p.Node) -> None:
     given_gradients.set_item(run, holder, new, target, node)
 
 
 def _of_unknown(run: Run, holder: Unknown, key: Value, new: Value, target: p.Index, node: p.Node) -> None:
+    registering.perhaps_replaced(run, holder, new)
     moved = places.disturbed(run, hub_rows.changed(run, holder))
     whole = not isinstance(key, Tensor) and not isinstance(target.key, (p.Slice, p.Display))  # and no part of a tensor
     other = _perhaps(moved, new, node) if whole and moved.flow.graph is None else moved
@@ -180,6 +197,7 @@ HOLDERS: Final[dict[type[Value], Callable[[Run, Any, Value, Value, p.Index, p.No
     Module: _of_module,
     Instance: _of_instance,
     Grads: _of_gradients,
+    Method: _of_parts,
     Globals: _of_globals,
     Unknown: _of_unknown,
     UnknownAttribute: _of_unknown,

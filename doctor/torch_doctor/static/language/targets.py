@@ -41,6 +41,7 @@ from torch_doctor.static.values import (
     Tensor,
     Tool,
     Unknown,
+    UnknownName,
     Value,
 )
 
@@ -172,6 +173,7 @@ def set_attribute(run: Run, value: Value, name: str, new: Value, node: p.Node, t
 
 def _set_on_value(run: Run, value: Value, name: str, new: Value, _: p.Node, target: p.Attribute) -> None:
     unknown_parameters.set_on(run, value, name, new, target)
+    registering.perhaps_replaced(run, value, new, "" if isinstance(name, UnknownName) else name)
     if name == "requires_grad":
         if isinstance(value, (Tensor, Unknown)) and isinstance(new, Const) and new.value:
             make_leaf(run, value, target.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from torch_doctor.static import program as p
@@ -187,7 +188,12 @@ def _is_chained(first: Output, second: Output) -> bool:
     if first.node is not second.node:
         return False
     common = [one for one, other in zip(first.around, second.around, strict=False) if one is other]
-    return bool(common) and common[-1].layer == _SEQUENTIAL and common[-1].cls is None
+    if not common or common[-1].layer != _SEQUENTIAL or common[-1].cls is not None:
+        return False
+    content = module_parts.listed(common[-1])
+    if content is None or content.rest is None or content.rest is second.layer:
+        return True
+    return any(one is first.layer and other is second.layer for one, other in pairwise(content.items))
 
 
 def _is_read_once(run: Run, first: Output, second: Output) -> bool:

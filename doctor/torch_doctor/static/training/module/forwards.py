@@ -14,7 +14,9 @@ from torch_doctor.static.training.device import autocasting
 from torch_doctor.static.training.evaluation import modes
 from torch_doctor.static.training.loss import language_models, loss_computing
 from torch_doctor.static.training.module import (
+    chaining,
     forward_cache,
+    hooks,
     layer_outputs,
     library_outputs,
     module_parts,
@@ -218,13 +220,21 @@ def _inner(run: Run, module: Module, call: Call) -> Value:
 
 
 def _output(run: Run, module: Module, call: Call) -> Value:
-    """What calling a module returns."""
+    """What calling a module returns; hooks and an attribute `forward` have the last word."""
+    given = module.fields.get("forward")
+    if isinstance(given, Value):
+        return hooks.output_of(run, module, call, run.call(run.resolve(given), call))
+    return hooks.output_of(run, module, call, _of_class(run, module, call))
+
+
+def _of_class(run: Run, module: Module, call: Call) -> Value:
+    """What the `forward` of its class returns."""
     function = module_parts.method_of(module, "forward")
     if function is not None:
         return _followed(run, module, function, call)
     content = module_parts.listed(module)
     if module.layer == "torch.nn.Sequential" and content is not None:
-        return chained(run, module, content, call)
+        return chaining.chained(run, module, content, call)
     modes.met_whole(run, (module,), surely=True)
     if module.table is not None:
         return layer_outputs.layer_output(run, module, module.table, call)
@@ -258,38 +268,6 @@ def _followed(run: Run, module: Module, function: FunctionValue, call: Call) -> 
         run.of(forward_cache.ForwardCache).keep(run, key, result)
     modes.met(run, result.caring)
     return output
-
-
-_MEMBER = 0.25
-"""Steps that calling a member of a `Sequential` is: no line of the source stands for it."""
-
-
-def chained(run: Run, module: Module, content: Content, call: Call) -> Value:
-    """Call the members of a `Sequential`, each with what the one before it returned."""
-    value: Value = call.argument(0) or Unknown()
-    first = True
-    run.position.modules_called += (module,)
-    last = content.end if content.rest is not None else None
-    for item in content.items:
-        if item is last:
-            continue  # it comes behind those that are not told apart
-        run.spend(_MEMBER)
-        value = run.call(item, Call(call.args if first else (value,), call.keywords if first else {}, call.node))
-        first = False
-    rest = _without(content.rest, last)
-    if rest is not None:
-        value = run.call(rest, Call(call.args if first else (value,), {}, call.node))
-    if last is not None:
-        value = run.call(last, Call((value,), {}, call.node))
-    run.position.modules_called = run.modules_called[:-1]
-    return value
-
-
-def _without(rest: Value | None, last: Value | None) -> Value | None:
-    """What the members that are not told apart stand for, beside the very last one."""
-    if isinstance(rest, Either) and last is not None:
-        return either((facts, option) for facts, option in rest.options if option is not last)
-    return None if rest is last else rest
 
 
 def got_some(run: Run, forwards: frozenset[int], values: frozenset[int]) -> bool:

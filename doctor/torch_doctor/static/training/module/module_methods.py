@@ -18,7 +18,15 @@ from torch_doctor.static.training.device import devices
 from torch_doctor.static.training.evaluation import modes
 from torch_doctor.static.training.frameworks import framework_calls
 from torch_doctor.static.training.loss import loss_building
-from torch_doctor.static.training.module import forwards, hooks, layer_outputs, module_parts, part_methods, registering
+from torch_doctor.static.training.module import (
+    chaining,
+    forwards,
+    hooks,
+    layer_outputs,
+    module_parts,
+    part_methods,
+    registering,
+)
 from torch_doctor.static.training.update import adapters, parameters
 from torch_doctor.static.values import (
     NOTHING,
@@ -173,7 +181,7 @@ def _items(run: Run, value: Value) -> tuple[Value, ...]:
 def _base_forward(run: Run, of: Module, _: str, call: Call) -> Value:
     content = module_parts.listed(of) if of.layer == "torch.nn.Sequential" else None
     if content is not None:
-        return forwards.chained(run, of, content, call)
+        return chaining.chained(run, of, content, call)
     if of.table is not None:
         return layer_outputs.layer_output(run, of, of.table, call)
     return Unknown(replace(blend(value.flow for value in call.values), graph=None))

@@ -24,6 +24,7 @@ from torch_doctor.static.values import (
     Sequence,
     Unknown,
     UnknownAttribute,
+    UnknownName,
     Value,
 )
 
@@ -224,3 +225,44 @@ def method_of(thing: Module | Instance, name: str) -> FunctionValue | None:
     """The method of this name that a class of the project defines, or inherits from one; None for any other."""
     found = thing.cls.find(name) if thing.cls is not None else None
     return found[0] if found is not None and isinstance(found[0], FunctionValue) else None
+
+
+NUMBERED = frozenset(("torch.nn.Sequential", "torch.nn.ModuleList"))
+"""Lists whose modules are called by their numbers."""
+
+
+def named(module: Module) -> list[tuple[str, Module | ParameterValue]] | None:
+    """The parts of a module with their names; None where some are not known."""
+    content = listed(module)
+    found: list[tuple[str, Module | ParameterValue]] = []
+    if content is not None:
+        fields = {id(value) for value in module.fields.values()}
+        unnamed = [(str(i), each) for i, each in enumerate(content.items) if id(each) not in fields]
+        if content.rest is not None or (unnamed and module.layer not in NUMBERED):
+            return None
+        found = [(name, each) for name, each in unnamed if isinstance(each, (Module, ParameterValue))]
+        if len(found) < len(unnamed):
+            return None
+    for name, value in module.fields.items():
+        if isinstance(value, (Module, ParameterValue)):
+            if not isinstance(name, str) or isinstance(name, UnknownName):
+                return None
+            found.append((name, value))
+        elif isinstance(value, Either) and children(value):
+            return None
+    known = {id(value) for _, value in found}
+    return found if all(id(each) in known for each in members_of(module)) else None
+
+
+def paths(module: Module) -> dict[int, str]:
+    """What the modules in a module are called in its `named_modules()`, by their numbers; where that is known."""
+    found = {module.id: ""}
+    waiting = [module]
+    while waiting and len(found) < PARTS:
+        holder = waiting.pop()
+        before = f"{found[holder.id]}." if found[holder.id] else ""
+        for name, part in named(holder) or ():
+            if isinstance(part, Module) and part.id not in found:
+                found[part.id] = f"{before}{name}"
+                waiting.append(part)
+    return found

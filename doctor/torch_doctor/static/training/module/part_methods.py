@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from torch_doctor.static.dispatch import handles
+from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import WALKED
 from torch_doctor.static.language import containers, opaque_calls
 from torch_doctor.static.tables import models
@@ -30,6 +31,8 @@ from torch_doctor.static.values import (
     Unknown,
     UnknownName,
     Value,
+    constant,
+    held,
     summary,
 )
 
@@ -63,6 +66,17 @@ def _register_parameter(run: Run, of: Module, _: str, call: Call) -> Value | Non
     name = str(key.value) if isinstance(key, Const) else ANY_NAME
     registering.set_module_attribute(run, of, name, parameter, call.node)
     return NOTHING
+
+
+@handles(METHODS, "get_submodule")
+def _get_submodule(run: Run, of: Module, _: str, call: Call) -> Value:
+    """A part by its path; of one that is not known, only what it belongs to."""
+    given = call.argument(0, "target")
+    path = None if given is None else constant(given)
+    found: Value = of
+    for name in path.split(".") if isinstance(path, str) and path else ():
+        found = run.attribute(found, name, call.node)
+    return found if isinstance(path, str) else Unknown(Flow(graph=None), held((of,)))
 
 
 @handles(METHODS, "register_buffer")
@@ -165,7 +179,8 @@ def _walked(run: Run, of: Module, name: str, _: Call) -> Value:
     exact = len(found) <= WALKED and not opaque and (name not in ("modules", "named_modules") or not inside.opaque)
     named = name.startswith("named") or name == "items"
     if exact:
-        items = [Sequence("tuple", Content((Plain(), item))) for item in found] if named else found
+        paths = module_parts.paths(of) if named else {}
+        items = [Sequence("tuple", Content((_called(item, paths), item))) for item in found] if named else found
         return Sequence("list", Content(tuple(items)))
     one: Value = (
         summary(found)
@@ -178,6 +193,11 @@ def _walked(run: Run, of: Module, name: str, _: Call) -> Value:
         one = registering.part_of(run, of, ANY_NAME)
         one.facts[Fact.STANDS_FOR] = tuple(each for each in found if isinstance(each, Module))
     return Sequence("list", Content((), Sequence("tuple", Content((Plain(), one))) if named else one))
+
+
+def _called(item: Value, paths: dict[int, str]) -> Value:
+    """The name of a part."""
+    return Const(paths[item.id]) if isinstance(item, Module) and item.id in paths else Plain()
 
 
 @handles(METHODS, "update_parameters")

@@ -12,6 +12,7 @@ from torch_doctor.static.training.unresolved import elsewhere
 from torch_doctor.static.values import (
     ANY_NAME,
     Content,
+    Either,
     Fact,
     Mapping,
     Module,
@@ -19,9 +20,12 @@ from torch_doctor.static.values import (
     ParameterValue,
     Sequence,
     Unknown,
+    UnknownAttribute,
     UnknownName,
     Value,
     constant,
+    either,
+    fresh_symbol,
     held,
     summary,
 )
@@ -29,6 +33,7 @@ from torch_doctor.trace import Registered
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Symbol
     from torch_doctor.trace import Tri
 
 
@@ -36,8 +41,9 @@ def set_module_attribute(run: Run, module: Module, name: str, new: Value, node: 
     """Assign an attribute of a module: what is a module, parameter or list of these becomes part of it."""
     before = module.fields.get(name)
     run.heap.set(module.fields, name, new)
-    if isinstance(new, Module) and module.layer in layers.CONTAINERS and name != "__dict__":
-        _set_in_list(run, module, before, new)
+    may_be_one = isinstance(new, (Module, Unknown)) or (isinstance(new, Either) and module_parts.children(new))
+    if may_be_one and module.layer in layers.CONTAINERS and name != "__dict__":
+        _set_in_list(run, module, name, before, new)
     if name == "__dict__":
         run.heap.set(module.facts, Fact.INITIALISED, value=True)  # it takes the state of another module
     site = run.site(node)
@@ -86,14 +92,59 @@ def perhaps_parts(run: Run, values: tuple[Value, ...]) -> None:
             run.heap.set(thing.facts, Fact.REGISTERED, value=True)
 
 
-def _set_in_list(run: Run, module: Module, before: object, new: Module) -> None:
+def perhaps_replaced(run: Run, thing: Value, new: Value, name: str = "") -> None:
+    """A module is set as an attribute that is not known, of something that may be one of several: it may replace any part.
+
+    `name` is that of the attribute, where only the thing is not known.
+    """
+    if not isinstance(new, (Module, Unknown)) or not isinstance(thing, (Module, Unknown, UnknownAttribute)):
+        return
+    if isinstance(thing, Module):
+        holders = [thing]
+    else:
+        modules = frozenset(number for number in thing.holds if isinstance(run.objects.get(number), Module))
+        found = map(run.objects.get, module_parts.with_parts(run, modules) if isinstance(new, Module) else ())
+        holders = [each for each in found if isinstance(each, Module)]
+    chosen = fresh_symbol("flag")
+    for holder in holders:
+        if holder not in run.building:
+            _perhaps_replaced(run, holder, chosen, new, name)
+
+
+def _perhaps_replaced(run: Run, holder: Module, chosen: Symbol, new: Value, name: str) -> None:
+    for each, old in list(holder.fields.items()):
+        if isinstance(old, Module) and old is not new and name in ("", each):
+            run.heap.set(holder.fields, each, _one_of(chosen, new, old))
+    content = module_parts.listed(holder)
+    if content is not None and not name and len(content.items) < module_parts.PARTS:
+        items = tuple(_one_of(chosen, new, old) if old is not new else old for old in content.items)
+        run.heap.set(holder.facts, Fact.LISTED, Content(items, content.rest))
+    run.heap.restructure()
+
+
+def _one_of(chosen: Symbol, new: Value, old: Value) -> Value:
+    return either(((frozenset(((chosen, True),)), new), (frozenset(((chosen, False),)), old)))
+
+
+def _set_in_list(run: Run, module: Module, name: str, before: object, new: Value) -> None:
     """An attribute of a list of modules is an element of it: it takes the place of what had its name, or is the last one."""
     content = module_parts.listed(module) or Content()
     if len(content.items) >= module_parts.PARTS:
         return
+    if before is None and content.rest is None and name.isdigit() and int(name) < len(content.items):
+        before = content.items[int(name)]
     items = tuple(new if item is before else item for item in content.items)
-    added = items if new in items else (*items, new)
-    run.heap.set(module.facts, Fact.LISTED, Content(added, content.rest))
+    changed = Content(items, content.rest, content.end)
+    run.heap.set(module.facts, Fact.LISTED, changed if new in items else _longer(changed, (new,)))
+
+
+def _longer(content: Content, items: tuple[Value, ...]) -> Content:
+    """A list to which these are added: behind an unknown number of others, nobody knows their places, but that of the last."""
+    if not items:
+        return content
+    if content.rest is None:
+        return Content((*content.items, *items), None, items[-1])
+    return Content(content.items, summary((content.rest, *items)), items[-1])
 
 
 def _wraps_one(node: p.Node) -> bool:
@@ -120,8 +171,7 @@ def add_to_list(run: Run, module: Module, items: tuple[Value, ...], node: p.Node
     content = module_parts.listed(module) or Content()
     if run.loop_depth and len(content.items) >= module_parts.PARTS:
         return
-    end = items[-1] if items else content.end
-    run.heap.set(module.facts, Fact.LISTED, Content((*content.items, *items), content.rest, end))
+    run.heap.set(module.facts, Fact.LISTED, _longer(content, items))
     for item in items:
         for child in module_parts.children(item):
             if isinstance(child, (Module, ParameterValue)):

@@ -12,13 +12,11 @@ from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.values import (
     Const,
     Content,
-    Either,
     Module,
     OneOfTexts,
     ParameterValue,
     Params,
     Sequence,
-    UnknownName,
     Value,
 )
 
@@ -53,7 +51,6 @@ _OWN: Final = {
 """All names that the parameters of a layer itself may have."""
 FEW: Final = 32
 """So many parameters are told apart by their names."""
-_NUMBERED: Final = frozenset(("torch.nn.Sequential", "torch.nn.ModuleList"))
 
 
 def items(run: Run, over: Value, body: tuple[p.Stmt, ...]) -> tuple[Value, ...] | None:
@@ -121,7 +118,7 @@ def _collect(run: Run, module: Module, path: str, names: dict[int, tuple[str, ..
         names[module.id] = tuple(f"{path}{name}" for name in own)
     elif has is not False and module.cls is None:
         return False  # a library's, or a layer with other names
-    parts = _parts(module)
+    parts = module_parts.named(module)
     if parts is None or len(names) > WALKED:
         return False
     for name, part in parts:
@@ -130,26 +127,3 @@ def _collect(run: Run, module: Module, path: str, names: dict[int, tuple[str, ..
         elif not _collect(run, part, f"{path}{name}.", names):
             return False
     return True
-
-
-def _parts(module: Module) -> list[tuple[str, Module | ParameterValue]] | None:
-    """The parts of a module with their names; None where some are not known."""
-    listed = module_parts.listed(module)
-    found: list[tuple[str, Module | ParameterValue]] = []
-    if listed is not None:
-        named = {id(value) for value in module.fields.values()}
-        unnamed = [(str(i), each) for i, each in enumerate(listed.items) if id(each) not in named]
-        if listed.rest is not None or (unnamed and module.layer not in _NUMBERED):
-            return None
-        found = [(name, each) for name, each in unnamed if isinstance(each, (Module, ParameterValue))]
-        if len(found) < len(unnamed):
-            return None
-    for name, value in module.fields.items():
-        if isinstance(value, (Module, ParameterValue)):
-            if not isinstance(name, str) or isinstance(name, UnknownName):
-                return None
-            found.append((name, value))
-        elif isinstance(value, Either) and module_parts.children(value):
-            return None
-    known = {id(value) for _, value in found}
-    return found if all(id(each) in known for each in module_parts.members_of(module)) else None

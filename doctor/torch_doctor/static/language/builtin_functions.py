@@ -6,7 +6,7 @@ import builtins
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.language import courses, named_things, narrowing, streams, targets
+from torch_doctor.static.language import courses, kept, named_things, narrowing, streams, targets
 from torch_doctor.static.language.defaults import by_default
 from torch_doctor.static.library import library
 from torch_doctor.static.tables import functions, models, outdated, words
@@ -118,6 +118,8 @@ def set_attribute(run: Run, _: str, call: Call) -> Value | None:
     text = texts.known(key)
     if text is None:
         registering.perhaps_replaced(run, thing, value)
+        if not isinstance(value, Module):
+            kept.perhaps_set(run, thing)
     if text is None and isinstance(thing, Object):
         exchanging.perhaps_attributes(run, thing)
     targets.set_attribute(run, thing, text or UnknownName.among(thing), value, call.node, attribute)

@@ -14,6 +14,7 @@ from torch_doctor.static.language import (
     defaults,
     instances,
     invocation,
+    kept,
     opaque_calls,
     refusing,
 )
@@ -123,6 +124,8 @@ def _meant(run: Run, func: Value, call: Call) -> Value:
 
 def _plain(run: Run, func: Const | Plain, call: Call) -> Value:
     """A method of a number, a string or an array, or anything that somebody put among the settings."""
+    if isinstance(func, Plain) and call.method == "update" and func.symbol[0] == ".":
+        kept.perhaps_set_in(run, func.symbol[1])
     if isinstance(func, Plain) and func.symbol[0] == "." and call.method not in CHANGING and _trains(call):
         return opaque_calls.opaque(run, func, call)
     if isinstance(func, Plain) and func.symbol[0] == "." and not call.values:

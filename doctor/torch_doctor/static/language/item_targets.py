@@ -122,6 +122,7 @@ def _of_instance(run: Run, holder: Instance, key: Value, new: Value, _: p.Index,
 
 
 def _of_settings(run: Run, holder: Plain | Settings, key: Value, new: Value, _: p.Index, node: p.Node) -> None:
+    kept.perhaps_set_in(run, holder.symbol if isinstance(holder, Plain) else ())
     settings.keep(run, holder, settings.key_of(key), new, node)
 
 
@@ -148,6 +149,7 @@ def _of_gradients(run: Run, holder: Grads, _: Value, new: Value, target: p.Index
 
 def _of_unknown(run: Run, holder: Unknown, key: Value, new: Value, target: p.Index, node: p.Node) -> None:
     registering.perhaps_replaced(run, holder, new)
+    kept.perhaps_set_in(run, holder.symbol)
     moved = places.disturbed(run, hub_rows.changed(run, holder))
     whole = not isinstance(key, Tensor) and not isinstance(target.key, (p.Slice, p.Display))  # and no part of a tensor
     other = _perhaps(moved, new, node) if whole and moved.flow.graph is None else moved

@@ -1,14 +1,14 @@
-"""What an object of the project keeps in its base, a container of Python: a subclass of `dict` or `list`."""
+"""What an object of the project keeps in its base, a container of Python like `dict` or `list`, and in its `__dict__`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.values import Fact, Instance, held
+from torch_doctor.static.values import ClassValue, Const, Fact, Instance, Module, Plain, held
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Args
+    from torch_doctor.static.values import Args, Symbol
 
 _CONTAINERS = ("builtins.", "collections.")
 
@@ -18,3 +18,27 @@ def put_in(run: Run, thing: Instance, values: Args) -> None:
     new = held(values) - thing.fact(Fact.KEPT)
     if new and any(name.startswith(_CONTAINERS) for name in thing.cls.libraries()):
         run.heap.set(thing.facts, Fact.KEPT, thing.fact(Fact.KEPT) | new)
+
+
+def attributes_of(thing: Instance | Module) -> Symbol:
+    """The symbol of the `__dict__` of an object."""
+    return (".", ("object", thing.id), "__dict__")
+
+
+def perhaps_set_in(run: Run, symbol: Symbol) -> None:
+    """Something is put into what has this symbol, which may be the `__dict__` of an object."""
+    if len(symbol) == 3 and symbol[0] == "." and symbol[2] == "__dict__" and isinstance(symbol[1], tuple):
+        perhaps_set(run, run.objects.get(symbol[1][1]) if symbol[1][0] == "object" else None)
+
+
+def perhaps_set(run: Run, thing: object) -> None:
+    """An attribute whose name is not known gets a value: any constant that an object, or its class, has may be another."""
+    if not isinstance(thing, (Instance, Module)):
+        return
+    classes = thing.cls.mro() if thing.cls is not None else ()
+    known = {
+        name: value for cls in reversed(classes) if isinstance(cls, ClassValue) for name, value in cls.fields.items()
+    }
+    for name, value in {**known, **thing.fields}.items():
+        if isinstance(name, str) and isinstance(value, Const) and not name.startswith("__"):
+            run.heap.set(thing.fields, name, Plain(("set", thing.id, name)))

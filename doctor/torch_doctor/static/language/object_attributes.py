@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import Flow
-from torch_doctor.static.language import invocation, narrowing
+from torch_doctor.static.language import invocation, kept, narrowing
 from torch_doctor.static.program.choosing import leaves_out
 from torch_doctor.static.tables import layers, libraries, models
 from torch_doctor.static.tables.canonical import canonical
@@ -114,8 +114,8 @@ def _not_assigned(run: Run, value: Instance, name: str) -> Value:
         return value.cls
     if name == "__dict__":
         exchanging.perhaps_attributes(run, value)
-        inside = held((value,))
-        return Unknown(Flow(graph=None), inside) if inside else Plain()
+        inside, symbol = held((value,)), kept.attributes_of(value)
+        return Unknown(Flow(graph=None), inside, symbol) if inside else Plain(symbol)
     if value.cls.opaque_base() or value.cls.libraries():
         return Method(value, name)
     return Unknown(Flow(graph=None), held((value,)), (".", ("object", value.id), name))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from torch_doctor.static.dispatch import handles
 from torch_doctor.static.flow import Flow, blend
-from torch_doctor.static.language import containers, opaque_calls, operators
+from torch_doctor.static.language import containers, kept, opaque_calls, operators
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.methods import MOVES
@@ -53,6 +53,8 @@ _METHODS: dict[str, OfUnknown] = {}
 
 def method_of_unknown(run: Run, of: UnknownAttribute, call: Call) -> Value:
     """A method of something that is not known, when its name tells what it must be."""
+    if of.name == "update":
+        kept.perhaps_set_in(run, of.of.symbol)
     if of.name in REORDERING_METHODS:
         drawing.reordered(run, call.node)
     method = _METHODS.get(of.name)

@@ -86,6 +86,8 @@ def decided(run: Run, node: p.If | p.Choice, drawn: int) -> None:
         return
     if any(isinstance(part, p.Call) and _is_unseen(run, part.func) for part in walk(node.test)):
         return  # who may know that this object leaves nothing to chance
+    if any(isinstance(part, p.Attribute) and _is_switched(run, part.name) for part in walk(node.test)):
+        return
     if isinstance(node, p.Choice):
         arms = ((node.then, node.other), (node.other, node.then))
         changed = any(_computes_with(run, target, of) for target, of in arms)
@@ -93,6 +95,11 @@ def decided(run: Run, node: p.If | p.Choice, drawn: int) -> None:
         changed = any(_does_something_to(run, statement) for statement in (*node.body, *node.other))
     if changed:
         run.of(Applied).by_hand.append((run.site(node.test), run.text(node.test)))
+
+
+def _is_switched(run: Run, name: str) -> bool:
+    """Whether something besides constructors assigns an attribute of this name: it may be switched off for evaluation."""
+    return any(name in unit.program.assigned for unit in (run.main, run.frame.unit))
 
 
 def _is_unseen(run: Run, func: p.Expr) -> bool:

@@ -26,6 +26,8 @@ _ALONG: Final = EACH_PLACE | frozenset(
     )
 )
 """How predictions are made that have the places of what they are made of."""
+_OF_PICTURES: Final = frozenset(words("nn.Conv2d nn.Conv3d conv2d conv3d"))
+"""What computes features of pictures, in which nothing tells where a text ends."""
 _VIEWS: Final = frozenset(words("view reshape unflatten view_as reshape_as"))
 _JOINING: Final = padding.JOINING | frozenset(words("hstack append"))
 _FAR: Final = 60
@@ -38,7 +40,7 @@ class KnownPlaces(Enum):
     ENDS = auto()
     """Where each sequence ends: something else is padded at the same places, or nothing else is given."""
     NO_ENDS = auto()
-    """Nothing: several places are predicted of one row of features, or of what has no padding."""
+    """Nothing: several places are predicted of one row of features, of a picture, or of what has no padding."""
     MAYBE = auto()
     """That is not known."""
 
@@ -46,7 +48,7 @@ class KnownPlaces(Enum):
 def known(run: Run, scores: Value | None, target: Padding) -> KnownPlaces:
     """Follow predictions back to what is padded at their places."""
     waiting, steps = [scores], 0
-    others = alone = False
+    others = alone = pictures = False
     while waiting and steps < _FAR:
         value = waiting.pop(0)
         steps += 1
@@ -61,13 +63,17 @@ def known(run: Run, scores: Value | None, target: Padding) -> KnownPlaces:
             alone = True
         elif made is not None and made.args and _at_once(made):
             return KnownPlaces.NO_ENDS
+        elif made is not None and made.name in _OF_PICTURES:
+            pictures = True
         elif made is not None and made.name == "[]" and _is_stretch(made.of):
             waiting.append(made.args[0])
         elif made is not None and (made.name in _ALONG or padding.arranges(made)):
             waiting += made.args
         elif isinstance(value, Tensor):
             others = True
-    return KnownPlaces.ENDS if alone and not others and not waiting else KnownPlaces.MAYBE
+    if others or waiting or alone is pictures:
+        return KnownPlaces.MAYBE
+    return KnownPlaces.ENDS if alone else KnownPlaces.NO_ENDS
 
 
 def _is_stretch(key: object) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 from ...rewriting.guarding import BLOCKS, may_fail
@@ -19,8 +20,10 @@ UNSEEN = frozenset(
     ("setattr", "__setattr__", "__class__", "__dict__", "vars", "globals", "exec", "eval", "compile", "patch")
 )
 """Names by which code changes what it does not name."""
-WATCHERS = frozenset(("setprofile", "settrace", "get_objects", "__enter__", "enter_context"))
-"""Names by which code is run in between, or finds what it is not given."""
+WATCHERS = frozenset(
+    ("setprofile", "settrace", "get_objects", "__enter__", "enter_context", "import_module", "__import__")
+)
+"""Names by which code is run in between, or finds what it is not given, or other code is run once."""
 
 
 class Interposing:
@@ -39,7 +42,7 @@ class Interposing:
         while waiting:
             for node in ast.walk(waiting.pop()):
                 name = _named(node)
-                if self._is_one(node, name):
+                if _imports_more(node) or self._is_one(node, name):
                     return True
                 if name not in seen:
                     seen.add(name)
@@ -78,6 +81,14 @@ class Interposing:
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             return name in (self._methods or ())
         return name in UNSEEN or name in WATCHERS or HOOKS.match(name) is not None
+
+
+def _imports_more(node: ast.AST) -> bool:
+    """Whether it imports a module that nobody has imported, which may do anything."""
+    names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+    if isinstance(node, ast.ImportFrom):
+        names = [node.module or ""]
+    return any(name not in sys.modules for name in names)
 
 
 def _named(node: ast.AST) -> str:

@@ -39,7 +39,8 @@ for x, y in loader:
     optimizer.step()
 """
 BAD = HEAD + LOOP
-LOOKS_BAD = HEAD + "optimizer.register_step_post_hook(lambda stepped, *_: stepped.zero_grad())\n" + LOOP
+HOOK = "nn.modules.module.register_module_forward_pre_hook(lambda *_: optimizer.zero_grad())\n"
+LOOKS_BAD = HEAD + HOOK + LOOP
 GOOD = HEAD + LOOP.replace("    loss =", "    optimizer.zero_grad()\n    loss =")
 
 pytestmark = pytest.mark.usefixtures("farm")

@@ -38,6 +38,7 @@ DISPROVED = {
     ("TDR402", "bad_evaluation_by_itself"): SERVES,
     ("TDR402", "bad_forward_outside_block"): SERVES,
     ("TDR503", "bad_epoch_function"): OTHER_MODEL,
+    ("TDR802", "bad_one_of_two_models_stays"): OTHER_MODEL,
     ("TDR809", "bad_log_directory"): "each process may have been given a directory of its own",
     ("TDR814", "bad_alike_only_at_the_start"): "no process group may be started around the call",
 }

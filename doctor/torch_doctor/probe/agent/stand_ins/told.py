@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class Teller:
     def __init__(self, tell: Callable[..., None]) -> None:
         self._tell = tell
         self._told: set[tuple[str, str]] = set()
+        self._holding: set[str] = set()  # the folders of files that were made up
         self.voided: set[str] = set()
 
     def stand_in(self, what: str, for_: str, how: str, voids: Sequence[str] = ()) -> None:
@@ -56,14 +58,20 @@ class Teller:
             voids: the facts that this makes meaningless, of the words of this module.
         """
         self.voided.update(voids)
+        if FILES in voids:
+            self._holding.add(os.path.dirname(os.path.abspath(what)))
         if self._first("stand_in", what):
             self._tell("stand_in", what=what, for_=for_, how=how, voids=list(voids))
 
     def folder(self, folder: str, what: str, place: int) -> None:
         """Report that the script writes a `what` ("file", "folder") below a folder of the project that nobody created.
 
-        `place` is the position of the path among the arguments of the user's call; -1 where a library is given it.
+        `place` is the position of the path among the arguments of the user's call; -1 where a library is given it. A folder
+        with a file that was made up would be there with that file.
         """
+        whole = os.path.abspath(folder)
+        if any(each == whole or each.startswith(whole + os.sep) for each in self._holding):
+            return
         if self._first("folder", folder):
             self._tell("folder", folder=folder, what=what, place=place)
 

@@ -10,6 +10,7 @@ import copy
 import itertools
 import random
 import sys
+import weakref
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -19,27 +20,53 @@ from ..instrument import Instrument as Base
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ...scopes import Here
+    from ...watching.watch import Watch
+
 ROWS = 4
+CLAIMED = (claims.ROWS_CHANGE, claims.ROWS_CHANGE_BESIDE_TARGETS, claims.ROWS_HAVE_VIEWS)
+DEEPEST = 4  # datasets, each a part of the next
+STATES = 4  # of a dataset, in which its rows are read
 TIMES = 4  # a flip that happens every second time stays unseen in one of 8 rows
 
 
 class Instrument(Base):
-    """Reads the first rows of every dataset that a loader is built over, and leaves the random numbers as they were."""
+    """Reads the first rows of every dataset that a loader is built over, and leaves the random numbers as they were.
+
+    A dataset whose attributes change is read again before the next batch: its augmentation may be switched off for evaluation.
+    What counts is then the state in which the fewest rows change.
+    """
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._read: dict[int, tuple[Any, dict[str, Any], list[int], int]] = {}
 
     def on_dataset(self, dataset: Any, event: int) -> None:
         """A dataset was told of."""
-        torch = self.watch.torch
-        if isinstance(dataset, torch.utils.data.IterableDataset):
-            return
+        if not isinstance(dataset, self.watch.torch.utils.data.IterableDataset):
+            self._measure(dataset, event)
+
+    def on_batch(self, batch: Any, here: Here, event: int) -> None:
+        """A batch was taken."""
+        for about, (kept, state, _, times) in list(self._read.items()):
+            dataset = kept()
+            if dataset is not None and times < STATES and _state(dataset) != state:
+                self._measure(dataset, about)
+
+    def _measure(self, dataset: Any, event: int) -> None:
         with self.watch.unwatched(), self._random_numbers_kept(dataset):
             try:
                 found = [self._changes(copy.copy(dataset), row) for row in range(min(ROWS, len(dataset)))]
             except Exception:  # noqa: BLE001 - a dataset that fails will say so itself
+                self._read.pop(event, None)
                 return
-        measured = self.watch.recorder.measured
-        claimed = (claims.ROWS_CHANGE, claims.ROWS_CHANGE_BESIDE_TARGETS, claims.ROWS_HAVE_VIEWS)
-        for place, claim in enumerate(claimed):
-            measured(claim, sum(each[place] for each in found), "rows", about=[event])
+        counted = [sum(each[place] for each in found) for place in range(len(CLAIMED))]
+        _, _, before, times = self._read.get(event, (None, None, counted, 0))
+        fewest = [min(pair) for pair in zip(before, counted)]  # noqa: B905 - one for each claim
+        with suppress(TypeError):  # what has slots may not be referred to
+            self._read[event] = weakref.ref(dataset), _state(dataset), fewest, times + 1
+        for claim, number in zip(CLAIMED, fewest):  # noqa: B905 - one for each claim
+            self.watch.recorder.measured(claim, number, "rows", about=[event])
 
     def _changes(self, dataset: Any, row: int) -> tuple[bool, bool, bool]:
         """Whether a row is another one when it is read again, whether what it is compared with stays, and whether it has views."""
@@ -82,6 +109,17 @@ class Instrument(Base):
             for each, state in zip(own, states):  # noqa: B905 - one for each
                 with suppress(Exception):
                     each.set_state(state) if isinstance(each, torch.Generator) else each.setstate(state)
+
+
+def _state(dataset: Any) -> dict[str, Any]:
+    """The attributes of a dataset, and of that which it is a part of: numbers and words as they are, else which object."""
+    found: dict[str, Any] = {}
+    for depth in range(DEEPEST):
+        own = getattr(dataset, "__dict__", {})
+        simple = (bool, int, float, str, type(None))
+        found |= {f"{depth}.{name}": each if type(each) in simple else id(each) for name, each in own.items()}
+        dataset = own.get("dataset")
+    return found
 
 
 def _labels(row: Any) -> list[Any]:

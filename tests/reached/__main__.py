@@ -11,7 +11,8 @@ name, that calls `.backward()` and runs when it is started, else the first named
 repositories to mend the probe: they only judge.
 
 Each script runs unmodified, from the root of its repository, with the packages of PYTHON. A line for each says how many updates it
-reached, after how many seconds, and what stopped it; the last lines say how many reached one update and two.
+reached, after how many seconds, and what stopped it; the last lines say how many reached one update and two. A script of which
+only the training loop was run, without what fails before it, did not reach them: it is marked, and counted apart.
 """
 
 from __future__ import annotations
@@ -34,14 +35,16 @@ if TYPE_CHECKING:
 TABLE = Path(__file__).with_name("repositories.tsv")
 REACHED = re.compile(r"reached (\d+) optimizer step")
 GRACE = 60.0  # seconds for the scan beside the probe
+ALONE = "was run alone"  # what is said where the script did not come to its loop
 WIDTH = 150  # of what is said of a script's end
 
 
 class Reached(NamedTuple):
-    """How far a script came: its updates, the seconds that it took, and the last of what was said of it."""
+    """How far a script came: its updates, whether only its loop was run, the seconds, and the last of what was said of it."""
 
     repository: str
     updates: int
+    alone: bool
     seconds: float
     said: str
 
@@ -60,11 +63,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{row['repository']}: no clone", file=sys.stderr)
             continue
         found.append(reached(row["repository"], clone, row["commit"], row["script"], given.python, given.timeout))
-        print(
-            f"{found[-1].updates:3}  {found[-1].seconds:5.1f} s  {found[-1].repository}  {found[-1].said}", flush=True
-        )
+        mark, last = "*" if found[-1].alone else " ", found[-1]
+        print(f"{last.updates:3}{mark} {last.seconds:5.1f} s  {last.repository}  {last.said}", flush=True)
     for least in (1, 2):
-        print(f"at least {least}: {sum(each.updates >= least for each in found)} of {len(found)}")
+        came = [each.alone for each in found if each.updates >= least]
+        print(
+            f"at least {least}: {came.count(False)} of {len(found)}; with the loop run alone (*) {came.count(True)} more"
+        )
     return 0 if len(found) == len(rows) else 2
 
 
@@ -96,11 +101,14 @@ def reached(repository: str, clone: Path, commit: str, script: str, python: str,
                 timeout=timeout + GRACE,
             )
         except subprocess.TimeoutExpired:
-            return Reached(repository, 0, time.monotonic() - begun, "torch-doctor did not come to an end")
+            return Reached(
+                repository, 0, alone=False, seconds=time.monotonic() - begun, said="torch-doctor did not come to an end"
+            )
     said = [line.partition(": ")[2] for line in done.stderr.splitlines() if line.startswith(("probe:", "warning:"))]
     updates = [int(number) for line in said for number in REACHED.findall(line)]
     last = next((line for line in reversed(said) if not REACHED.search(line)), "")
-    return Reached(repository, max(updates, default=0), time.monotonic() - begun, last[:WIDTH])
+    alone = any(ALONE in line for line in said)
+    return Reached(repository, max(updates, default=0), alone, time.monotonic() - begun, last[:WIDTH])
 
 
 def _git(clone: Path) -> Path:

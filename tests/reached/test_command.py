@@ -21,13 +21,15 @@ for _ in range(3):
     model(torch.randn(4, 2)).mean().backward()
     optimizer.step()
 """
+BROKEN = SCRIPT.replace("for _", "print({}['rate'])\nfor _")
 
 
 def test_updates_are_counted_in_a_checkout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = ["repository\tcommit\tscript"]
-    for name, text in {"some/trains": SCRIPT, "some/fails": "raise ValueError('no data')\n"}.items():
+    scripts = {"some/trains": SCRIPT, "some/fails": "raise ValueError('no data')\n", "some/breaks": BROKEN}
+    for name, text in scripts.items():
         clone = tmp_path / name.replace("/", "+")
         init(clone)
         rows.append(f"{name}\t{commit(clone, {'code/train.py': text})}\tcode/train.py")
@@ -40,7 +42,9 @@ def test_updates_are_counted_in_a_checkout(
     assert printed[0].split()[3] == "some/trains"
     assert printed[1].split()[0] == "0"
     assert "no data" in printed[1]
-    assert printed[2:] == ["at least 1: 1 of 2", "at least 2: 1 of 2"]
+    assert printed[2].split()[0] == "3*"
+    more = "1 of 3; with the loop run alone (*) 1 more"
+    assert printed[3:] == [f"at least 1: {more}", f"at least 2: {more}"]
 
 
 def test_a_missing_clone_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

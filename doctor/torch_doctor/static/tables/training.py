@@ -157,4 +157,8 @@ LOADER_WRAPPERS = libraries.table(lambda library: library.loader_wrappers)
 SAVES: dict[str, Position] = {"torch.save": 0, **libraries.table(lambda library: library.saves)}
 """Functions that write an object to a checkpoint, by the position of the object."""
 LOADS = frozenset({"torch.load"})
+FILE_COPIES = frozenset(
+    {*(f"shutil.{name}" for name in ("copy", "copy2", "copyfile", "move")), "os.link", "os.rename", "os.replace"}
+)
+"""Functions that give a file another name or place, the first argument."""
 COPIES = frozenset({"copy.deepcopy", "copy.copy"})

@@ -67,6 +67,16 @@ class Saved(Event, frozen=True, kw_only=True):
         return f"save {quoted(self.what)}{whole}"
 
 
+class CheckpointCopied(Event, frozen=True, kw_only=True):
+    """A file that `torch.save` wrote is copied, moved or renamed. Only the static witness writes it."""
+
+    saves: frozenset[int]
+    """The `Saved` events that wrote it."""
+
+    def words(self, _: Names, /) -> str:
+        return "copy or move a checkpoint"
+
+
 class Loaded(Event, frozen=True, kw_only=True):
     """Weights are loaded into a module, or only read from a file or buffer."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Forward, Loaded, Saved, StateTaken, Stepped, WeightsGiven
+from torch_doctor.trace import CheckpointCopied, Forward, Loaded, Saved, StateTaken, Stepped, WeightsGiven
 from torch_doctor_rules.judging.family import Family
 
 if TYPE_CHECKING:
@@ -34,9 +34,11 @@ def keeps(trace: Trace, event: BestCompared) -> bool:
     What is saved for its own sake, such as a batch or a picture, is no model.
     """
     loaded = {each.site for each in trace.of(Loaded)}
+    saved = {each.index: each for each in trace.of(Saved) if each.modules or each.states}
     kept: list[Event] = [
         *trace.of(StateTaken),
-        *(each for each in trace.of(Saved) if each.modules or each.states),
+        *saved.values(),
+        *(each for each in trace.of(CheckpointCopied) if each.saves & saved.keys()),
         *(each for each in trace.of(WeightsGiven) if each.of and each.site not in loaded),
     ]
     return event.loads or any(_is_in(event, each) for each in kept)

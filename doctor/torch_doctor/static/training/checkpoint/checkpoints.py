@@ -29,7 +29,7 @@ from torch_doctor.static.values import (
     Value,
 )
 from torch_doctor.static.values.symbols import SCALAR
-from torch_doctor.trace import Loaded, Saved
+from torch_doctor.trace import CheckpointCopied, Loaded, Saved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -74,6 +74,15 @@ def saved(run: Run, name: str, call: Call) -> Value:
         file=paths.written(run, call, position + 1, "f"),
     )
     return NOTHING
+
+
+@library_family(training.FILE_COPIES, stage=Stage.NOTE)
+def copied(run: Run, _: str, call: Call) -> None:
+    """Write that a file is copied or moved that a checkpoint was written to."""
+    file = paths.written(run, call, 0, "src")
+    saves = frozenset(event.index for event in run.trace.of(Saved) if file and event.file == file)
+    if saves:
+        run.emit(CheckpointCopied, call.node, saves=saves)
 
 
 @library_family(training.LOADS, stage=Stage.NOTE)

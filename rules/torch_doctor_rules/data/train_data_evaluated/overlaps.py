@@ -40,7 +40,7 @@ class Overlaps:
 
         Where a framework is told to evaluate rows, no other rows that are evaluated excuse it.
         """
-        pairs = [(loader, forward, self._source(loader, forward)) for loader, forward in self.loaders.evaluating()]
+        pairs = [(loader, forward, self._source(loader, forward)) for loader, forward in self.loaders.never_training()]
         anything = all(source is not None for _, _, source in pairs) and not self.loaders.evaluates_unseen()
         validating = [source for _, forward, source in pairs if self.validates(forward)]
         for loader, forward, source in pairs:

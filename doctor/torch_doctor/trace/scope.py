@@ -59,17 +59,6 @@ class Formula(Struct, frozen=True):
             (int(abs(part.value)) for part in sides if part.op in ("number", "setting") and part.value), default=0
         )
 
-    def every(self, turn: int) -> float:
-        """The number of iterations of the loop with this turn from one in which it is true to the next; 0 if unknown."""
-        if self.op != "==" or len(self.parts) != len(("remainder", "number")):
-            return 0
-        rest, number = self.parts if self.parts[0].op == "%" else self.parts[::-1]
-        if rest.op != "%" or number.value is None or rest.parts[1].op not in ("number", "setting"):
-            return 0
-        passes = [part for part in rest.parts[0].within() if part.op not in ("number", "+", "-")]
-        alone = len(passes) == 1 and passes[0].op == "pass" and passes[0].of == turn
-        return rest.parts[1].value or 0 if alone else 0
-
     def within(self) -> Iterator[Formula]:
         """Yield this formula and all in it."""
         yield self

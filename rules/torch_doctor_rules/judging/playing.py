@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from torch_doctor.trace import BranchKind, CounterChanged, LoopEntered, LoopKind
@@ -191,27 +192,53 @@ class Play:
         return True
 
     def _value(self, formula: Formula, start: dict[int, int], own: dict[int, int]) -> Any:  # noqa: ANN401 - a number or a truth
-        op, found = formula.op, formula.value
-        if op in ("and", "or", "not"):
-            values = (bool(self._value(part, start, own)) for part in formula.parts)
-            return all(values) if op == "and" else any(values) if op == "or" else not next(values)
-        if op in _OPERATORS:
-            try:
-                return _OPERATORS[op](*(self._value(part, start, own) for part in formula.parts))
-            except (ArithmeticError, TypeError):
-                raise Unplayable from None
-        if op == "pass":
-            turn = self._turns.get(formula.of)
-            found = None if turn is None else turn + (found or 0)
-        elif op == "counter":  # what it was after an event of this pass, or when the pass began
-            found = own.get(formula.of, start.get(self._counter_of.get(formula.of, 0)))
-        elif op == "batches":
-            found = self._lengths.batches
-        elif op == "setting" and found is None:
-            found = self._lengths.setting
-        if found is None:
-            raise Unplayable
-        return found
+        def leaf(part: Formula) -> float | None:
+            found = part.value
+            if part.op == "pass":
+                turn = self._turns.get(part.of)
+                found = None if turn is None else turn + (found or 0)
+            elif part.op == "counter":  # what it was after an event of this pass, or when the pass began
+                found = own.get(part.of, start.get(self._counter_of.get(part.of, 0)))
+            elif part.op == "batches":
+                found = self._lengths.batches
+            elif part.op == "setting" and found is None:
+                found = self._lengths.setting
+            return found
+
+        return _computed(formula, leaf)
+
+
+def _computed(formula: Formula, leaf: Callable[[Formula], float | None]) -> Any:  # noqa: ANN401 - a number or a truth
+    """What a formula gives, whose numbers `leaf` tells."""
+    op = formula.op
+    if op in ("and", "or", "not"):
+        values = (bool(_computed(part, leaf)) for part in formula.parts)
+        return all(values) if op == "and" else any(values) if op == "or" else not next(values)
+    if op in _OPERATORS:
+        try:
+            return _OPERATORS[op](*(_computed(part, leaf) for part in formula.parts))
+        except (ArithmeticError, TypeError):
+            raise Unplayable from None
+    if (found := leaf(formula)) is None:
+        raise Unplayable
+    return found
+
+
+def interval(test: Formula, turn: int, *, arm: bool = True) -> int:
+    """From one pass of the loop with this turn in which a test takes an arm to the next one: 4 for `i % 4 == 3`; 0 if unknown."""
+    own = [part for part in test.within() if part.op == "pass"]
+    if not own or test.period > STEPS or any(part.of != turn for part in own):
+        return 0
+
+    def in_pass(number: int) -> bool:
+        return bool(_computed(test, lambda part: part.value if part.op != "pass" else number + (part.value or 0)))
+
+    try:
+        taken = [number for number in range(3 * test.period + 1) if in_pass(number) is arm]
+    except Unplayable:
+        return 0
+    gaps = {after - before for before, after in pairwise(taken)}
+    return gaps.pop() if len(gaps) == 1 else 0
 
 
 def open_in(tests: list[Branch]) -> bool:

@@ -78,6 +78,7 @@ class MetricOutOfRange(Rule):
 
     ## When it is not reported
     - The batch size is 1, or unresolved code chooses the batches.
+    - A count is divided by the number of batches since the last report, and each has 100 samples: that is a percentage.
     - The quotient is divided or multiplied again by a number other than 100.
     - The labels are repeated or broadcast before the comparison, as for the accuracy among the best five classes.
     - The marks of a sample are combined by `all`, `any` or `mean` before they are counted.

@@ -12,6 +12,7 @@ from torch_doctor_rules.evaluation.metric_out_of_range.scored import COUNTED, SE
 from torch_doctor_rules.judging.batch_means import batch_of, divides_by_rows, inside
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.other_lengths import OtherLengths
+from torch_doctor_rules.judging.playing import interval
 from torch_doctor_rules.judging.wording import message, named
 
 if TYPE_CHECKING:
@@ -134,9 +135,9 @@ class Counts:
         """
         if not inside(average, batch) or loader.batch is None or loader.batch == _PERCENT:
             return False
-        tests = [self.trace.branches[number].test for number, arm in average.guards if arm]
+        tests = [(self.trace.branches[number].test, arm) for number, arm in average.guards]
         turn = self._turns.get(batch.loop, 0)
-        return any(test is not None and average.number == test.every(turn) > 1 for test in tests)
+        return any(test is not None and average.number == interval(test, turn, arm=arm) > 1 for test, arm in tests)
 
     def _outlives(self, sums: list[Summed], batch: Scope, average: Averaged) -> bool:
         """Whether the sum has what several batches added, of which the last one gives the divisor."""

@@ -71,7 +71,7 @@ def known(run: Run, scores: Value | None, target: Padding) -> KnownPlaces:
             waiting += made.args
         elif isinstance(value, Tensor):
             others = True
-    if others or waiting or alone is pictures:
+    if others or waiting or alone == pictures:  # of both, or of neither
         return KnownPlaces.MAYBE
     return KnownPlaces.ENDS if alone else KnownPlaces.NO_ENDS
 

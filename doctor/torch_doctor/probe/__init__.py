@@ -266,7 +266,7 @@ def _outcome(name: str, readers: Sequence[Reader], launched: Launched, limits: L
         trace=reader.trace if reader.trace.events or not ending else None,
         ending=ending,
         stopped=bool(launched.ended_for) or run.end.how in ("stopped", "killed"),
-        remarks=tuple(remarks.differences(name, run)),
+        remarks=(*remarks.differences(name, run), *remarks.lacking(name, reader.trace)),
         output=launched.output.text(),
         seconds=launched.seconds,
         peak=launched.peak,

@@ -89,6 +89,13 @@ def differences(name: str, run: Run) -> Iterator[str]:
         yield f"{name}: {note}"
 
 
+def lacking(name: str, trace: Trace) -> Iterator[str]:
+    """What is not there, and what to do, for a run without an update that no exception ended: that would be told with it."""
+    run = trace.run or Run()
+    if run.end.how != "exception" and not updates(trace):
+        yield from (f"{told.site or name}: {told.text}" for told in run.missing)
+
+
 def ending(name: str, run: Run, launched: Launched, limits: Limits, which: str = "") -> str:
     """How a run ended that did not come to its end; empty where it did. More than one line where there is a traceback.
 

@@ -20,8 +20,8 @@ class Loop:
     `alone` that it lies in no other. `steps` counts the updates, `trained_since` the passes before the first in which
     anything of training happened, `evaluated` the pass in which a module ran last that nothing of training followed;
     `extended`: it made one more pass for that. `owned`: a library runs it, in a call of the script's, and `validates` in it
-    while it trains, or `counts_updates` in it; `figures` gets what was logged when it is over. `length` is how many passes it
-    makes if nothing ends it; None: unknown.
+    while it trains, or `counts_updates` in it; if it `logs`, `figures` gets what was logged when it is over. `length` is how
+    many passes it makes if nothing ends it; None: unknown.
     """
 
     __slots__ = (
@@ -37,6 +37,7 @@ class Loop:
         "extended",
         "figures",
         "length",
+        "logs",
         "nested",
         "next",
         "node",
@@ -59,7 +60,7 @@ class Loop:
         self.number = 0
         self.run = 0
         self.next = False
-        self.batches = self.owned = False
+        self.batches = self.owned = self.logs = False
         self.trained = False
         self.trained_since = 0
         self.nested = False

@@ -18,12 +18,13 @@ EPOCHS, BATCHES, EVALUATED = "the epochs", "the batches", "the evaluated batches
 class OwnedLoops:
     """Which loops of a library are under way, by who runs them and what they go through.
 
-    `who` gives the one object that runs a loop for all those whose methods tell of it.
+    `who` gives the one object that runs a loop for all those whose methods tell of it; `logs`: what the loops log is told.
     """
 
-    def __init__(self, watch: Watch, who: Callable[[Any], Any]) -> None:
+    def __init__(self, watch: Watch, who: Callable[[Any], Any], *, logs: bool = False) -> None:
         self._watch = watch
         self._who = who
+        self._logs = logs
         self._under_way: dict[tuple[int, str], tuple[FrameType, Loop]] = {}
 
     def of(self, owner: Any, over: str) -> Loop | None:
@@ -38,6 +39,7 @@ class OwnedLoops:
         if frame is not None:
             span = recorder.sites.spans[recorder.sites.of_frame(frame)]
             loop = self._watch.loops.own(frame, span, over, batches=over != EPOCHS)
+            loop.logs = self._logs
             self._under_way[id(self._who(owner)), over] = frame, loop
 
     def end(self, owner: Any, over: str) -> None:

@@ -46,6 +46,8 @@ class Instrument(Base):
         torch, loop = self.watch.torch, here.loops[-1] if here.loops else None
         if loop is None or loop.number != 1 or loop.trained or loop.node.key in self._asked:
             return
+        if loop.owned and not loop.logs:
+            return  # the trainer's own scores are asked for
         loaded = loop in self._fetching
         if not loaded and not loop.node.names:
             return

@@ -41,7 +41,7 @@ class Watcher:
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
-        self._loops = OwnedLoops(watch, lambda loop: loop)
+        self._loops = OwnedLoops(watch, lambda loop: loop, logs=True)
 
     def install(self) -> None:
         """Wraps the loops when they are imported, under both names of the package."""

@@ -138,8 +138,8 @@ def _step(trace: Trace, event: TermCut) -> tuple[Backward, Stepped] | None:
     backward = next((each for each in later if same_place(each.site, event.backward)), None)
     if backward is None or not fills(backward):
         return None
-    for step in trace.of(Stepped):
-        if step.index > backward.index and gradients.on_path(step, backward):
+    for step in gradients.until_cleared(backward, event.others)[0]:
+        if isinstance(step, Stepped):
             if not step.whole:
                 return None
             if gradients.family.related(step.modules, event.others):

@@ -94,8 +94,8 @@ class Gradients:
         shared = self.shared(*path)
         cleared = self._may_be_cleared(shared, *path)
         left = frozenset(module for module in shared - cleared if not self._goes_with(module, cleared))
-        if not left:
-            return left
+        if self._clears_own(step, left, *path):
+            return frozenset()
         if not all(self.on_path(event, *path) for event in path) or self.may_escape(earlier, again, left, *path):
             return frozenset()
         changed = any(  # who changes what a step has left means to go on with it
@@ -103,6 +103,12 @@ class Gradients:
             for clip in self.trace.between(step, again, Clipped)
         )
         return frozenset() if changed else left
+
+    def _clears_own(self, step: Stepped, left: frozenset[int], *path: Event) -> bool:
+        """Whether the path clears all that the optimizer has, and leaves only what it lacks and was meant to have."""
+        built = self._optimizers.get(step.optimizer)
+        own = frozenset[int]() if built is None else built.modules - built.lent
+        return built is not None and left <= built.lent and bool(own) and own <= self._may_be_cleared(own, *path)
 
     def _may_be_cleared(self, modules: frozenset[int], first: Event, *path: Event) -> frozenset[int]:
         """Those of the modules whose gradients may be cleared between the first and the last event of the path."""

@@ -49,7 +49,7 @@ def taken(run: Run, flow: Flow) -> None:
             run.heap.set(optimizer.facts, Fact.TAKEN, modules)
             for built in run.trace.of(OptimizerBuilt):
                 if built.optimizer == optimizer.id:
-                    run.trace.replace(built, modules=modules)
+                    run.trace.replace(built, modules=modules, lent=built.lent | (modules - built.modules))
 
 
 def computed(run: Run, loss: Value) -> None:

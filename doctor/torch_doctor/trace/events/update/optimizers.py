@@ -28,6 +28,8 @@ class OptimizerBuilt(Event, frozen=True, kw_only=True):
     """The name that it is assigned to."""
     remembers: Tri = None
     """Whether it has state from step to step, such as momentum."""
+    lent: frozenset[int] = NO_EVENTS
+    """Those of the modules that it does not have, and was meant to. Only the static witness writes them."""
 
     def introduce(self, names: Names) -> None:
         names.built(self.optimizer, self.class_name)

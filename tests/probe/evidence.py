@@ -150,7 +150,7 @@ CLAIMS: dict[str, list[Claim]] = {
             never,
         ),
     ],
-    "TDR114": [Claim("{} of {} modules? with gradients are in no optimizer", some, always)],
+    "TDR114": [Claim("{} of {} modules? with gradients are in no optimizer that steps there", some, always)],
     "TDR115": [
         Claim("{} of {} backward pass(?:es)? reach no parameter", some, none),
         Claim("`backward\\(\\)` raises an error: the loss has no graph", always, never),

@@ -100,7 +100,7 @@ class OptimizerMissesParameters(Rule):
         steps = [event for event in trace.of(Stepped) if any(trace.same_phase(event, step) for step in own)]
         trained = frozenset[int]().union(*(event.modules for event in passes))
         missed = trained - frozenset[int]().union(*(event.modules for event in steps))
-        text = f"{len(missed)} of {count(len(trained), 'module')} with gradients are in no optimizer"
+        text = f"{len(missed)} of {count(len(trained), 'module')} with gradients are in no optimizer that steps there"
         yield fact(text, len(missed), "modules", next(iter(at(trace, finding.site, OptimizerBuilt)), None))
 
     def _report(self, trace: Trace, missed: Missed) -> Finding:

@@ -62,7 +62,7 @@ class InputIgnored(Rule):
     - The parameter has a default, or its name starts with an underscore.
     - A base class, or another class of the same file or table, has a `forward` with the same parameter, so one call may
       reach either; or the base class is unresolved.
-    - The argument is not a tensor from a loader's batch.
+    - The argument is not a tensor from a loader's batch, or another parameter that the result depends on gets the same tensor.
     - The input decides a branch, is stored, is used to change something in place, or is passed to a function that may
       store it, or to a method that is defined more than once in the file of the class.
     - Only the run shows it, and a branch that is not taken, or a layer that is not torch's, may use the input.

@@ -90,7 +90,8 @@ class IgnoredInputs(Observer, called=(Lib, Method, Module, Bound, FunctionValue)
         self._share(run, owner.name, function, call)
         if function.node.decorators or function.contexts or _is_an_interface(owner, function):
             return
-        given = frozenset(_given(function, call))
+        tensors = dict(_given(function, call))
+        given = frozenset(tensors)
         if not given or (function.node, given) in self._seen:
             return
         self._seen.add((function.node, given))
@@ -98,8 +99,10 @@ class IgnoredInputs(Observer, called=(Lib, Method, Module, Bound, FunctionValue)
             return
         counts = self._influential(run, function.node, frozenset())
         used_at = run.site(call.node)
+        read = {id(value) for name, value in tensors.items() if name in counts}
+        lost = {name for name, value in tensors.items() if name not in counts and id(value) not in read}
         for parameter in function.node.parameters[1:]:
-            if parameter.name in given - counts and not _takes(run, owner, function, parameter.name):
+            if parameter.name in lost and not _takes(run, owner, function, parameter.name):
                 site, told = function.unit.site(parameter.at), {"module": owner.name, "name": parameter.name}
                 self._written[call.node].append(run.emit(InputTried, site, **told, used_at=used_at))
                 self._share(run, owner.name, function, call)
@@ -181,12 +184,12 @@ def _only_returns(func: Value, call: Call, result: Value) -> bool:
     return isinstance(func, Module) and func.cls is None and func.layer.startswith("torch.nn.")
 
 
-def _given(function: FunctionValue, call: Call) -> Iterator[str]:
-    """The parameters that have to be read, and are given a tensor of a batch."""
+def _given(function: FunctionValue, call: Call) -> Iterator[tuple[str, Value]]:
+    """The parameters that have to be read, and the tensors of a batch that they are given."""
     for number, parameter in enumerate(function.node.parameters[1:]):
         given = call.argument(number, parameter.name)
         if _may_be_told(parameter) and isinstance(given, Tensor) and given.flow.source is Source.LOADER:
-            yield parameter.name
+            yield parameter.name, given
 
 
 def _may_be_told(parameter: p.Parameter) -> bool:

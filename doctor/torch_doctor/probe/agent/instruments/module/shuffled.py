@@ -68,7 +68,10 @@ class Instrument(Base):
 
     def _tell(self, given: Given, changed: list[tuple[Input, bool]], here: Here) -> None:
         recorder = self.watch.recorder
+        used = {id(given.values[each.parameter]) for each, does in changed if does and not each.slices}
         for each, does in changed:
+            if not does and not each.slices and id(given.values[each.parameter]) in used:
+                continue  # the model has it by another name
             others = sum(also for other, also in changed if not other.slices and other.name != each.name)
             if each.may_be_told and (others or does):
                 recorder.event(

@@ -56,6 +56,16 @@ class Scripted(torch.jit.ScriptModule):
 
 model = Scripted()
 """,
+    "jit.script of a class": """
+@torch.jit.script
+def halved(number: float) -> float:
+    return number / 2
+
+@torch.jit.script
+class Rate:
+    def __init__(self, number: float):
+        self.number = halved(number)
+""",
     "jit.trace": "model = torch.jit.trace(model.eval(), rows).train()",
     "export": """
 torch.export.export(model, (rows,))

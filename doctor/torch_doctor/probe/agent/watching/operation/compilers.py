@@ -41,7 +41,7 @@ class Watcher:
     def _reading(self, original: Any) -> Any:
         def script(*arguments: Any, **keywords: Any) -> Any:
             if len(arguments) <= FRAMES_UP:  # the names of what is compiled are looked up in the caller's frame
-                keywords["_frames_up"] = keywords.get("_frames_up", 0) + 1
+                keywords["_frames_up"] = keywords.get("_frames_up", 0) + 2  # this one's and `compile_`'s
             return self._compiling(original)(*arguments, **keywords)
 
         return script

@@ -11,7 +11,8 @@ name, that calls `.backward()` and runs when it is started, else the first named
 repositories to mend the probe: they only judge.
 
 Each script runs unmodified, from the root of its repository, with the packages of PYTHON. A line for each says how many updates it
-reached, after how many seconds, and what stopped it; the last lines say how many reached one update and two. A script of which
+reached, after how many seconds, and what stopped it; the last lines say how many reached one update and two, and how many of the
+others ended for each kind of cause. A script of which
 only the training loop was run, without what fails before it, did not reach them: it is marked, and counted apart.
 """
 
@@ -24,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,6 +38,16 @@ TABLE = Path(__file__).with_name("repositories.tsv")
 REACHED = re.compile(r"reached (\d+) optimizer step")
 GRACE = 60.0  # seconds for the scan beside the probe
 ALONE = "was run alone"  # what is said where the script did not come to its loop
+CAUSES = [
+    re.compile(pattern)
+    for pattern in (
+        r"fails (on its own)",
+        r"fails: (\w+)",
+        r"finish within [\d.]+ s and was (stopped)",
+        r"(exit)(?:ed|s) ",
+        r"(memory|disk|killed|signal)",
+    )
+]
 WIDTH = 150  # of what is said of a script's end
 
 
@@ -70,6 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(
             f"at least {least}: {came.count(False)} of {len(found)}; with the loop run alone (*) {came.count(True)} more"
         )
+    ended = Counter(cause(each.said) or "untold" for each in found if not each.updates or each.alone)
+    print("ended:", ", ".join(f"{kind} {number}" for kind, number in ended.most_common()) or "none")
     return 0 if len(found) == len(rows) else 2
 
 
@@ -106,9 +120,15 @@ def reached(repository: str, clone: Path, commit: str, script: str, python: str,
             )
     said = [line.partition(": ")[2] for line in done.stderr.splitlines() if line.startswith(("probe:", "warning:"))]
     updates = [int(number) for line in said for number in REACHED.findall(line)]
-    last = next((line for line in reversed(said) if not REACHED.search(line)), "")
+    ends = [line for line in said if not REACHED.search(line)]
+    last = next((line for line in ends if cause(line)), ends[-1] if ends else "")
     alone = any(ALONE in line for line in said)
     return Reached(repository, max(updates, default=0), alone, time.monotonic() - begun, last[:WIDTH])
+
+
+def cause(said: str) -> str:
+    """What kind of end is told in this line: `time`, an exception's name, `exit`, ...; empty if none is."""
+    return next((match[match.lastindex or 0] for pattern in CAUSES if (match := pattern.search(said))), "")
 
 
 def _git(clone: Path) -> Path:

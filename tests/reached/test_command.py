@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.reached import __main__ as command
 from tests.repositories import commit, init
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 SCRIPT = """\
 import torch
@@ -44,7 +44,21 @@ def test_updates_are_counted_in_a_checkout(
     assert "no data" in printed[1]
     assert printed[2].split()[0] == "3*"
     more = "1 of 3; with the loop run alone (*) 1 more"
-    assert printed[3:] == [f"at least 1: {more}", f"at least 2: {more}"]
+    assert printed[3:] == [f"at least 1: {more}", f"at least 2: {more}", "ended: on its own 1, KeyError 1"]
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("train.py fails on its own: TypeError: f() takes 1 argument", "on its own"),
+        ("train.py fails: KeyError: 'label'", "KeyError"),
+        ("train.py did not finish within 60 s and was stopped (see `--probe-timeout`)", "stopped"),
+        ("train.py exited with status 1", "exit"),
+        ("train.py: 9 checks need real data", ""),
+    ],
+)
+def test_the_kind_of_an_end_is_read_off_what_is_said(said: str, kind: str) -> None:
+    assert command.cause(said) == kind
 
 
 def test_a_missing_clone_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -145,6 +145,7 @@ ENDS_EARLY = {
     "TDR218/ok_moved_by_joining.py": "'Tensor' object has no attribute 'loss'",
     "TDR218/ok_pretrained_shifts.py": "'Tensor' object has no attribute 'loss'",
     "TDR302/ok_data_module.py": "No module named 'lightning'",
+    "TDR215/ok_a_class_called_by_its_own_name.py": "No module named 'lightning'",
     "TDR412/ok_gathered_for_metrics.py": "len() of a 0-d tensor",
     "TDR410/bad_lengths_swapped_in_fine_tuning.py": "data that could not be read does not fit",
     "TDR401/ok_spread_in_a_context_out_of_sight.py": "expected a non-empty list of Tensors",

@@ -108,4 +108,6 @@ def _of_loss(trace: Trace, event: Overwritten) -> bool:
     result = event.result
     if event.loss or result.kind is Kind.LOSS or (result.scalar is True and result.graph is True):
         return True
-    return any(backward.name == event.name for backward in trace.of(Backward))
+    return any(  # it went from what the name has there, not from something else of that name
+        backward.name == event.name and event.scope in backward.scope.chain() for backward in trace.of(Backward)
+    )

@@ -11,7 +11,6 @@ from torch_doctor.static.training import places
 from torch_doctor.static.training.device import devices
 from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.values import (
-    BUILT,
     CPU,
     GPU,
     NOWHERE,
@@ -193,12 +192,9 @@ def met(run: Run, made: Origin, beside: Value, name: str, node: p.Node) -> None:
     known to come from a model.
     """
     root = run.modules_called[0]
-    owners = [run.objects.get(each) for each in beside.modules] if isinstance(beside, Params) else []
     if (
         not made.sized
-        or (
-            owners and all(isinstance(each, Module) and each.fact(Fact.ORIGIN) is BUILT for each in owners)
-        )  # on the CPU, too
+        or _is_on_the_cpu(run, beside)
         or run.state.fact(Fact.PLACED_BY_DEFAULT)
         or any(devices.lacks_gpu(symbol, holds) for symbol, holds in run.assumed.items())
         or not (beside.flow.graph or _has_parameters(run, root))
@@ -229,6 +225,15 @@ def met(run: Run, made: Origin, beside: Value, name: str, node: p.Node) -> None:
             )
 
 
+def _is_on_the_cpu(run: Run, beside: Value) -> bool:
+    """Whether these are parameters that nobody moved, or were computed by layers that the forward itself has just built."""
+    given = isinstance(beside, Params)
+    modules = beside.modules if isinstance(beside, Params) else beside.flow.modules
+    owners = [run.objects.get(each) for each in modules]
+    own = [each.fact(Fact.ORIGIN) for each in owners if isinstance(each, Module)]
+    return bool(own) and len(own) == len(owners) and all(at.as_built and (given or at.births) for at in own)
+
+
 def weighed(run: Run, module: Module, weights: Iterable[Value], given: Value, call: Call) -> None:
     """Write that the weights of a loss module stayed on the CPU, where they were made, and meet a model's output that did not.
 
@@ -236,7 +241,7 @@ def weighed(run: Run, module: Module, weights: Iterable[Value], given: Value, ca
     """
     held = any(isinstance(each, Tensor) and each.origin.fresh and each.origin.sized for each in weights)
     born = module.born
-    unmoved = module.fact(Fact.ORIGIN) is BUILT and not run.trace.begins_outside
+    unmoved = module.fact(Fact.ORIGIN).as_built and not run.trace.begins_outside
     if not held or not unmoved or born is None or not given.flow.forwards or not places.is_away(run, places.of(given)):
         return
     if run.state.fact(Fact.PLACED_BY_DEFAULT) or any(map(run.may_have_happened, run.trace.of(Owned))):

@@ -216,7 +216,7 @@ def module_moved(run: Run, module: Module, method: str, call: Call) -> None:
         lost_sight(run, [each.id for each in run.objects.of(Module)], ())
     default = isinstance(goal, (Tensor, Unknown)) and goal.origin.fresh  # it is where torch creates things
     for each in inside.parts:
-        run.heap.set(each.facts, Fact.ORIGIN, BUILT if default and each.fact(Fact.ORIGIN) is BUILT else place)
+        run.heap.set(each.facts, Fact.ORIGIN, BUILT if default and each.fact(Fact.ORIGIN).as_built else place)
         run.heap.set(each.facts, Fact.UNMOVED, value=False)
 
 

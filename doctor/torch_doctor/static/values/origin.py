@@ -63,7 +63,7 @@ class Origin(Struct, Value, frozen=True, kw_only=True, eq=False):
     attributes: tuple[PlainAttribute, ...] = ()
     """The plain attributes that a fresh tensor lies in, or was computed from."""
     births: tuple[Site, ...] = ()
-    """Where a forward made a fresh tensor, or what it was computed from."""
+    """Where a forward made a fresh tensor, or what it was computed from, or built a module."""
     options: tuple[tuple[Conditions, Origin], ...] = ()
     """The places that it may be at, each with what has to hold for it; () where it is at one."""
 
@@ -71,6 +71,11 @@ class Origin(Struct, Value, frozen=True, kw_only=True, eq=False):
     def known(self) -> bool:
         """Whether anything is known of where it is."""
         return bool(self.device or self.loaders or self.options)
+
+    @property
+    def as_built(self) -> bool:
+        """Whether it is that of a module which nobody moved."""
+        return self.how == "parameter" and self.device == CPU and self.since is None
 
     def by(self, operation: str = "", site: Site | None = None) -> Origin:
         """The same place, for numbers that got their kind from another operation."""

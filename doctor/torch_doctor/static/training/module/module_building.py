@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from torch_doctor.static import program as p
 from torch_doctor.static.language import constructors, containers
 from torch_doctor.static.library import library_family
@@ -43,6 +45,7 @@ from torch_doctor.trace import Meant, ModuleBuilt
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Origin
     from torch_doctor.trace import Site, Tri
 
 LISTS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList"})
@@ -63,7 +66,7 @@ def build_module(run: Run, cls: ClassValue, call: Call) -> Value:
         sensitive = _cares(run, table, Call((), {}, call.node))
     module: Module = run.own(Module(run.site(call.node), cls=cls, layer=layer, table=table, sensitive=sensitive))
     if own_base:
-        module.facts[Fact.ORIGIN] = BUILT
+        module.facts[Fact.ORIGIN] = _as_built(run, call)
     init = cls.find("__init__")
     runs_own = init is not None and isinstance(init[0], FunctionValue)
     guessed = cls.opaque_base() or not any(module_classes.is_known_module(run, name) for name in names)
@@ -144,6 +147,11 @@ def _report_built(run: Run, module: Module, cls: ClassValue, node: p.Node) -> No
         plain_containers.report(run, module, cls, name, assigned)
 
 
+def _as_built(run: Run, call: Call) -> Origin:
+    """Where a module is that is built by this call: a forward that builds it has not moved it yet, as it was moved itself."""
+    return replace(BUILT, births=(run.site(call.node),)) if run.modules_called else BUILT
+
+
 @library_family({*layers.LAYERS, *layers.CONTAINERS, *layers.PARAMETER_CONTAINERS})
 def build_layer(run: Run, name: str, call: Call) -> Module:
     """Construct a module of torch's own."""
@@ -154,7 +162,7 @@ def build_layer(run: Run, name: str, call: Call) -> Module:
     module: Module = run.own(
         Module(run.site(call.node), layer=name, table=table, sensitive=sensitive, given=call.args, settings=settings)
     )
-    module.facts[Fact.ORIGIN] = NOWHERE if {"device", "**"} & set(call.keywords) else BUILT
+    module.facts[Fact.ORIGIN] = NOWHERE if {"device", "**"} & set(call.keywords) else _as_built(run, call)
     module.facts[Fact.INITIALISED] = True
     module.facts[Fact.WRITTEN] = call.node
     if lists:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import dispatch
 from torch_doctor.static.flow import EMPTY
 from torch_doctor.static.language import defaults, files, imported_files, narrowing, object_attributes, settings
-from torch_doctor.static.measuring import making
+from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import NEXT_METHODS
@@ -139,6 +139,8 @@ def _of_tensor(run: Run, value: Tensor, name: str, node: p.Node) -> Value:
         return Const(value=False)
     if name == "requires_grad" and (value.flow.graph is True or value.flow.graph is run.grad is False):
         return Const(value.flow.graph)
+    if name == "ndim" and measured(value).shape == ():
+        return Const(0)
     if known.result == "plain":
         symbol = fresh_symbol(WHEREABOUTS) if name == "device" or name in devices.TESTS else None
         return Plain(symbol, Making(name, (value,)) if name in ("shape", "dtype", "device") else None)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.language import courses, kept, named_things, narrowing, streams, targets
 from torch_doctor.static.language.defaults import by_default
+from torch_doctor.static.language.shape_items import sizes_of
 from torch_doctor.static.library import library
 from torch_doctor.static.tables import functions, models, outdated, words
 from torch_doctor.static.tables.canonical import canonical
@@ -145,6 +146,8 @@ def length(run: Run, _: str, call: Call) -> Value:
         return Plain(("len", first.loader))
     if isinstance(first, Tensor):
         return Plain(fresh_symbol(LENGTH), Making("size", (first,), of=0))
+    if sizes_of(first) == ():  # the shape of a single number
+        return Const(0)
     return Plain((LENGTH, first.id)) if isinstance(first, Object) else Plain(fresh_symbol(LENGTH))
 
 

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.language import narrowing
+from torch_doctor.static.language.shape_items import sizes_of
 from torch_doctor.static.measuring.arguments import dtype_of
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.shapes import DTYPES
@@ -77,6 +78,8 @@ def truth_of(value: Value) -> bool | None:
         return None if _may_be_setting(value.name) else True
     if isinstance(value, (Autocast, Context, FunctionValue, Object)):
         return True
+    if (sizes := sizes_of(value)) is not None:
+        return bool(sizes)
     first = _is_first(value)
     return None if first is None else not first
 

@@ -38,7 +38,7 @@ def _evaluate(run: Run, node: p.Evaluate) -> bool:
     places.dropped(run, node.value)
     for tell in run.observers.tested if isinstance(node, p.Assert) else ():
         tell(run, value)
-    for observe in run.observers.stated:
+    for observe in run.observers.stated if not isinstance(node, p.Assert) else ():
         observe(run, node.value, value)
     mending.called(run, node.value, value)
     if not isinstance(node.value, p.Call):

@@ -64,6 +64,9 @@ _PLACED = functions.DIFFERENCES | padding.FUNCTIONS | padding.JOINING | {"eq"}
 _COUNTING = frozenset(("numel", "nelement"))
 """Functions that count the numbers of a tensor."""
 
+_OF_ONE_NUMBER = dict.fromkeys(_COUNTING, Const(1)) | dict.fromkeys(("dim", "ndimension"), Const(0))
+"""What functions that count the numbers or dimensions of a tensor give for a single number."""
+
 RESHAPES = frozenset(("squeeze_", "unsqueeze_", "transpose_", "t_", "resize_", "resize_as_", "set_"))
 """Methods that give the tensor itself another shape."""
 
@@ -145,6 +148,9 @@ def _plain(run: Run, name: str, call: Call, first: Value | None) -> Value:
     flow = sums.through(name, blend(value.flow for value in call.values), first)
     if name == "item" and (number := drawing.read(first)) is not None:
         return number
+    counted = _OF_ONE_NUMBER.get(name.rpartition(".")[2])
+    if counted is not None and first is not None and measured(first).shape == ():
+        return counted
     read = cuts.cut(run, flow, first, name, call.node) if name in functions.READING else EMPTY
     if name == "size":
         return containers.size_of(call)

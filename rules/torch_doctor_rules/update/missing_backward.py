@@ -136,6 +136,8 @@ def _may_ever_come(gradients: Gradients, step: Stepped, forward: Forward) -> boo
     backwards = [event for event in trace.of(Backward) if event.through != "autograd.grad"]
     if not all(map(modules.isdisjoint, (event.modules for event in backwards))):
         return True  # by far the most frequent answer, without a look at families
+    if not step.whole and any(trace.same_iteration(event, step) for event in backwards):
+        return True  # it may be for what the optimizer has besides
     for backward in backwards:
         behind = trace.at(*(backward.loss.graph_forwards or backward.forwards))
         computed = (each.module for each in behind if isinstance(each, Forward))

@@ -73,6 +73,8 @@ def test_an_error_is_the_script_s_own_unless_something_was_made_up() -> None:
     assert not remarks.is_own(Run(end=end, stand_ins=[table]))
     assert "possible cause: the probe used random rows" in remarks.error(Run(end=end, stand_ins=[table]))
     assert not remarks.is_own(Run(end=end, missing=[Remark("the script imports timm, which is not installed")]))
+    older = StandIn(what="torch.symeig", why="removed", how="torch.linalg.eigh", voids=frozenset({"version"}))
+    assert not remarks.is_own(Run(end=end, stand_ins=[older]))
 
 
 def test_a_script_that_fails_by_itself_shows_where() -> None:

@@ -295,3 +295,20 @@ def test_a_run_in_which_something_may_be_missing_says_nothing() -> None:
         (Verdict.UNDECIDED, "an instrument failed")
     ]
     assert judgement.new == ()
+
+
+def test_a_run_that_tested_what_was_made_up_only_confirms() -> None:
+    stand_in = StandIn(what="what line 3 tests", why="unread", how="a placeholder", voids=frozenset(("tests",)))
+    rule, elsewhere = Example(HERE), Example(THERE, reached=True)
+    confirmed = judge(static(rule), run(stand_in), [rule])
+    assert [each.verdict for each in confirmed.judged] == [Verdict.CONFIRMED]
+    other = judge(static(elsewhere), run(stand_in), [elsewhere])
+    assert [each.verdict for each in other.judged] == [Verdict.UNDECIDED]
+    assert other.new == ()
+    assert judge(static(elsewhere), run(), [elsewhere]).judged[0].verdict is Verdict.REFUTED
+
+
+def test_settings_that_were_made_up_leave_all_open() -> None:
+    stand_in = StandIn(what="settings.json.rate", why="not found", how="0.01", voids=frozenset(("choices",)))
+    rule = Example(HERE)
+    assert [each.verdict for each in judge(static(rule), run(stand_in), [rule]).judged] == [Verdict.UNDECIDED]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 LONGEST_WORDS = 300
 DATA = ("values", "weights", "files")  # stand-ins that a script may fail on wherever it computes
 ARGUMENTS = "arguments"  # those that it may fail on where it names them
+VERSION = "version"  # without those it fails earlier, or might not fail at all with the version that it was written for
 NEVER_FOR_PASSES = (
     "ImportError",
     "ModuleNotFoundError",
@@ -163,7 +164,7 @@ def is_own(run: Run) -> bool:
         return True
     if SUBSTITUTE.search(run.end.exception):
         return False
-    return run.voids(*DATA, ARGUMENTS) is None and not run.refused and not run.missing and not run.doubt
+    return run.voids(*DATA, ARGUMENTS, VERSION) is None and not run.refused and not run.missing and not run.doubt
 
 
 def error(run: Run) -> str:

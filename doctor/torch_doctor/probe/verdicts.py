@@ -25,8 +25,11 @@ WEIGHT = (Verdict.CONFIRMED, Verdict.UNDECIDED, Verdict.REFUTED, Verdict.NOT_REA
 NOT_HERE = "the probe run did not reach this line"
 SAW_NO = "the probe run had no "
 NO_WAYS = Ways()
-ACTED_ON = ("actions",)
-"""What voids every rule: something stood in that was given a model or an optimizer, and may have done anything to it."""
+ANYTHING = ("actions", "choices")
+"""What voids every rule: something stood in that was given a model or an optimizer, and may have done anything to it, or
+settings by which the script may do anything else."""
+TESTED = ("tests",)
+"""What leaves open whether the script would have gone the same way: a run then confirms what the source shows, and no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,8 @@ def judge(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule], ways
     to where the bug would have shown. One cause is one finding: a rule whose findings others explain is silent
     where they spoke. `ways` tells how the source comes to its findings: who did not go there on all of them refutes
     none. A rule for which something stood in that has to be real says nothing, and no rule does where something may be
-    missing in the trace. A rule that fails speaks neither for
+    missing in the trace. Where the script tested what was made up, the run confirms findings, but refutes and adds none. A rule
+    that fails speaks neither for
     nor against its findings; its failure is in the result with its code. Where the training loop was run alone, only what
     happens within it counts.
     """
@@ -66,7 +70,7 @@ def judge(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule], ways
         if "P" not in rule.witness:
             continue
         own = [number for number, finding in verdicts.items() if finding.code == rule.code]
-        stand_in = trace.run.voids(*rule.voided_by, *ACTED_ON) if trace.run is not None else None
+        stand_in = trace.run.voids(*rule.voided_by, *ANYTHING) if trace.run is not None else None
         if stand_in is not None:
             if own or rule.subject is None or rule.subject.within(trace):
                 void.append((f"{rule.code} {rule.name}", stand_in))
@@ -83,6 +87,9 @@ def judge(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule], ways
         verdicts.update(zip(own, said, strict=True))
         new += found
     judged = tuple(verdicts.values())
+    tested = trace.run.voids(*TESTED) if trace.run is not None else None
+    if tested is not None:
+        judged, new = tuple(_unless_refuted(each, f"the probe used {tested}") for each in judged), []
     if trace.run is not None and trace.run.alone:
         return Judgement(limited(judged, trace, rules), (), tuple(void), tuple(failures))
     return Judgement(judged, tuple(_unexplained(new, judged, rules)), tuple(void), tuple(failures))
@@ -196,6 +203,10 @@ def _cause(finding: Finding) -> str:
     """The bug that a finding hides behind."""
     cause = finding.behind[0]
     return f"{cause.code} {cause.name} at {_row(cause.site)}"
+
+
+def _unless_refuted(finding: Finding, reason: str) -> Finding:
+    return _said(finding, Verdict.UNDECIDED, reason) if finding.verdict is Verdict.REFUTED else finding
 
 
 def _said(finding: Finding, verdict: Verdict, reason: str) -> Finding:

@@ -38,7 +38,8 @@ class StandIn(Struct, frozen=True, kw_only=True):
     """What cannot be concluded with it.
 
     "values" and "weights" (they are random), "device" (moves have no effect), "precision" (autocast has no effect),
-    "workers", "processes" (there is one), "arguments", "log", "files", "time".
+    "workers", "processes" (there is one), "arguments", "choices" (any setting may be another), "tests" (they may come out
+    otherwise), "version" (of a library), "log", "files", "time".
     """
     site: Site | None = None
     """Where the script needs it; None if unknown."""

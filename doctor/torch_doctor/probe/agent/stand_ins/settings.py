@@ -22,6 +22,9 @@ MARK, ROW = "torch-doctor settings", "row"
 LOADERS = ("load", "safe_load", "full_load", "unsafe_load")
 ROWS, PARTS, CORNERS = 64, 2, 4  # records of a file, values of a list, and those of a box
 
+OF_RECORDS = (told.FILES, told.VALUES, told.SHAPES, told.ARGUMENTS)
+"""What is unknown of data: no option of the script is in it."""
+
 
 def marked(path: str) -> str:
     """The text of a file that stands for settings, for JSON and YAML alike."""
@@ -37,7 +40,7 @@ class SettingsFiles(StandIn):
     """Has what is read from such files be settings that grow."""
 
     replaces = "in a file not found"
-    voids = (told.FILES, told.VALUES, told.SHAPES, told.ARGUMENTS)
+    voids = (told.FILES, told.VALUES, told.SHAPES, told.ARGUMENTS, told.CHOICES)
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
@@ -70,7 +73,7 @@ class SettingsFiles(StandIn):
         return reading
 
     def _records(self, path: str) -> list[Settings]:
-        self.tell(f"{path}[]", f"{ROWS} records with the keys read by the script")
+        self.tell(f"{path}[]", f"{ROWS} records with the keys read by the script", voids=OF_RECORDS)
         return [Settings(self, f"{path}[]", number) for number in range(ROWS)]
 
     def grown(self, path: str, key: str, frame: FrameType | None, row: int | None) -> Any:
@@ -92,7 +95,10 @@ class SettingsFiles(StandIn):
             value = str(number(key)) if form == NUMBER else untyped(key, self.sources)
             if form != TEXT:
                 value = int(value) if value.isdecimal() else float(value) if _is_float(value) else value
-        self.tell(whole, "a placeholder value" if row is not None else repr(value))
+        if row is not None:
+            self.tell(whole, "a placeholder value", voids=OF_RECORDS)
+        else:
+            self.tell(whole, repr(value))
         return value
 
 

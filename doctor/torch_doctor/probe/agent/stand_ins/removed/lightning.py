@@ -154,11 +154,11 @@ class LightningNames(Removed):
         kept = [each for each in plugins if ".strategies." not in type(each).__module__]
         if keywords.get("accelerator") in STRATEGIES or len(kept) < len(plugins):
             what = f"{name}(accelerator={keywords.get('accelerator')!r})"
-            self.tell(what, "this process alone", voids=[told.PROCESSES])
+            self.tell(what, "this process alone", voids=[told.PROCESSES, told.VERSION])
             keywords.update(accelerator="auto", strategy="auto", plugins=kept or None)
         if keywords.get("accelerator") in DEVICES and not loaded("torch:cuda").is_available():
             how = "the CPU"
-            self.tell(f"{name}(accelerator={keywords['accelerator']!r})", how, why="a GPU", voids=[told.DEVICE])
+            self.tell(f"{name}(accelerator={keywords['accelerator']!r})", how, why="a GPU", voids=[told.DEVICE, told.VERSION])
             keywords.update(accelerator="cpu", devices=1, strategy="auto")
 
     def _patch_check(self, module: ModuleType) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from .. import told
 from ..fallbacks import importing_frame
 from ..stand_in import StandIn
 
@@ -17,9 +18,10 @@ FAILS = "without the probe, the script fails by itself here"
 
 
 class Removed(StandIn):
-    """Something that was removed, and works as it did. It makes nothing meaningless."""
+    """Something that was removed, and works as it did."""
 
     replaces = GONE
+    voids = (told.VERSION,)
 
     def was_used(self, what: str, instead: str) -> None:
         """Tells that what was removed was used."""

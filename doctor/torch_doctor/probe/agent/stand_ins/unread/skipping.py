@@ -54,13 +54,16 @@ TRAINING = frozenset({"backward", "zero_grad"})
 """Names of which one is in whatever trains."""
 MODEL = (told.VALUES, told.SHAPES, told.ARGUMENTS, told.INSIDE, told.WEIGHTS)
 """What is unknown of a model whose arguments were made up."""
+OF_SAMPLES = frozenset(("__getitem__", "__len__", "__iter__", "__next__", "collate_fn"))
+"""Methods in which a test is of one sample."""
+UNREAD = "the data cannot be read"
 MOST = 200  # times that one statement is left out
 
 
 class SkippedStatements(StandIn):
     """Goes on where reading data failed, with placeholder values inferred from their use."""
 
-    replaces = "the data cannot be read"
+    replaces = UNREAD
     voids = (told.VALUES, told.FILES, told.SHAPES)
     installed_after = ("WantedBatches", "Files", "PictureFolders")
 
@@ -77,6 +80,8 @@ class SkippedStatements(StandIn):
         """Answers what guarded statements ask."""
         if self._last is not None:
             hooks.put("failure", CAUGHT)
+        else:
+            Unread.chooses = self._tested
         hooks.put("goes_on", self._goes_on)
         hooks.put("instead", self._instead)
         self._looking = Looking(self.sources)
@@ -166,6 +171,13 @@ class SkippedStatements(StandIn):
             and self._is_of_data(frame, error)
             and not mismatch(error, self.sources.tree, self.sources.is_users)
         )
+
+    def _tested(self) -> None:
+        """The script tests what could not be read; where it reads a sample, that is its data, which is random in any case."""
+        frame = self.sources.innermost()
+        if frame is None or frame.f_code.co_name in OF_SAMPLES or rehearsals.under_way:
+            return
+        self.tell(f"what line {frame.f_lineno} tests", "a placeholder value", why=UNREAD, voids=(told.VALUES, told.TESTS))
 
     def _has_torch(self) -> bool:
         """Whether there is torch; a script that reads data first imports it later."""

@@ -46,7 +46,8 @@ settings = open("settings.txt").read().parsed
 model = nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 3))
 """
 TESTED = LOOP.format(
-    before='model.train() if settings["training"] else None', between='model.eval() if settings["mode"] == "eval" else None'
+    before='model.train() if settings["training"] else None',
+    between='model.eval() if settings["mode"] == "eval" else None',
 )
 SCRIPTS = {
     "the rate of a layer": (NET + RATE + LOOP.format(before="", between=""), [("TDR401", "undecided")]),

@@ -11,6 +11,8 @@ from torch_doctor.trace import SamplesShared
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from torch_doctor.probe import Outcome
+
 SCRIPT = """
 import torch
 from torch.utils.data import DataLoader, TensorDataset, random_split
@@ -61,3 +63,21 @@ def test_copies_that_were_altered_are_known_by_their_place(seen: Callable[..., l
 )
 def test_other_rows_are_no_copies(seen: Callable[..., list[Any]], rows: str, labels: str) -> None:
     assert not any(count for _, count in shared(seen, rows, labels))
+
+
+def test_what_is_traced_has_no_rows(observe: Callable[..., Outcome]) -> None:
+    script = """
+import torch
+
+def twice(rows):
+    return torch.cat([rows, rows])
+
+rows = torch.randn(32, 8)
+torch.fx.symbolic_trace(twice)
+torch.func.vmap(twice)(rows[:, None].expand(-1, 32, -1))
+torch.jit.trace(twice, rows)
+"""
+    trace = observe(script, "altered").trace
+    assert trace is not None
+    assert trace.run is not None
+    assert trace.run.doubt == ""

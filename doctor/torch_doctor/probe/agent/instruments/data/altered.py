@@ -57,9 +57,9 @@ class Instrument(Base):
         return join
 
     def _joined(self, given: Any, made: Any) -> None:
-        if type(given) not in (list, tuple) or not 1 < len(given) <= PARTS:
+        if type(given) not in (list, tuple) or not 1 < len(given) <= PARTS or not all(map(self._has_numbers, given)):
             return
-        shapes: list[Any] = [getattr(each, "shape", ()) for each in given]
+        shapes: list[Any] = [each.shape for each in given]
         rows = sum(shape[0] for shape in shapes if shape)
         fits = len(set(map(len, shapes))) == 1 and len(shapes[0]) > 1 and len(made) == rows
         recorder = self.watch.recorder
@@ -70,6 +70,13 @@ class Instrument(Base):
             if all(each is not None for each in parts) and sum(each.numel() for each in parts) <= MOST_NUMBERS:
                 self._compared += 1
                 self._remember(parts)
+
+    def _has_numbers(self, each: Any) -> bool:
+        """Whether it is a plain tensor on the CPU or an array, and not what stands for one while a function is traced."""
+        torch = self.watch.torch
+        if type(each) is not torch.Tensor:
+            return type(each) is getattr(sys.modules.get("numpy"), "ndarray", None)
+        return bool(each.device.type == "cpu" and not torch._C._are_functorch_transforms_active())
 
     def _remember(self, parts: list[Any]) -> None:
         """Of which row of another part each row was made, where each is most like the one at its own place there."""

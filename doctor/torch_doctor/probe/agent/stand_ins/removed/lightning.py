@@ -158,7 +158,9 @@ class LightningNames(Removed):
             keywords.update(accelerator="auto", strategy="auto", plugins=kept or None)
         if keywords.get("accelerator") in DEVICES and not loaded("torch:cuda").is_available():
             how = "the CPU"
-            self.tell(f"{name}(accelerator={keywords['accelerator']!r})", how, why="a GPU", voids=[told.DEVICE, told.VERSION])
+            self.tell(
+                f"{name}(accelerator={keywords['accelerator']!r})", how, why="a GPU", voids=[told.DEVICE, told.VERSION]
+            )
             keywords.update(accelerator="cpu", devices=1, strategy="auto")
 
     def _patch_check(self, module: ModuleType) -> None:

@@ -177,7 +177,9 @@ class SkippedStatements(StandIn):
         frame = self.sources.innermost()
         if frame is None or frame.f_code.co_name in OF_SAMPLES or rehearsals.under_way:
             return
-        self.tell(f"what line {frame.f_lineno} tests", "a placeholder value", why=UNREAD, voids=(told.VALUES, told.TESTS))
+        self.tell(
+            f"what line {frame.f_lineno} tests", "a placeholder value", why=UNREAD, voids=(told.VALUES, told.TESTS)
+        )
 
     def _has_torch(self) -> bool:
         """Whether there is torch; a script that reads data first imports it later."""

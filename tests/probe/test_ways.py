@@ -45,6 +45,15 @@ def test_what_a_run_left_out_is_told(run: Trace, missed: Site | None) -> None:
     assert Ways([seen((EARLY,), (LATE,))]).left_out(FOUND, run) == missed
 
 
+@pytest.mark.parametrize(
+    ("run", "missed"),
+    [(seen((EARLY, LATE), run=Run()), EARLY), (seen((EARLY, LATE), (EARLY,), run=Run()), None)],
+    ids=["only by way of another function", "both ways"],
+)
+def test_what_one_call_may_reach_directly_is_another_way(run: Trace, missed: Site | None) -> None:
+    assert Ways([seen((EARLY,), (EARLY, LATE))]).left_out(FOUND, run) == missed
+
+
 def test_what_nobody_in_sight_calls_is_reached_from_anywhere() -> None:
     assert Ways([seen(())]).left_out(FOUND, seen((LATE,), run=Run())) is None
 

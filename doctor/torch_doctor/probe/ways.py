@@ -44,7 +44,8 @@ class Ways:
 
         A line that is right when it is called from one place may be wrong when it is called from another: each call that
         leads to the finding in the source has to lead there in the run, which also has to come to each step of the trail, and
-        to the lines that assign or return what the line reads. A conditional expression in one of these has two ways.
+        to the lines that assign or return what the line reads. A conditional expression in one of these has two ways. One call may
+        lead there directly and by way of another one, where what is called is chosen: those are two ways, too.
         """
         for site in (finding.site, *self._sources(finding.site)):
             if run.run is not None and run.run.took_one_arm(site):
@@ -53,8 +54,10 @@ class Ways:
             if not came_to(run, site):
                 return site
         gone = {event.scope.calls() for event in seen_at(run, finding.site)}
-        for way in self._to(finding):
-            if gone and not any(_goes(calls, way) for calls in gone):
+        ways = self._to(finding)
+        for way in ways:
+            longer = [each for each in ways if len(each) > len(way) and _goes(each, way)]
+            if gone and not any(_goes(calls, way) and not any(_goes(calls, each) for each in longer) for calls in gone):
                 return way[-1]
         return None
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import Backward, Meant, OptimizerBuilt, Stepped, Trace
+from torch_doctor.trace import Backward, Meant, ModuleBuilt, OptimizerBuilt, Stepped, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
+from torch_doctor_rules.judging.passes import Passes
 from torch_doctor_rules.judging.wording import message, owner, sentence
 from torch_doctor_rules.update.optimizer_misses_parameters.missed_parameters import Missed, missing
 
@@ -88,6 +89,9 @@ class OptimizerMissesParameters(Rule):
         trained = frozenset[int]().union(*(event.modules for event in trace.of(Backward)))
         if steps and not trained <= frozenset[int]().union(*(step.modules for step in trace.of(Stepped))):
             return "gradients reach parameters that are in no optimizer, but possibly on purpose"
+        parts = {event.module for event in at(trace, finding.trail[-1].site, ModuleBuilt)}
+        if parts and not trace.view(Passes).family.related(parts, trained):
+            return False  # a part that is trained later on
         if len(steps) == 1:
             return "a layer that `forward` replaces is missing only from the second step on, and there was one step"
         return bool(steps)

@@ -312,3 +312,13 @@ def test_settings_that_were_made_up_leave_all_open() -> None:
     stand_in = StandIn(what="settings.json.rate", why="not found", how="0.01", voids=frozenset(("choices",)))
     rule = Example(HERE)
     assert [each.verdict for each in judge(static(rule), run(stand_in), [rule]).judged] == [Verdict.UNDECIDED]
+
+
+def test_what_is_in_a_file_that_did_not_run_is_none_of_its_substitutes_business() -> None:
+    stand_in = StandIn(what="settings.json.rate", why="not found", how="0.01", voids=frozenset(("choices",)))
+    rule = Example(HERE)
+    trace = Trace("other.py", run=Run(stand_ins=[stand_in]))
+    (finding,) = judge(static(rule), trace, [rule]).judged
+    assert finding.verdict is Verdict.NOT_REACHED
+    (finding,) = judge(static(rule), Trace("other.py", run=Run(stand_ins=[stand_in], passed={HERE})), [rule]).judged
+    assert finding.verdict is Verdict.UNDECIDED

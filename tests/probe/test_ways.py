@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from torch_doctor.probe import Ways
 from torch_doctor.rule import Finding, Level, Step
-from torch_doctor.trace import CallEntered, GradModeEntered, Run, Scope, ScopeKind, Site, Trace
+from torch_doctor.trace import (
+    CallEntered,
+    Forward,
+    GradModeEntered,
+    ModuleBuilt,
+    Run,
+    Scope,
+    ScopeKind,
+    Site,
+    TensorFact,
+    Trace,
+)
 
 LINE, SWITCH = Site("train.py", 5, 9, 5, 24), Site("train.py", 30, 5, 30, 18)
 EARLY, LATE = Site("train.py", 20, 5, 20, 12), Site("train.py", 40, 5, 40, 12)
 ROOT = Scope(ScopeKind.ROOT, Site("train.py", 1, 1, 1, 1))
 FOUND = Finding("TDR401", "example", Level.ERROR, "something is wrong", LINE, (Step(SWITCH, "switched here"),))
+
+FORWARD: dict[str, Any] = {
+    "name": "net",
+    "class_name": "Net",
+    "sensitive": False,
+    "training": True,
+    "grad": True,
+    "trainable": True,
+    "inputs": TensorFact(),
+    "output": TensorFact(),
+}
 
 
 def seen(*calls: tuple[Site, ...], run: Run | None = None) -> Trace:
@@ -52,6 +76,21 @@ def test_what_a_run_left_out_is_told(run: Trace, missed: Site | None) -> None:
 )
 def test_what_one_call_may_reach_directly_is_another_way(run: Trace, missed: Site | None) -> None:
     assert Ways([seen((EARLY,), (EARLY, LATE))]).left_out(FOUND, run) == missed
+
+
+def test_another_model_than_that_of_the_finding_says_nothing_of_it() -> None:
+    def built(*run: int) -> Trace:
+        trace = seen((EARLY,), run=Run())
+        for number, place in enumerate((SWITCH, LATE)):
+            trace.add(ModuleBuilt(site=place, scope=ROOT, module=number, class_name="Net"))
+        for number in run:
+            site = Site("train.py", 50, 5, 50, 12)
+            trace.add(Forward(site=site, scope=ROOT, module=number, **FORWARD))
+        return trace
+
+    source = Ways([built(0, 1)])
+    assert source.left_out(FOUND, built(0, 1)) is None
+    assert source.left_out(FOUND, built(1)) == SWITCH
 
 
 def test_what_nobody_in_sight_calls_is_reached_from_anywhere() -> None:

@@ -74,9 +74,7 @@ def judge(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule], ways
         if stand_in is not None:
             if own or rule.subject is None or rule.subject.within(trace):
                 void.append((f"{rule.code} {rule.name}", stand_in))
-            verdicts.update(
-                {number: _said(verdicts[number], Verdict.UNDECIDED, f"the probe used {stand_in}") for number in own}
-            )
+            verdicts.update({number: _void(verdicts[number], trace, stand_in) for number in own})
             continue
         try:
             said, found = _judged_by(rule, [verdicts[number] for number in own], trace, ways)
@@ -203,6 +201,14 @@ def _cause(finding: Finding) -> str:
     """The bug that a finding hides behind."""
     cause = finding.behind[0]
     return f"{cause.code} {cause.name} at {_row(cause.site)}"
+
+
+def _void(finding: Finding, trace: Trace, stand_in: StandIn) -> Finding:
+    """A finding of a rule that this run cannot judge; one that is in no file of this run is none of its business."""
+    sites = [each.site for each in (finding, *finding.members)]
+    if not any(site.path == trace.path or (trace.run or Run()).came_to(site) or seen_at(trace, site) for site in sites):
+        return _said(finding, Verdict.NOT_REACHED, NOT_HERE)
+    return _said(finding, Verdict.UNDECIDED, f"the probe used {stand_in}")
 
 
 def _unless_refuted(finding: Finding, reason: str) -> Finding:

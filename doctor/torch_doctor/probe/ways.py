@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torch_doctor.rule import same_place
-from torch_doctor.trace import AnswersScored
+from torch_doctor.trace import EVENTS, AnswersScored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -59,7 +59,31 @@ class Ways:
             longer = [each for each in ways if len(each) > len(way) and _goes(each, way)]
             if gone and not any(_goes(calls, way) and not any(_goes(calls, each) for each in longer) for calls in gone):
                 return way[-1]
-        return None
+        return next((model.site for model in self._models(finding) if not self._ran(run, model)), None)
+
+    def _models(self, finding: Finding) -> Iterator[Any]:
+        """Those that run, of which the trail has the place where they are built: of several, a run may have come to others."""
+        steps = {step.site for step in finding.trail}
+        for trace in self._traces:
+            models, built = _models(trace), _all(trace, "ModuleBuilt")
+            yield from (event for event in built if event.site in steps and event.module in models)
+
+    def _ran(self, run: Trace, model: Any) -> bool:  # noqa: ANN401 - a `ModuleBuilt`
+        """Whether a model ran that is built there, or one of its class that is built where the source builds none.
+
+        A run does not tell of models that do not run.
+        """
+        models = _models(run)
+        for built in _all(run, "ModuleBuilt"):
+            known = _begin(built.site) == _begin(model.site) or _begin(built.site) not in self._starts
+            like = same_place(built.site, model.site) or built.class_name == model.class_name
+            if known and like and built.module in models:
+                return True
+        return False
+
+    @cached_property
+    def _starts(self) -> frozenset[tuple[str, int | None, int, int]]:
+        return frozenset(_begin(event.site) for trace in self._traces for event in _all(trace, "ModuleBuilt"))
 
     def _needed(self, finding: Finding) -> Iterator[Site]:
         yield finding.site
@@ -82,6 +106,19 @@ def came_to(run: Trace, site: Site) -> bool:
     """Whether a run came to a line. Of one that it was not to tell of, nothing else is asked than that something is there."""
     told = run.run.came_to(site) if run.run is not None else None
     return told is not False
+
+
+def _all(trace: Trace, kind: str) -> list[Any]:
+    return trace.of(EVENTS[kind])
+
+
+def _models(trace: Trace) -> set[int]:
+    """Those that run."""
+    return {event.module for event in _all(trace, "Forward")}
+
+
+def _begin(site: Site) -> tuple[str, int | None, int, int]:
+    return site.path, site.cell, site.row, site.column
 
 
 def _goes(calls: Sequence[Site], way: Sequence[Site]) -> bool:

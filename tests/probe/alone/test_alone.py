@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -45,6 +46,50 @@ def test_the_loop_is_run_alone(script: Path, tmp_path: Path) -> None:
     assert [(each["location"]["row"], each["code"], each["verdict"]) for each in findings] == wanted, told
     for each in findings:
         assert "did not reach its training loop" in json.dumps(each), each
+
+
+LIBRARY = """
+import torch
+
+def activate():
+    torch.optim.Optimizer.step = eval({what})
+"""
+USER = """
+import library
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+model = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+library.activate()
+for x, y in DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 2, (64,))), batch_size=8):
+    loss = nn.functional.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("what", ["open('/srv/licence').read()", "1 / 0"], ids=["reads", "computes"])
+def test_a_library_that_fails_might_have_changed_torch(tmp_path: Path, what: str) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "library.py").write_text(LIBRARY.format(what=what), encoding="utf-8")
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "pyproject.toml").touch()
+    (project / "train.py").write_text(USER, encoding="utf-8")
+    paths = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH", ""), str(tmp_path / "site"))))
+    command = [sys.executable, "-m", "torch_doctor", "scan", "--isolated", "--no-cache", "--probe", "train.py"]
+    done = subprocess.run(
+        [*command, "--output-format", "json"],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "reached 0 optimizer steps" not in done.stderr, done.stderr
+    assert [(each["code"], each["verdict"]) for each in json.loads(done.stdout)] == [("TDR101", "undecided")]
 
 
 def _judged(

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ...rewriting.guarding import BLOCKS, may_fail
+from ..source import AGENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +26,11 @@ WATCHERS = frozenset(
 )
 """Names by which code is run in between, or finds what it is not given, or other code is run once."""
 
+READING = frozenset(
+    ("torch", "torchvision", "torchaudio", "torchtext", "datasets", "transformers", "timm", "safetensors")
+)
+"""Packages that know torch and change nothing of it where they fail to read data or weights."""
+
 
 class Interposing:
     """Looks through the code that a failure kept from running, and what that calls."""
@@ -37,6 +43,8 @@ class Interposing:
         """Whether the statement that failed in the frame that asks might have done that."""
         if self._methods is None:
             self._methods = _methods(torch)
+        if self.fails_elsewhere(torch, error.__traceback__, asking):
+            return True
         waiting = [*self._left(asking), *self._below(error.__traceback__, asking)]
         known, seen = self._definitions(), set[str]()
         while waiting:
@@ -67,6 +75,25 @@ class Interposing:
                 yield from own or [tree]
             inside = inside or trace.tb_frame is asking
             trace = trace.tb_next
+
+    def fails_elsewhere(self, torch: Any, trace: TracebackType | None, asking: FrameType) -> bool:
+        """Whether it failed in a package of somebody else's that knows torch, and might have changed anything of it."""
+        inside = False
+        while trace is not None:
+            frame = trace.tb_frame
+            top = str(frame.f_globals.get("__name__")).partition(".")[0]
+            path = frame.f_code.co_filename
+            foreign = inside and not self._sources.is_users(path) and not path.startswith(AGENT) and top not in READING
+            if foreign and any(
+                value is torch
+                for name, module in [*sys.modules.items()]
+                if name.partition(".")[0] == top
+                for value in [*getattr(module, "__dict__", {}).values()]
+            ):
+                return True
+            inside = inside or frame is asking
+            trace = trace.tb_next
+        return False
 
     def _definitions(self) -> dict[str, list[ast.AST]]:
         """The functions and classes of the user's, by name."""

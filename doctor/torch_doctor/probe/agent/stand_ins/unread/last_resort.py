@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..told import Asked
 from .content import UnknownFormError, Unread
-from .interposing import Interposing
 
 if TYPE_CHECKING:
     from types import FrameType
 
     from ..source import Sources
     from ..told import Teller
+    from .interposing import Interposing
 
 CAUGHT = (Exception, SystemExit)
 """What is left out: a script that gives up does not fail."""
@@ -29,10 +29,10 @@ class LastResort:
     Nor do loops in which the script chooses by what stands in for a value.
     """
 
-    def __init__(self, sources: Sources, teller: Teller) -> None:
+    def __init__(self, sources: Sources, teller: Teller, interposing: Interposing) -> None:
         self._sources = sources
         self._teller = teller
-        self._interposing = Interposing(sources)
+        self._interposing = interposing
         Unread.chooses = self._breaks_here
 
     def leaves_out(self, error: BaseException) -> bool:

@@ -25,6 +25,7 @@ from ..source import AGENT
 from ..stand_in import StandIn
 from .content import UnknownFormError, Unread
 from .drawing import draws
+from .interposing import Interposing
 from .last_resort import CAUGHT, LastResort
 from .looking import Looking
 from .meeting import UnreadValues
@@ -74,7 +75,8 @@ class SkippedStatements(StandIn):
         self._training = False
         self._drawn = ""
         self._meeting: UnreadValues | None = None
-        self._last = LastResort(self.sources, self.teller) if self.plan.get("alone") else None
+        self._interposing = Interposing(self.sources)
+        self._last = LastResort(self.sources, self.teller, self._interposing) if self.plan.get("alone") else None
 
     def prepare(self) -> None:
         """Answers what guarded statements ask."""
@@ -238,7 +240,8 @@ class SkippedStatements(StandIn):
             return
         why = f"it fails: {words}" if alone else f"the data cannot be read ({words})"
         how = "placeholder values inferred from their use" if self._last is None else self._last.instead(frame)
-        self.tell(where, how, why=why[:200])
+        changed = not alone and self._interposing.fails_elsewhere(self._torch, error.__traceback__, frame)
+        self.tell(where, how, why=why[:200], voids=(*self.voids, told.ACTIONS) if changed else None)
         with contextlib.suppress(Exception):  # whatever the script's objects do when they are looked at
             values = described(error, error.__traceback__, self.sources)
             words = "".join(traceback.format_exception_only(type(error), error)).strip()

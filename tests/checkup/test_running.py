@@ -209,6 +209,12 @@ def test_a_script_without_training_says_so(climb: Climb) -> None:
     assert rung.reason == "the script ended before the first optimizer step"
 
 
+def test_what_uses_no_torch_is_not_run(write: Callable[..., Path]) -> None:
+    command = [sys.executable, "-m", "torch_doctor", "checkup", str(write("train.py", "print(1)\n")), "--isolated"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "the script does not use torch" in " ".join(done.stdout.split()), done.stderr
+
+
 def test_no_time_is_no_pass(examine: Examine) -> None:
     waits = "import threading\nfor epoch", "threading.Event().wait(2.5)\n        optimizer.zero_grad()"
     slow = broken(

@@ -48,6 +48,14 @@ def test_everything_that_was_not_as_it_would_be_is_a_line() -> None:
     ]
 
 
+def test_all_checks_that_took_too_long_are_one_line() -> None:
+    run = Run(notes=["an instrument failed: here", *(f"checks of copies were left out: {each}" for each in ("a", "b"))])
+    assert list(remarks.differences("train.py", run)) == [
+        "train.py: an instrument failed: here",
+        "train.py: checks of copies were left out: a, b",
+    ]
+
+
 def test_what_is_replaced_in_the_same_way_is_one_line() -> None:
     run = Run(
         stand_ins=[

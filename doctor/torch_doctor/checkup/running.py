@@ -34,6 +34,7 @@ FIRST = 0.4
 """The part of the time that the scan's own run of the script may take."""
 RECEIPT = "receipt"
 NO_RUN = "the script could not be run"
+NO_TORCH = "the script does not use torch: pass the one that trains"
 NO_SAMPLES = "samples of the data are left out because CI is set; `--show-samples` includes them"
 
 
@@ -113,7 +114,7 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
     for name in wanted.rungs:
         rung = told.get(name)
         if rung is None:
-            rung = Rung(name, "skipped", _why(climb, report))
+            rung = Rung(name, "skipped", _why(climb, report, wanted.script))
             listener.rung_ended(rung)
         if name == RECEIPT:
             before, rung = rung.status, with_provenance(rung, wanted.script, climb)
@@ -185,9 +186,11 @@ def _codes(findings: list[Finding]) -> str:
     return f"{', '.join(codes)} {'is' if len(codes) == 1 else 'are'}"
 
 
-def _why(climb: Climb, report: Report) -> str:
+def _why(climb: Climb, report: Report, script: Path) -> str:
     """Why a rung said nothing."""
     if report.interrupted:
         return "the checkup was interrupted"
     said = climb.ending or next(iter((*report.errors, *report.warnings)), "")
-    return said.splitlines()[0] if said else NO_RUN
+    if said:
+        return said.splitlines()[0]
+    return NO_RUN if b"torch" in script.read_bytes() else NO_TORCH

@@ -26,6 +26,8 @@ LONGEST_WORDS = 300
 DATA = ("values", "weights", "files")  # stand-ins that a script may fail on wherever it computes
 ARGUMENTS = "arguments"  # those that it may fail on where it names them
 VERSION = "version"  # without those it fails earlier, or might not fail at all with the version that it was written for
+CHECKS = "checks of copies"
+"""How the notes begin of what took too long; the agent tells of each by itself."""
 NEVER_FOR_PASSES = (
     "ImportError",
     "ModuleNotFoundError",
@@ -86,8 +88,12 @@ def differences(name: str, run: Run) -> Iterator[str]:
         yield f"{group[0].site or name}: {how} instead of {asked}{f' ({why})' if why else ''}"
     for told in run.refused:
         yield f"{told.site or name}: blocked: {told.text}"
+    notes: dict[str, list[str]] = defaultdict(list)
     for note in run.notes:
-        yield f"{name}: {note}"
+        said, _, what = note.rpartition(": ") if note.startswith(CHECKS) else (note, "", "")
+        notes[said].append(what)
+    for said, parts in notes.items():
+        yield f"{name}: {said}{': ' * any(parts)}{', '.join(filter(None, parts))}"
 
 
 def lacking(name: str, trace: Trace) -> Iterator[str]:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     )
 
 Told = ParamSpec("Told")
+LEFT_OUT = "checks of copies did not fit in a quarter of the time, and were left out"
 
 
 class Watch:
@@ -113,7 +114,7 @@ class Watch:
         slow = self.questions.left_out(self.instruments)
         if slow is not None:
             self.instruments.remove(slow)
-            self.recorder.note(f"`{name_of(slow)}` was not asked any further: questions took a quarter of the time")
+            self.recorder.note(f"{LEFT_OUT}: {name_of(slow)}")
 
     @contextmanager
     def unwatched(self) -> Iterator[None]:

@@ -134,3 +134,51 @@ def test_equal_rows_are_found_without_numpy(monkeypatch: pytest.MonkeyPatch, dty
     train, other, test = (TensorDataset(each) for each in (rows, torch.randn(8, 6).to(dtype), rows[2:].clone()))
     shared = SharedRows(torch)
     assert [shared.of(number, each) for number, each in enumerate((train, other, test))] == [{}, {}, {0: 1.0}]
+
+
+GIVEN_ONCE = """
+import tempfile
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+with tempfile.NamedTemporaryFile("w", suffix=".txt", delete=False) as file:
+    file.writelines(f"{number} 1 2 3 {number % 2}\\n" for number in range(32))
+path = file.name
+
+class Lines(Dataset):
+    def __init__(self):
+        self.file = open(path) if {is_file} else None
+        self.waiting = [(torch.randn(4), number % 2) for number in range(32)]
+        self.read = []
+
+    def __len__(self):
+        return 32
+
+    def __getitem__(self, number):
+        return {row}
+
+rows = Lines()
+model = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+count = 0
+for x, y in DataLoader(rows, batch_size=8):
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    count += len(x)
+    assert len(rows.read) in (0, count), rows.read
+"""
+ROWS = {
+    "a list": "self.waiting.pop()",
+    "a file": "(lambda each: (torch.tensor([float(part) for part in each[:4]]), int(each[4])))(self.file.readline().split())",
+    "a record of what was read": "(self.read.append(number), self.waiting[number])[1]",
+}
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+def test_nothing_is_taken_from_a_dataset(run: Any, write: Callable[..., Any], row: str) -> None:
+    write("train.py", GIVEN_ONCE.replace("{row}", row).replace("{is_file}", str("file" in row)))
+    outcome = run("scan", "train.py", "--probe", "--isolated")
+    assert "fails" not in outcome.err, outcome.err
+    assert "reached 0" not in outcome.err, outcome.err

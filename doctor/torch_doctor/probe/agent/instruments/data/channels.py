@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ... import claims
 from ..chance import seed, undisturbed
 from ..instrument import Instrument as Base
+from .consuming import consumes
+from .stored_samples import small_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,11 +48,13 @@ class Instrument(Base):
         torch, dataset = self.watch.torch, getattr(loader, "dataset", None)
         if isinstance(dataset, torch.utils.data.IterableDataset) or not hasattr(dataset, "__getitem__"):
             return
-        if any(True for _ in _readers(dataset)):
+        if any(True for _ in _readers(dataset)) and not consumes(self.watch.torch, dataset):
             with self.watch.unwatched(), undisturbed(torch):
                 kept: dict[int, int] = {}
+                twin = small_copy(self.watch, dataset)  # reading may change what a data set stores
+                twin = dataset if twin is None else twin
                 for row in range(SAMPLES):
-                    for place in self._keeping(dataset, row):
+                    for place in self._keeping(twin, row):
                         kept[place] = kept.get(place, 0) + 1
                 self._kept[self.watch.recorder.references.number(loader)] = kept
 

@@ -11,6 +11,8 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..chance import undisturbed
+from .consuming import consumes
+from .stored_samples import small_copy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,7 +40,7 @@ class Readings:
     def told(self, loader: int, dataset: Any) -> None:
         """A loader was built over a data set."""
         whole, places = self._within(dataset)
-        if not places:
+        if not places or consumes(self._watch.torch, dataset):
             return
         with self._watch.unwatched(), undisturbed(self._watch.torch):
             for other, (its_whole, known) in self._told.items():
@@ -60,6 +62,8 @@ class Readings:
 
     def _compared(self, whole: Any, own: list[Place], others: set[Place]) -> tuple[int, int]:
         """How many samples were looked at, and how many of them have the source and the labels of another one."""
+        twin = small_copy(self._watch, whole)  # reading may change what a data set stores
+        whole = whole if twin is None else twin
         asked = shared = 0
         begun = time.process_time()
         for part, row in own[:: max(1, len(own) // ASKED)]:

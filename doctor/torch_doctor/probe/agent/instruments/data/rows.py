@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from ... import claims
 from ..instrument import Instrument as Base
+from .consuming import consumes
+from .stored_samples import small_copy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +45,9 @@ class Instrument(Base):
 
     def on_dataset(self, dataset: Any, event: int) -> None:
         """A dataset was told of."""
-        if not isinstance(dataset, self.watch.torch.utils.data.IterableDataset):
+        if not isinstance(dataset, self.watch.torch.utils.data.IterableDataset) and not consumes(
+            self.watch.torch, dataset
+        ):
             self._measure(dataset, event)
 
     def on_batch(self, batch: Any, here: Here, event: int) -> None:
@@ -56,7 +60,9 @@ class Instrument(Base):
     def _measure(self, dataset: Any, event: int) -> None:
         with self.watch.unwatched(), self._random_numbers_kept(dataset):
             try:
-                found = [self._changes(copy.copy(dataset), row) for row in range(min(ROWS, len(dataset)))]
+                twin = small_copy(self.watch, dataset)  # reading may change what a data set stores
+                twin = dataset if twin is None else twin
+                found = [self._changes(copy.copy(twin), row) for row in range(min(ROWS, len(dataset)))]
             except Exception:  # noqa: BLE001 - a dataset that fails will say so itself
                 self._read.pop(event, None)
                 return

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import claims
 from ..instrument import Instrument as Base
+from .consuming import consumes
 from .stored_samples import small_copy
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ class Instrument(Base):
         dataset = getattr(loader, "dataset", None)
         torch = self.watch.torch
         if not workers or dataset is None or isinstance(dataset, torch.utils.data.IterableDataset):
+            return
+        if consumes(torch, dataset):
             return
         with self.watch.unwatched(), self._kept(dataset):
             twin = small_copy(self.watch, dataset)  # reading may change what a data set stores

@@ -49,7 +49,22 @@ TESTED = LOOP.format(
     before='model.train() if settings["training"] else None',
     between='model.eval() if settings["mode"] == "eval" else None',
 )
+ARGUMENTS = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--output", choices=["softmax", "none"], required=True)
+parser.add_argument("--loss", choices=["classes", "margin"], required=True)
+args = parser.parse_args()
+model = nn.Sequential(nn.Linear(8, 3), nn.Softmax(1) if args.output == "softmax" else nn.Identity())
+loss = nn.CrossEntropyLoss() if args.loss == "classes" else nn.MultiMarginLoss()
+optimizer = torch.optim.Adam(model.parameters())
+for a, b in train:
+    optimizer.zero_grad()
+    loss(model(a), b).backward()
+    optimizer.step()
+"""
 SCRIPTS = {
+    "arguments that do not go together": (NET + ARGUMENTS, []),
     "the rate of a layer": (NET + RATE + LOOP.format(before="", between=""), [("TDR401", "undecided")]),
     "what sets the mode": (NET + MODE + TESTED, []),
     "what could not be read": (NET + UNREAD + TESTED, []),

@@ -23,13 +23,15 @@ MOST_FILES = 500
 class Sources:
     """The files below the folder `project` that are the user's own.
 
-    `found_no_data` is set when their code has listed a folder of data and there was nothing in it.
+    `found_no_data` is set when their code has listed a folder of data and there was nothing in it. `chosen` has the names of
+    arguments for which one of several words of the script was taken: two of these may not go together.
     """
 
     def __init__(self, project: str, script: str) -> None:
         self.project = os.path.realpath(project)
         self.script = script
         self.found_no_data = False
+        self.chosen: set[str] = set()
         self._own: dict[str, bool] = {}
         self._trees: dict[str, ast.Module | None] = {}
 

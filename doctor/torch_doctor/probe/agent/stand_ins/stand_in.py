@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from . import told
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -68,4 +70,7 @@ class StandIn:
             why: what is not there, where that is more than `replaces` says.
             voids: the facts that this makes meaningless, where they are others than usual.
         """
-        self.teller.stand_in(what, why or self.replaces, how, self.voids if voids is None else voids)
+        given = tuple(self.voids if voids is None else voids)
+        if told.ARGUMENTS in given and len(self.sources.chosen) > 1:
+            given = (*given, told.CHOICES)
+        self.teller.stand_in(what, why or self.replaces, how, given)

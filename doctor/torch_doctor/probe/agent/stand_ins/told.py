@@ -19,7 +19,9 @@ PRECISION = "precision"  # autocast for a GPU computes in float32
 WORKERS = "workers"  # the loader's workers did not run
 PROCESSES = "processes"  # what would run in other processes ran here, or one rank instead of many
 ARGUMENTS = "arguments"  # values of command line arguments were made up
-CHOICES = "choices"  # settings were made up, of which any may decide what the script does: that a layer is there, say
+CHOICES = (
+    "choices"  # settings, or several words, were made up that may decide what the script does, and may not go together
+)
 TESTS = "tests"  # the script tested what was made up, and might have gone another way
 VERSION = "version"  # what an older version of a library did is done in its place, as far as that is known
 LOG = "log"  # what was logged or plotted is nowhere

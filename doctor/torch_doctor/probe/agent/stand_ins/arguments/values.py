@@ -103,14 +103,14 @@ def main_command(names: Sequence[str]) -> str:
 def made_up(name: str, kind: Any, choices: list[Any], about: str, sources: Sources) -> str:
     """A value for an argument of this name: a choice that needs no data, a documented value, else a guess."""
     if any(str(choice).lower() in MADE_UP for choice in choices):
-        return easiest([str(choice) for choice in choices])
+        return _chosen(name, choices, sources)
     return value_of(sources, [name], kind, choices) or _guessed(name, kind, choices, about, sources)
 
 
 def _guessed(name: str, kind: Any, choices: list[Any], about: str, sources: Sources) -> str:  # noqa: PLR0911 - by sort
     """A value by the type of an argument, its choices, its use, or its name."""
     if choices:
-        return easiest([str(choice) for choice in choices])
+        return _chosen(name, choices, sources)
     if kind is int:
         return str(number(name))
     if kind is float:
@@ -119,7 +119,7 @@ def _guessed(name: str, kind: Any, choices: list[Any], about: str, sources: Sour
         return "1"
     use = used(name, sources)
     if use.words:
-        return easiest(use.words)
+        return _chosen(name, use.words, sources)
     writes = isinstance(kind, argparse.FileType) and "r" not in kind._mode
     file = of_project(use, name, sources) if not writes else None
     if file is not None or isinstance(kind, argparse.FileType):
@@ -196,7 +196,7 @@ def untyped(name: str, sources: Sources) -> str:
     words = name.lower().replace("-", "_").replace(".", "_").split("_")
     use = used(name, sources, bare=True)
     if use.words:
-        return easiest(use.words)
+        return _chosen(name, use.words, sources)
     file = of_project(use, name, sources)
     if file is not None:
         return file
@@ -232,6 +232,13 @@ def number(name: str) -> int:
 def easiest(values: Sequence[str]) -> str:
     """The value that needs least: one that says it is made up, or small; else the first."""
     return next((value for easy in EASY for value in values if value.lower() == easy), values[0])
+
+
+def _chosen(name: str, words: Sequence[Any], sources: Sources) -> str:
+    """One of the words that the script knows for a value of this name."""
+    if len(set(words)) > 1:
+        sources.chosen.add(name)
+    return easiest([str(word) for word in words])
 
 
 def _pretrained(name: str, sources: Sources) -> str | None:

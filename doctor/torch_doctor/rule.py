@@ -61,7 +61,7 @@ class Rule(abc.ABC):
     explained_by: ClassVar[frozenset[str]] = frozenset()
     """Rules whose findings have the same cause and explain more: next to them, the probe reports none of this rule."""
     voided_by: ClassVar[frozenset[str]] = frozenset()
-    """What must be real for a conclusion: words of `StandIn.voids` such as "values" and "weights"; "actions" voids all rules."""
+    """What must be real for a conclusion: words of `StandIn.voids` such as "values"; "actions" and "choices" void all rules."""
     subject: ClassVar[Subject | None] = None
     """What a script must have, in addition to training, for the rule to apply."""
     only_confirms: ClassVar[bool] = False

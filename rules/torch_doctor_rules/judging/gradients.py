@@ -29,8 +29,6 @@ CONTAINERS = frozenset(
     f"torch.nn.{name}" for name in ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
 )
 
-_INDEX = attrgetter("index")
-
 Update: TypeAlias = "Backward | Stepped | ZeroGrad"
 
 
@@ -94,8 +92,9 @@ class Gradients:
         shared = self.shared(*path)
         cleared = self._may_be_cleared(shared, *path)
         left = frozenset(module for module in shared - cleared if not self._goes_with(module, cleared))
-        if self._clears_own(step, left, *path):
-            return frozenset()
+        built = self._optimizers.get(step.optimizer)
+        if built is not None and left <= built.lent and self._may_be_cleared(built.modules - built.lent, *path):
+            return frozenset()  # it clears what it has: only what it lacks, and was meant to have, is left
         if not all(self.on_path(event, *path) for event in path) or self.may_escape(earlier, again, left, *path):
             return frozenset()
         changed = any(  # who changes what a step has left means to go on with it
@@ -103,12 +102,6 @@ class Gradients:
             for clip in self.trace.between(step, again, Clipped)
         )
         return frozenset() if changed else left
-
-    def _clears_own(self, step: Stepped, left: frozenset[int], *path: Event) -> bool:
-        """Whether the path clears all that the optimizer has, and leaves only what it lacks and was meant to have."""
-        built = self._optimizers.get(step.optimizer)
-        own = frozenset[int]() if built is None else built.modules - built.lent
-        return built is not None and left <= built.lent and bool(own) and own <= self._may_be_cleared(own, *path)
 
     def _may_be_cleared(self, modules: frozenset[int], first: Event, *path: Event) -> frozenset[int]:
         """Those of the modules whose gradients may be cleared between the first and the last event of the path."""
@@ -230,12 +223,14 @@ class Gradients:
 
     def _wasted_by(self, cleared: ZeroGrad) -> Iterator[Wasted]:
         trace, steps = self.trace, self.trace.of(Stepped)
-        place = bisect_left(steps, cleared.index, key=_INDEX)
+        place = bisect_left(steps, cleared.index, key=attrgetter("index"))
         applied = next((step for step in reversed(steps[:place]) if self._is_for_all(step, cleared)), None)
-        filling = self.filling[bisect_left(self.filling, applied.index, key=_INDEX) if applied is not None else 0 :]
-        filling = filling[: bisect_left(filling, cleared.index, key=_INDEX)]
+        filling = self.filling[
+            bisect_left(self.filling, applied.index, key=attrgetter("index")) if applied is not None else 0 :
+        ]
+        filling = filling[: bisect_left(filling, cleared.index, key=attrgetter("index"))]
         again = trace.of(Backward)
-        later = again[bisect_left(again, cleared.index, key=_INDEX) :] if filling else ()
+        later = again[bisect_left(again, cleared.index, key=attrgetter("index")) :] if filling else ()
         filled = next((event.index for event in later if self._is_for_all(event, cleared)), trace.next)
         for step in steps[place:] if filling else ():
             if step.index > filled:

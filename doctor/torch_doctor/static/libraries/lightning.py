@@ -52,9 +52,13 @@ LIGHTNING_MANUAL = {
     "all_gather": Method(("gather",), of=0, returns="tensor"),
 }
 """What a LightningModule calls on itself, with automatic_optimization = False above all."""
+THAWING = {"freeze": False, "unfreeze": True}
+"""What a module does with all its parameters, and with its mode."""
 OWN_LOGS = frozenset(("log", "log_dict"))
 """The methods of a module that log a figure; of a metric object the trainer logs what it adds up, and resets it."""
 
+SAVING, SETTINGS, OF_SAVING = "save_hyperparameters", "hparams", frozenset(("ignore", "logger"))
+"""The method that keeps the arguments of the constructor that calls it, the attribute they are kept as, and its settings."""
 LOADING = frozenset({"load_from_checkpoint"})
 """The class method that returns a new module with the weights of a file; on an object, it fails since Lightning 2.2."""
 
@@ -136,6 +140,8 @@ COMBINED = tuple(
     f"lightning.{module}.CombinedLoader" for module in ("utilities", "utilities.combined_loader", "trainer.supporters")
 )
 """The class of loaders that are gone through together."""
+CONFIGURING = "configure_optimizers"
+"""The hook that makes the optimizers and schedulers: in manual optimization, the trainer steps none of them."""
 MOST = "max_epochs"
 """The argument of a trainer that limits its epochs."""
 WINDOW, WINDOWS = "accumulate_grad_batches", "lightning.callbacks.GradientAccumulationScheduler"

@@ -17,6 +17,8 @@ CHOSEN = """
 @pytest.mark.parametrize("returned", ["optimizer", "[optimizer]", "{'optimizer': optimizer}", "([optimizer], [])"])
 def test_lightning_steps_whichever_optimizer_was_chosen(returned: str) -> None:
     source = f"""
+import sys
+
 import torch
 from lightning import LightningModule, Trainer
 
@@ -34,7 +36,7 @@ class Net(LightningModule):
         return torch.nn.functional.cross_entropy(self.layer(inputs), targets)
 
 
-Trainer(max_epochs=1).fit(Net("SGD"), loader)
+Trainer(max_epochs=1).fit(Net(sys.argv[1]), loader)
 """
     assert len(said(source, "step `optimizer`")) == 4  # two optimizers, in two passes
 

@@ -17,7 +17,9 @@ from torch_doctor.static.training.frameworks import (
     framework_loops,
     lightning_best,
     lightning_cli,
+    lightning_fit,
     lightning_loops,
+    lightning_settings,
     preparing,
     trainers,
 )
@@ -174,7 +176,10 @@ def framework_method(run: Run, of: Tool, name: str, call: Call) -> Value | None:
 
 
 def inherited(run: Run, of: Instance, name: str, call: Call) -> Value | None:
-    """A method that a class of the project has from Fabric, whose loops it writes itself; None for any other."""
+    """A method that a class of the project has from Fabric, whose loops it writes itself, or a data module; None for any other."""
+    if name == lightning.SAVING and lightning_fit.is_data_module(of.cls):
+        lightning_settings.saved(run, of, call)
+        return NOTHING
     base = next((each for each in map(canonical, of.cls.libraries()) if each in lightning.FABRIC.owners), "")
     return framework_method(run, run.own(Tool(of.born, base)), name, call) if base else None
 
@@ -265,6 +270,14 @@ def owned_method(run: Run, of: Module, name: str, call: Call) -> Value | None:
         gradients.clipped(run, "lightning.LightningModule.clip_gradients", Call((given,), {}, call.node), managed=True)
     if name in lightning.OWN_LOGS:
         lightning_best.logged(run, of, name, call)
+    if of.cls is not None and lightning_fit.is_lightning(of.cls):
+        if name == lightning.SAVING:
+            lightning_settings.saved(run, of, call)
+        if name in lightning.THAWING:
+            for method in ("requires_grad_", "train"):
+                switched = Call((Const(lightning.THAWING[name]),), {}, call.node, call.receiver)
+                run.call(run.attribute(of, method, call.node), switched)
+            return NOTHING
     if name in lightning.LIGHTNING_MANUAL:
         return Unknown(Flow(graph=None)) if lightning.LIGHTNING_MANUAL[name].returns != "nothing" else NOTHING
     if name in ("log", "log_dict", "print", "save_hyperparameters"):

@@ -58,7 +58,8 @@ class Fit(Struct, frozen=True):
         for each in self.callbacks:
             if isinstance(each, Instance) and self.trainer is not None:
                 _hook(self.run, each, name, Call((self.trainer, self.module, *args), {}, self.node))
-        return _hook(self.run, self.module, name, Call(args, {}, self.node))
+        kept = name == lightning.CONFIGURING and self.followed and lightning_optimizers.is_manual(self.module)
+        return _hook(self.run, self.module, name, Call(args, {}, self.node), kept=kept)
 
     @property
     def followed(self) -> bool:
@@ -120,7 +121,7 @@ def configure(fit: Fit, rows: Feeding) -> lightning_optimizers.Driven:
         most = fit.trainer.keywords.get(lightning.MOST)
         if most is not None:
             run.heap.set(fit.trainer.fields, lightning.MOST, most)
-    configured = fit.hook("configure_optimizers")
+    configured = fit.hook(lightning.CONFIGURING)
     return lightning_optimizers.driven(run, module, NOTHING if configured is None else configured)
 
 
@@ -178,12 +179,13 @@ def _uncombined(run: Run, given: Value) -> Value:
     return given
 
 
-def _hook(run: Run, thing: Module | Instance, name: str, call: Call) -> Value | None:
+def _hook(run: Run, thing: Module | Instance, name: str, call: Call, *, kept: bool = False) -> Value | None:
+    """Call a hook; `kept`: the trainer does nothing of its own with what it returns."""
     function = module_parts.method_of(thing, name)
     if function is None:
         return None
     wanted = sum(parameter.kind == "plain" for parameter in function.node.parameters) - 1
     result = run.call(Bound(function, thing), Call(call.args[: max(wanted, 0)], {}, call.node))
-    for observe in run.observers.handed_back:
+    for observe in () if kept else run.observers.handed_back:
         observe(run, result, function.node)
     return result

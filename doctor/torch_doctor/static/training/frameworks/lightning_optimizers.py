@@ -71,6 +71,11 @@ def is_automatic(module: Module) -> bool:
     return automatic is None or (isinstance(automatic, Const) and bool(automatic.value))
 
 
+def is_manual(module: Module) -> bool:
+    """Whether a module surely clears, goes backward and steps by itself."""
+    return isinstance(module.fields.get("automatic_optimization"), Const) and not is_automatic(module)
+
+
 def _optimizers_in(value: Value) -> list[Value]:
     """The optimizers that a hook returns, in containers or not; each may be one of a few.
 

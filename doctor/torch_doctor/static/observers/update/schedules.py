@@ -8,7 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.observer import Named, Observer, override
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training.update.written_schedules import bounds
-from torch_doctor.static.values import Const, Lib, Loader, Plain, Sequence, Tool, Unknown, counting
+from torch_doctor.static.values import Const, Lib, Loader, Object, Plain, Sequence, Tool, Unknown, counting
 from torch_doctor.trace import Count, LoopCounted, ScheduleCounted
 
 if TYPE_CHECKING:
@@ -168,19 +168,46 @@ def _batches(run: Run, symbol: Symbol) -> frozenset[int]:
     """The loaders whose lengths are factors of a number, or of a part of it."""
     if symbol[0] == "len":
         return frozenset(symbol[1:]) if isinstance(run.objects.get(symbol[1]), Loader) else frozenset()
+    loaders = _divided(run, symbol)
+    if loaders:
+        return loaders
     parts = symbol[1:] if symbol[0] in ("*", "+", "max") else symbol[1:2] if symbol[0] in ("//", "-") else ()
     return frozenset[int]().union(*(_batches(run, part) for part in parts if isinstance(part, tuple)))
 
 
+def _divided(run: Run, symbol: Symbol) -> frozenset[int]:
+    """The loaders of whose batches a number of rows is told in batches of their size: `len(rows) // 16`."""
+    if symbol[0] not in ("//", "/") or len(symbol) != len(("//", "rows", "size")):
+        return frozenset()
+    _, rows, size = symbol
+    known = ((each, each.fields.get("dataset"), each.fields.get("batch_size")) for each in run.objects.of(Loader))
+    return frozenset(
+        loader.id
+        for loader, dataset, batch in known
+        if isinstance(dataset, Object) and rows == ("len", dataset.id) and _symbol(batch) == size
+    )
+
+
+def _symbol(value: object) -> Symbol | None:
+    if isinstance(value, Const):
+        return ("const", value.value)
+    return value.symbol if isinstance(value, Plain) else None
+
+
 def _times(run: Run, symbol: Symbol) -> str:
     """What the length of a loader is multiplied by, where a number is nothing but that product."""
-    if symbol[0] == "len" and _batches(run, symbol):
+    if _is_epoch(run, symbol):
         return ONCE
     if symbol[0] != "*" or len(symbol) != len(("*", "left", "right")):
         return ""
     _, left, right = symbol
     sides = ((left, right), (right, left))
-    return next((repr(other) for side, other in sides if side[0] == "len" and _batches(run, side)), "")
+    return next((repr(other) for side, other in sides if _is_epoch(run, side)), "")
+
+
+def _is_epoch(run: Run, symbol: Symbol) -> bool:
+    """Whether a number is how many batches a loader has, and nothing more."""
+    return bool(_batches(run, symbol) if symbol[0] == "len" else _divided(run, symbol))
 
 
 def _gamma(call: Call, argument: ConstructorArgument) -> float | None:

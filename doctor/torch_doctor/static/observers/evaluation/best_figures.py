@@ -10,6 +10,7 @@ from torch_doctor.static.observer import Observer, override
 from torch_doctor.static.program.records import ORDER, Record, loads, never, record
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.tables.merits import METRICS
 from torch_doctor.static.values import (
     Const,
     Content,
@@ -23,6 +24,7 @@ from torch_doctor.static.values import (
     Plain,
     Sequence,
     Tensor,
+    Tool,
 )
 from torch_doctor.static.values.symbols import UNTOLD
 from torch_doctor.trace import HIGHER, LOWER, BestCompared
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Value
 
+_READS: Final = "compute"
 _ARITHMETIC: Final = ("+", "-", "*", "/", "//", "**", "&")
 _CHOOSING: Final = {
     "max": HIGHER,
@@ -156,8 +159,10 @@ class BestFigures(Observer, called=(Lib, Method, Plain), computed=frozenset((*_A
 
 
 def _made_by(func: Value, call: Call) -> tuple[str, tuple[Value, ...]]:
-    """The name of what is called, and what it is given, the object of a method first."""
+    """The name of what is called, and what it is given, the object of a method first; a metric object, by its class."""
     if isinstance(func, Method):
+        if isinstance(func.of, Tool) and func.name == _READS and canonical(func.of.name) in METRICS:
+            return canonical(func.of.name), call.args
         return func.name, (func.of, *call.args)
     if isinstance(func, Plain) and func.symbol[0] == "." and isinstance(func.symbol[1], tuple):
         return func.symbol[2], (Plain(func.symbol[1]), *call.args)

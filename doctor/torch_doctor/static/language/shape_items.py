@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.measuring.arguments import is_counted
-from torch_doctor.static.values import Const, Content, Making, Plain, Sequence, compound, symbol_of
+from torch_doctor.static.values import Const, Content, Making, Module, Plain, Sequence, compound, symbol_of
 from torch_doctor.static.values.shapes import ANY
 from torch_doctor.static.values.symbols import LENGTH, SLICE
 
@@ -37,10 +37,11 @@ def sizes_of(shape: Value) -> tuple[Value, ...] | None:
 
 
 def cut(value: Value, stretch: Value) -> tuple[Value, ...] | None:
-    """What a slice takes of a shape, or of a list of numbers; None where its ends or the items are not known."""
+    """What a slice takes of a shape, or of a list of numbers or modules; None where its ends or the items are not known."""
     items = sizes_of(value)
     if items is None and isinstance(value, Sequence) and is_counted(value):
-        items = value.content.items if all(isinstance(each, (Const, Plain)) for each in value.content.items) else None
+        inside = value.content.items
+        items = inside if all(isinstance(each, (Const, Plain, Module)) for each in inside) else None
     symbol = stretch.symbol if isinstance(stretch, Plain) else ("",)
     if items is None or symbol[0] != SLICE or not all(part[0] == "const" for part in symbol[1:]):
         return None

@@ -100,10 +100,8 @@ def _built(rest: str) -> LibraryModel | None:
     return None if package else _CLASSES.get(name)
 
 
-_RESNET: dict[str, Tri] = {
-    **dict.fromkeys(words("conv1 relu maxpool avgpool fc"), False),
-    **dict.fromkeys(words("bn1 layer1 layer2 layer3 layer4"), True),
-}
+_IN_ORDER = words("conv1 bn1 relu maxpool layer1 layer2 layer3 layer4 avgpool fc")
+_RESNET: dict[str, Tri] = {name: name.startswith(("bn", "layer")) for name in _IN_ORDER}
 _NORMALISED: dict[str, Tri] = {"features": True}
 _BARE: dict[str, Tri] = {"features": False, "avgpool": False}
 

@@ -52,6 +52,14 @@ class FrozenParts(Observer, calling=(Named(Method, ("zero_grad", "step")),)):
             fields = {"forward": event.index, "module": module.id, "parts": parts, "since": since}
             self._ran.append(run.emit(FrozenNormsRan, site, norms=len(found), **fields))
 
+    @override
+    def left(self, run: Run, module: Module, call: Call, _: Value) -> None:
+        """A call has ended: what its own forward puts into evaluation mode gathers nothing."""
+        for event in [each for each in self._ran if each.module == module.id and each.site == run.site(call.node)]:
+            if not run.modules_called and not _frozen_norms(run, module):
+                self._ran.remove(event)
+                run.trace.replace(event, thawed=True)
+
     def _look_for_thaw(self, run: Run) -> None:
         """Say of what no longer is surely frozen that it thawed."""
         here = run.may_have_happened
@@ -138,7 +146,8 @@ def _frozen_norms(run: Run, module: Module) -> list[Module]:
     if any(_told_otherwise(run, part) for part in inside if part.fact(Fact.BY_NAME)):
         return []
     parts = [part for part in inside if _frozen(run, frozenset((part.id,)))]
-    models_ = [part for part in parts if library_models.normalises(part) and not _is_changed(part)]
+    of_library = (library_models.normalises, library_models.normalises_as_part)
+    models_ = [part for part in parts if any(known(part) for known in of_library) and not _is_changed(part)]
     norms = [part for part in parts if _gathers(part)]
     others = {part.fact(Fact.FLAGGED) for part in parts if part.table is not None and part.layer not in _NORMS}
     norms = [part for part in norms if part.fact(Fact.FLAGGED) in others]

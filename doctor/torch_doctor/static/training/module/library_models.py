@@ -9,11 +9,10 @@ from msgspec.structs import replace
 from torch_doctor.static.installed.answers import Answer, Care
 from torch_doctor.static.libraries.library import LibraryModel
 from torch_doctor.static.tables import models, pixels
-from torch_doctor.static.values import Call, Const, Default, Lib, Spread, UnknownName, Value, constant
+from torch_doctor.static.values import Call, Const, Default, Fact, Lib, Module, Spread, UnknownName, Value, constant
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Module
     from torch_doctor.trace import Tri
 
 
@@ -106,3 +105,16 @@ def normalises(part: Module) -> bool:
     replaced = any(isinstance(name, UnknownName) for name in part.fields)
     of_library = part.cls is None and part.sensitive is True and part.layer.startswith(pixels.MODELS)
     return of_library and not chosen and not replaced and True in models.parts(part.layer).values()
+
+
+def children(run: Run, of: Module) -> tuple[str, ...]:
+    """The names of the children of a library's model, in order; none where the tables do not know them all."""
+    head = head_of(run, of.layer) if of.cls is None and of.layer else None
+    parts = models.parts(of.layer) if head is not None and normalises(of) else {}
+    others = [name for name, value in of.fields.items() if isinstance(value, Module) and name not in parts]
+    return tuple(parts) if head is not None and head[0] in parts and not others else ()
+
+
+def normalises_as_part(part: Module) -> bool:
+    """Whether it is such a part of a library's model of pictures that batch norm is in it."""
+    return part.sensitive is True and models.parts(part.fact(Fact.PART_OF)).get(part.name) is True

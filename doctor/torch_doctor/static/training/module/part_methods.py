@@ -159,11 +159,17 @@ def _head(run: Run, of: Module, name: str, call: Call) -> Value | None:
 
 
 @handles(METHODS, "children", "modules", "named_children", "named_modules", "items", "values", "keys")
-def _walked(run: Run, of: Module, name: str, _: Call) -> Value:
+def _walked(run: Run, of: Module, name: str, call: Call) -> Value:
     """`children()`, `modules()` and their named forms."""
     inside = module_parts.parts_of(run, of)
+    known = library_models.children(run, of) if name in ("children", "named_children") else ()
+    if known:
+        found = [run.attribute(of, each, call.node) for each in known]
+        pairs = zip(known, found, strict=True)
+        items = [Sequence("tuple", Content((Const(key), each))) for key, each in pairs] if name[0] == "n" else found
+        return Sequence("list", Content(tuple(items)))
     if name in ("modules", "named_modules"):
-        found: list[Value] = list(inside.parts)
+        found = list(inside.parts)
     else:
         content = module_parts.listed(of)
         found = list(content.all()) if content else [value for value in of.fields.values() if isinstance(value, Module)]

@@ -29,21 +29,21 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
 )
-from torch_doctor.trace import DatasetBuilt, Source, Tri
+from torch_doctor.trace import DatasetBuilt, Site, Source, Tri
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
-    from torch_doctor.trace import Site, Stretch
+    from torch_doctor.trace import Stretch
     from torch_doctor.trace.events import Trail
 
 _LISTS = frozenset(("repeat_interleave", "view", "reshape", "flatten", "long", "to", "float", "clone"))
 """What leaves numbers in the order in which they were counted."""
 
 
-def describe(run: Run, value: Value | None, node: p.Node) -> int:
+def describe(run: Run, value: Value | None, node: p.Node | Site) -> int:
     """Tell of the dataset that a loader is built over, and of what it reads from; 0 where nothing is known of it."""
     if isinstance(value, (Plain, Unknown)) and _is_iterable(run, value):
         return _built(run, value, node, iterable=True).dataset
@@ -62,7 +62,7 @@ def describe(run: Run, value: Value | None, node: p.Node) -> int:
     return event.dataset
 
 
-def _stored(run: Run, rows: hub_rows.Rows, node: p.Node) -> int:
+def _stored(run: Run, rows: hub_rows.Rows, node: p.Node | Site) -> int:
     """The number of a data set of a hub that has these rows."""
     known = run.of(told_rows.Datasets)
     key = f"{rows.text}{rows.order}"
@@ -92,7 +92,7 @@ def _is_iterable(run: Run, value: Plain | Unknown) -> bool:
     return any(all(data.iterable(name) for name in fact[2:]) for fact in asked)
 
 
-def _read(run: Run, value: Value, node: p.Node) -> DatasetBuilt | None:
+def _read(run: Run, value: Value, node: p.Node | Site) -> DatasetBuilt | None:
     if isinstance(value, Tool):
         return _of_library(run, value, node)
     if isinstance(value, Instance):
@@ -115,7 +115,7 @@ def _read(run: Run, value: Value, node: p.Node) -> DatasetBuilt | None:
 def _built(
     run: Run,
     value: Value,
-    node: p.Node,
+    node: p.Node | Site,
     *,
     class_name: str = "",
     iterable: Tri = None,
@@ -133,7 +133,7 @@ def _built(
     decides: bool = False,
 ) -> DatasetBuilt:
     thing = value if isinstance(value, Object) else Object()
-    site = thing.born or run.site(node)
+    site = thing.born or (node if isinstance(node, Site) else run.site(node))
     event: DatasetBuilt = run.emit(
         DatasetBuilt,
         site,
@@ -158,7 +158,7 @@ def _built(
     return event
 
 
-def _of_library(run: Run, value: Tool, node: p.Node) -> DatasetBuilt:
+def _of_library(run: Run, value: Tool, node: p.Node | Site) -> DatasetBuilt:
     name = canonical(value.name)
     given = value.args[0] if value.args else value.keywords.get("dataset") or value.keywords.get("datasets")
     if name in data.SUBSETS:
@@ -210,7 +210,7 @@ def _of_library(run: Run, value: Tool, node: p.Node) -> DatasetBuilt:
     )
 
 
-def _of_project(run: Run, value: Instance, node: p.Node) -> DatasetBuilt | None:
+def _of_project(run: Run, value: Instance, node: p.Node | Site) -> DatasetBuilt | None:
     names = [canonical(name) for name in value.cls.libraries()]
     own_order = value.cls.find("__iter__") is not None and value.cls.find("__getitem__") is None
     known = next((found for name in names if (found := data.iterable(name)) is not None), None)
@@ -239,7 +239,7 @@ def _of_project(run: Run, value: Instance, node: p.Node) -> DatasetBuilt | None:
     )
 
 
-def _one_of(run: Run, value: Either, node: p.Node) -> DatasetBuilt | None:
+def _one_of(run: Run, value: Either, node: p.Node | Site) -> DatasetBuilt | None:
     found = [run.of(told_rows.Datasets).events.get(describe(run, option, node)) for _, option in value.options]
     known = [event for event in found if event is not None]
     if not known:

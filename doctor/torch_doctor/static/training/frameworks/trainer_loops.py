@@ -269,7 +269,7 @@ def _loader(asked: TrainerTask, name: str, site: Site | None, *, training: bool,
         asked.node if site is None else site,
         loader=loader.id,
         called=name,
-        dataset=rows.describe(run, data, asked.node) if one else 0,
+        dataset=rows.describe(run, data, asked.node if site is None else site) if one else 0,
         shuffle=training,
         sampled=False if one else None,
         drop_last=trainer_settings.flag(run, asked.known.get("args"), "dataloader_drop_last", default=False)

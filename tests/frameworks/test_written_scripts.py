@@ -1,4 +1,4 @@
-"""Scripts as people write them with Lightning and torchmetrics, one bug each: `<<wrong||right>>`, `#!` at the reported line."""
+"""Scripts as people write them with frameworks, one bug each: `<<wrong||right>>`, `#!` at the reported line."""
 
 from __future__ import annotations
 
@@ -99,6 +99,31 @@ SCORED = """
 kept = ModelCheckpoint(dirpath="kept", monitor="val_f1", save_top_k=1<<||, mode="max">>)  #!
 pl.Trainer(max_epochs=EPOCHS, callbacks=[kept], **quiet).fit(Net(), train_loader, val_loader)
 """
+FIRST = "scores = scores[0] if isinstance(scores, tuple) else scores"
+TOKENS = """
+import numpy as np
+from datasets import load_dataset
+from transformers import AutoModelFor{task}, AutoTokenizer, Trainer, TrainingArguments
+
+tokenizer = AutoTokenizer.from_pretrained("bert-base-cased")
+rows = load_dataset("conll2003").map(lambda batch: tokenizer(batch["tokens"], is_split_into_words=True), batched=True)
+model = AutoModelFor{task}.from_pretrained("bert-base-cased", num_labels=9)
+
+
+def compute_metrics(eval_pred):
+    scores, labels = eval_pred
+    {first}
+    chosen = np.argmax(scores, axis={axis})
+    kept = labels != -100
+    return {{"accuracy": float((chosen == labels)[kept].mean())}}  {mark}
+
+
+arguments = TrainingArguments("out", eval_strategy="epoch")
+trainer = Trainer(
+    model, arguments, train_dataset=rows["train"], eval_dataset=rows["validation"], compute_metrics=compute_metrics
+)
+trainer.train()
+"""
 SCRIPTS = {
     "schedule of settings": ("TDR123", _module() + _scheduled(".total_steps", "net = Net(total_steps=total_steps)")),
     "schedule of an item": ("TDR123", _module() + _scheduled('["total_steps"]', "net = Net(16, 1e-3, total_steps)")),
@@ -125,6 +150,8 @@ SCRIPTS = {
         "TDR132",
         _module(init="self.automatic_optimization = False", step=BY_HAND) + NEVER + FIT,
     ),
+    "classes of tokens": ("TDR409", TOKENS.format(task="TokenClassification", axis="<<1||-1>>", first="", mark="#!")),
+    "classes of rows": ("", TOKENS.format(task="SequenceClassification", axis="<<1||-1>>", first=FIRST, mark="")),
     "metric that is kept the wrong way": ("TDR413", _module(init="self.score = MulticlassF1Score(3)") + SCORED),
 }
 

@@ -1,4 +1,4 @@
-"""Which dimension of a model's output has the classes: the one that a loss takes for them."""
+"""Which dimension of a model's output has the classes: the one that a loss takes for them, or that a library says."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from torch_doctor.static.domains.axes import Sizes
 from torch_doctor.static.domains.axes.comparing import PASSING
 from torch_doctor.static.domains.axes.origins import At, before
 from torch_doctor.static.tables import words
+from torch_doctor.static.training.loss.language_models import are_of_classes
 from torch_doctor.static.training.module import written_forwards
 from torch_doctor.static.values import Making, Tensor
 from torch_doctor.static.values.shapes import Returned
@@ -23,6 +24,8 @@ OF_CLASSES: Final = frozenset(words("cross_entropy nll_loss CrossEntropyLoss NLL
 """Losses that take dimension 1 for the classes, or the only one."""
 _SAME: Final = PASSING | frozenset(words("softmax log_softmax sigmoid logsigmoid nn.Softmax nn.LogSoftmax nn.Sigmoid"))
 _DEEPEST: Final = 20
+_OF_LIBRARY: Final = 0
+"""The number of no model: that of a library whose scores have the classes in the last dimension."""
 
 
 class ClassAxes:
@@ -43,7 +46,9 @@ class ClassAxes:
             for module, at in self._used.pop(loss.site, ()):
                 if loss.loss.rpartition(".")[2] in OF_CLASSES:
                     self._known.setdefault((module, at.rank or 0), set()).add(at.place)
-        found = _output(run, scores, dim) if self._known else None
+        found = _output(run, scores, dim)
+        if found is not None and found[0] == _OF_LIBRARY:
+            return found[1].place == -1
         known = self._known.get((found[0], found[1].rank or 0)) if found is not None else None
         return None if known is None or found is None else found[1].place in known
 
@@ -59,6 +64,8 @@ def _output(run: Run, scores: Value, dim: int) -> tuple[int, At] | None:
         if at is None or not at.exact or not isinstance(at.value, Tensor):
             return None
         made = at.value.meta
+        if are_of_classes(at.value):
+            return _OF_LIBRARY, at
         if isinstance(made, Returned):
             modules = {each.module for each in written_forwards.numbered(run, at.value.flow.forwards)}
             shape = sizes(at.value)

@@ -106,7 +106,9 @@ def _run(
     flow = Flow(graph=False, forwards=frozenset((event.index,)))
     # The arrays of all batches follow each other.
     known_scores = isinstance(scores, Tensor)
-    predicted = Tensor(flow, scores.kind if isinstance(scores, Tensor) else Kind.UNKNOWN, meta=measured(scores))
+    of_classes = isinstance(scores, Tensor) and language_models.are_of_classes(scores)
+    shape = scores.meta if isinstance(scores, Tensor) and of_classes else measured(scores)
+    predicted = Tensor(flow, scores.kind if isinstance(scores, Tensor) else Kind.UNKNOWN, meta=shape)
     truth = labels if isinstance(labels, Tensor) else Tensor(kind=Kind.LABELS)
     truth = truth.with_flow(Flow(graph=False, source=Source.LOADER))
     parts: tuple[Value, ...] = (

@@ -139,3 +139,8 @@ def part(run: Run, answer: Unknown, name: object) -> Value | None:
     if labelled and name in ("loss", 0):
         return Tensor(taken(run, answer, name, answer.flow), Kind.LOSS, scalar=True)
     return Tensor(answer.flow, Kind.LOGITS, meta=made) if name in ("logits", int(labelled)) else None
+
+
+def are_of_classes(scores: Tensor) -> bool:
+    """Whether these are the scores of a model of a library, with the classes in the last dimension."""
+    return isinstance(scores.meta, Making) and scores.meta.name == CLASS_SCORES

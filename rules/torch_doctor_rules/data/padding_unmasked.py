@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import ENCODER, MEAN, PaddingRead
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import at, count, fact, two
@@ -35,6 +35,7 @@ _NOTES = {
 }
 _LENGTH = "other values in the padding change no output, but its length may"
 _ENCODES = "`{name}` gets no attention mask: every token attends to the padding of shorter sequences"
+_INSIDE = "this encoder in `{name}` gets no attention mask: its tokens attend to padding"
 
 
 class PaddingUnmasked(Rule):
@@ -105,33 +106,42 @@ class PaddingUnmasked(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Yield a finding for the first call at each place of a model that reads padding."""
-        for event in first_per_site([event for event in trace.of(PaddingRead) if event.reads]):
-            padded, read = event.padded_at, event.read_at
-            note = _NOTES.get(event.by, f"{event.by} reads the padding here")
-            name = owner(event.name, "forward", "the model")
-            yield self.finding(
-                event.site,
-                message(_ENCODES if event.by == ENCODER else _READS, name=name),
-                help=_HELP.get(event.by, "pass a `key_padding_mask` to the attention"),
-                trail=[
-                    *([Step(padded, "shorter sequences are padded here")] if padded is not None else []),
-                    *([Step(read, note)] if read not in (None, event.site) else []),
-                ],
-                cause=place(read),
-            )
+        yield from first_per_site(map(self._report, first_per_site([e for e in trace.of(PaddingRead) if e.reads])))
+
+    def _report(self, event: PaddingRead) -> Finding:
+        padded, read, encodes = event.padded_at, event.read_at, event.by == ENCODER
+        note = _NOTES.get(event.by, f"{event.by} reads the padding here")
+        inside = read is not None and read != event.site
+        name = owner(event.name, "forward", "the model")
+        site = read if encodes and read is not None else event.site
+        return self.finding(
+            site,
+            message((_INSIDE if inside else _ENCODES) if encodes else _READS, name=name),
+            help=_HELP.get(event.by, "pass a `key_padding_mask` to the attention"),
+            trail=[
+                *([Step(padded, "shorter sequences are padded here")] if padded is not None else []),
+                *([Step(event.site, "the model gets them here")] if inside and encodes else []),
+                *([Step(read, note)] if read is not None and inside and not encodes else []),
+            ],
+            cause=place(read),
+        )
+
+    def same(self, finding: Finding, seen: Finding) -> bool:
+        """Return whether a run has the call of a finding, or that of the model whose encoder it calls."""
+        return super().same(finding, seen) or any(same_place(step.site, seen.site) for step in finding.trail[-1:])
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Return whether the model got padded sequences; without a finding, padding did not change its outputs."""
-        events = at(trace, finding.site, PaddingRead)
+        events = _events(trace, finding)
         return _LENGTH if any(event.reads is None for event in events) else bool(events)
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
         """Where each sequence gets one answer, no place of it can be a part that nobody looks at."""
-        return any(event.alone for event in at(trace, finding.site, PaddingRead))
+        return any(event.alone for event in _events(trace, finding))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """Yield how other padding changes the output."""
-        events = at(trace, finding.site, PaddingRead)
+        events = _events(trace, finding)
         decided = sorted((each for each in events if each.reads is not None), key=lambda each: not each.reads)
         for event in decided[:1]:
             padding = f"other values in {count(event.positions, 'position')} of padding"
@@ -140,3 +150,10 @@ class PaddingUnmasked(Rule):
                 yield fact(f"{padding} change an output from {one} to {other}", event.second, "", event)
             else:
                 yield fact(f"{padding} change no output", event.positions, "places", event)
+
+
+def _events(trace: Trace, finding: Finding) -> list[PaddingRead]:
+    """Return what models did with padding at the place of a finding, or where the model around it is called."""
+    return at(trace, finding.site, PaddingRead) or [
+        event for step in finding.trail[-1:] for event in at(trace, step.site, PaddingRead)
+    ]

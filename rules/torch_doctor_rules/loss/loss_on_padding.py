@@ -109,9 +109,11 @@ class LossOnPadding(Rule):
         yield from first_per_site(self._found(trace))
 
     def _found(self, trace: Trace) -> Iterator[Finding]:
-        for event in trace.of(PaddedTargets):
-            if event.counted is not True or not event.used:
-                continue
+        events = [event for event in trace.of(PaddedTargets) if event.counted is True and event.used]
+        learned = trace.observed and any(event.trains for event in events)
+        for event in events:
+            if learned and not event.trains:
+                continue  # a run does not show that these are the same labels
             padded, settings, owned = event.padded_at, event.settings_at, event.labelled_at
             remedy = _REPLACE if event.within else _MASK if event.compares else _IGNORE
             yield self.finding(

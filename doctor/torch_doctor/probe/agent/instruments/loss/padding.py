@@ -129,6 +129,7 @@ class Instrument(Base):
             name=recorder.caller(here.site),
             target=recorder.argument(here.site, 1, "target"),
             counted=abs(before - without) > 1e-6 * max(1.0, abs(before)),
+            trains=value.requires_grad,
             inferred=known is None,
             positions=int(padding.sum()),
             of=target.numel(),

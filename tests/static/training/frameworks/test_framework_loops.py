@@ -74,3 +74,26 @@ class Net(LightningModule):
 Trainer(max_epochs=1).fit(Net(model, name), loader)
 """
     assert len(said(source, "(through lightning)")) == 2
+
+
+@pytest.mark.parametrize(
+    ("method", "mode", "told"), [("freeze", "evaluation", "freeze"), ("unfreeze", "training", "require")]
+)
+def test_a_lightning_module_switches_its_parameters_and_its_mode(method: str, mode: str, told: str) -> None:
+    source = f"""
+import torch
+from lightning import LightningModule
+
+
+class Net(LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Dropout(0.1))
+
+
+net = Net()
+net.requires_grad_({method == "unfreeze"})
+net.{method}()
+"""
+    assert len(said(source, told)) == 2
+    assert said(source, "switch `net`") == [f"switch `net` to {mode} mode"]

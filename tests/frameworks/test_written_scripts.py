@@ -99,6 +99,11 @@ SCORED = """
 kept = ModelCheckpoint(dirpath="kept", monitor="val_f1", save_top_k=1<<||, mode="max">>)  #!
 pl.Trainer(max_epochs=EPOCHS, callbacks=[kept], **quiet).fit(Net(), train_loader, val_loader)
 """
+BEST = """,
+    load_best_model_at_end=True,
+    metric_for_best_model="accuracy",
+    greater_is_better=<<False||True>>,  #!
+"""
 FIRST = "scores = scores[0] if isinstance(scores, tuple) else scores"
 TOKENS = """
 import numpy as np
@@ -118,7 +123,7 @@ def compute_metrics(eval_pred):
     return {{"accuracy": float((chosen == labels)[kept].mean())}}  {mark}
 
 
-arguments = TrainingArguments("out", eval_strategy="epoch")
+arguments = TrainingArguments("out", eval_strategy="epoch"{best})
 trainer = Trainer(
     model, arguments, train_dataset=rows["train"], eval_dataset=rows["validation"], compute_metrics=compute_metrics
 )
@@ -150,8 +155,18 @@ SCRIPTS = {
         "TDR132",
         _module(init="self.automatic_optimization = False", step=BY_HAND) + NEVER + FIT,
     ),
-    "classes of tokens": ("TDR409", TOKENS.format(task="TokenClassification", axis="<<1||-1>>", first="", mark="#!")),
-    "classes of rows": ("", TOKENS.format(task="SequenceClassification", axis="<<1||-1>>", first=FIRST, mark="")),
+    "classes of tokens": (
+        "TDR409",
+        TOKENS.format(task="TokenClassification", axis="<<1||-1>>", first="", best="", mark="#!"),
+    ),
+    "score that is kept the wrong way": (
+        "TDR413",
+        TOKENS.format(task="SequenceClassification", axis="1", first="", best=BEST, mark=""),
+    ),
+    "classes of rows": (
+        "",
+        TOKENS.format(task="SequenceClassification", axis="<<1||-1>>", first=FIRST, best="", mark=""),
+    ),
     "metric that is kept the wrong way": ("TDR413", _module(init="self.score = MulticlassF1Score(3)") + SCORED),
 }
 

@@ -59,7 +59,7 @@ class Merits(Domain["Merit | None"]):
         """The answer for a value: a loss is known by its name, a sum by what was added."""
         if isinstance(value, Tensor):
             made = value.meta if isinstance(value.meta, Making) else None
-            if made is None or made.name in (_LOSSES | {"+"}) or not value.flow.forwards:
+            if made is None or not made.args or made.name in (_LOSSES | {"+"}) or not value.flow.forwards:
                 return self._begun(value)
         return super().of(value)
 
@@ -71,7 +71,7 @@ class Merits(Domain["Merit | None"]):
             return self._of_sums(value.flow.sums)
         if not value.flow.forwards:
             return Merit(TRUTH) if value.flow.graph is False or value.flow.source is not Source.UNKNOWN else None
-        if isinstance(value.meta, Making):
+        if isinstance(value.meta, Making) and value.meta.args:
             return super().of(value)
         return Merit(ANSWER) if isinstance(value.meta, Returned) or value.kind in _OF_ANSWERS else None
 

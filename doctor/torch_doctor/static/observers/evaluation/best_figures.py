@@ -11,6 +11,7 @@ from torch_doctor.static.program.records import ORDER, Record, loads, never, rec
 from torch_doctor.static.state import per_run
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.merits import METRICS
+from torch_doctor.static.training.data.arrays import METHOD
 from torch_doctor.static.values import (
     Const,
     Content,
@@ -164,6 +165,8 @@ def _made_by(func: Value, call: Call) -> tuple[str, tuple[Value, ...]]:
         if isinstance(func.of, Tool) and func.name == _READS and canonical(func.of.name) in METRICS:
             return canonical(func.of.name), call.args
         return func.name, (func.of, *call.args)
+    if isinstance(func, Plain) and func.size is not None and func.size.name == METHOD and func.size.args:
+        return str(func.size.of), (func.size.args[0], *call.args)
     if isinstance(func, Plain) and func.symbol[0] == "." and isinstance(func.symbol[1], tuple):
         return func.symbol[2], (Plain(func.symbol[1]), *call.args)
     return canonical(func.name) if isinstance(func, Lib) else "", call.args

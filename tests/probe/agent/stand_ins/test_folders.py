@@ -89,6 +89,50 @@ for pictures, labels in loader:
     nn.functional.cross_entropy(model(pictures), labels).backward()
     optimizer.step()
 """
+FLAT = """
+import os
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+
+def opened(path):
+    if os.path.splitext(path)[1] == ".png":
+        return Image.open(path)
+    raise ValueError("only .png")
+
+
+class Folder(Dataset):
+    def __init__(self, path):
+        self.paths = [os.path.join(path, "images", name) for name in os.listdir(os.path.join(path, "images"))]
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, place):
+        picture = np.array(opened(self.paths[place]).convert("L").resize((8, 8)))
+        return torch.from_numpy(picture).float() / 255, place % 5
+
+
+class Classes(Folder):
+    def __init__(self, path):
+        self.paths = []
+        for name in os.listdir(path):
+            if os.path.isdir(os.path.join(path, name)):
+                self.paths += [os.path.join(path, name, each) for each in os.listdir(os.path.join(path, name))]
+
+
+loader = DataLoader(KIND("data/train"), batch_size=8)
+model = nn.Sequential(nn.Flatten(), nn.Linear(64, 5))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for pictures, labels in loader:
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(pictures), labels).backward()
+    optimizer.step()
+"""
 RECORDS = """
 import json
 
@@ -235,3 +279,13 @@ print("read", torch.zeros(1))
     err = run("scan", "train.py", "--probe", "--isolated").err
     assert "placeholder values" not in err
     assert "16 names of files instead of `data/train/*.npy` (data not found)" in err
+
+
+@pytest.mark.parametrize("kind", ["Folder", "Classes"])
+def test_a_folder_is_as_the_function_that_lists_it_takes_it(kind: str, run: Any, write: Callable[..., Any]) -> None:
+    write("train.py", FLAT.replace("KIND", kind))
+    err = run("scan", "train.py", "--probe", "--isolated").err
+    how = "64 random pictures 256×256 instead" if kind == "Folder" else "512 random images 256×256, 2 classes instead"
+    assert how in err, err
+    assert "cannot be read" not in err
+    assert re.search(r"reached \d+ optimizer steps", err)

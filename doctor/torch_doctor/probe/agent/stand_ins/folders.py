@@ -255,7 +255,8 @@ def make(root: str, extensions: Any, stand_in: StandIn, what: str, levels: int =
     known = stand_in.learnt.of("words", names[0]) or stand_in.learnt.of("words", names[1])
     classes = own or (drawn or known or [])[:MOST] or names
     count = max(FEWEST, CLASSES * PICTURES // len(classes))
-    ending = next((each for each in extensions or () if each in picture_code.READABLE), picture_code.USUAL)
+    usual = picture_code.suffix(stand_in.sources) if extensions is None else picture_code.USUAL
+    ending = next((each for each in extensions or () if each in picture_code.READABLE), usual)
     ending = picture_code.USUAL if picture_code.USUAL in (extensions or (ending,)) else ending
     numbers = [f"{place:02}" for place in range(FEWEST)]
     below = list(itertools.product(numbers, repeat=levels - 1))

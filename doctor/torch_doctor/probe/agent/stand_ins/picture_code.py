@@ -10,6 +10,7 @@ from .source import spelled, targets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from types import FrameType
 
     from .source import Sources
 
@@ -84,17 +85,22 @@ def levels(sources: Sources) -> int:
     frame = sources.innermost()
     if frame is None:
         return 0
-    tree = sources.tree(frame.f_code.co_filename)
-    own = [
-        node
-        for node in (ast.walk(tree) if tree is not None else ())
-        if isinstance(node, (ast.FunctionDef, ast.Module)) and getattr(node, "name", "<module>") == frame.f_code.co_name
-    ]
+    own = _running(sources, frame)
     calls = [spelled(node.func) for each in own for node in ast.walk(each) if isinstance(node, ast.Call)]
     nested = _nested(own, 0)
     if "isdir" not in calls and (sum(map(LISTING.__contains__, calls)) <= 1 or (not nested and _lists_apart(own))):
         return 0
     return max(1, nested)
+
+
+def _running(sources: Sources, frame: FrameType) -> list[ast.AST]:
+    """The function that a frame runs, of those that have its name the one with its line; the module where it is in none."""
+    name = frame.f_code.co_name
+    if name == "<module>":
+        tree = sources.tree(frame.f_code.co_filename)
+        return [tree] if tree is not None else []
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    return [each for each in sources.statements(frame) if isinstance(each, kinds) and each.name == name][:1]
 
 
 def _lists_apart(nodes: Iterable[ast.AST]) -> bool:

@@ -63,7 +63,7 @@ import torch
 from torch import nn
 
 def learn(observation, outputs):
-    policy = nn.Linear(observation.shape[0], outputs)
+    policy = nn.Linear(observation.shape[-1], outputs)
     optimizer = torch.optim.SGD(policy.parameters(), lr=0.1)
     for _ in range(2):
         optimizer.zero_grad()
@@ -138,6 +138,22 @@ learn(state, env.action_space.shape[0])
     )
     assert "reached 2 optimizer steps" in outcome.err
     assert "an environment with random observations (8) and actions of 2 numbers instead of `Walker-v3`" in outcome.err
+
+
+@pytest.mark.usefixtures("gym")
+def test_a_made_up_game_has_what_wrappers_for_games_ask(probe: Callable[..., Any]) -> None:
+    outcome = probe(
+        SETUP
+        + """
+env = gym.make("PongNoFrameskip-v4")
+assert "FIRE" in env.get_action_meanings() and env.ale.lives() > 0
+assert env.spec.id == "PongNoFrameskip-v4" and "atari" in env.spec.entry_point.lower()
+state = env.reset()
+state, reward, done, info = env.step(0)
+learn(state, env.action_space.n)
+"""
+    )
+    assert "reached 2 optimizer steps" in outcome.err, outcome.err
 
 
 def test_a_package_that_does_not_fit_counts_as_not_installed(

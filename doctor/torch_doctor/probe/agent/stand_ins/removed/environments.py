@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from ...imports import after
@@ -19,7 +20,9 @@ START = 2  # values that a reset gives since then
 FEATURES, ACTIONS, CONTINUOUS = 8, 4, 2
 SCREEN = (210, 160, 3)
 SCREENS = ("NoFrameskip", "ALE/", "Deterministic-v", "Retro", "Mario", "MiniGrid")
-LONGEST = 50  # steps of an episode
+LONGEST, LIVES = 50, 3  # steps of an episode, and lives of its player
+MEANINGS = ("NOOP", "FIRE", "RIGHT", "LEFT")
+"""What the actions of a game on a screen mean, by which wrappers for such games choose."""
 MADE = frozenset({"shape", "low", "high", "sample"})
 """What is asked of the actions of an environment that takes numbers."""
 
@@ -64,7 +67,7 @@ class OldEnvironments(Removed):
         actions = f"{CONTINUOUS} numbers" if takes_numbers else f"{ACTIONS} choices"
         how = f"an environment with random observations ({size}) and actions of {actions}"
         self.tell(name, how, why=f"the environment cannot be made ({why})", voids=(told.VALUES, told.SHAPES))
-        return _made_up(library, shape, takes_numbers=takes_numbers)
+        return _made_up(library, name, shape, takes_numbers=takes_numbers)
 
     def _asked_of_actions(self) -> set[str]:
         """What the script reads of the actions of an environment; "n" is the number of choices."""
@@ -145,7 +148,7 @@ def _is_start(given: Any) -> bool:
     return isinstance(given, tuple) and len(given) == START and isinstance(given[1], dict)
 
 
-def _made_up(library: Any, shape: tuple[int, ...], *, takes_numbers: bool) -> Any:
+def _made_up(library: Any, name: str, shape: tuple[int, ...], *, takes_numbers: bool) -> Any:
     """An environment with random observations."""
     import numpy as np
 
@@ -158,6 +161,15 @@ def _made_up(library: Any, shape: tuple[int, ...], *, takes_numbers: bool) -> An
         )
         action_space = spaces.Box(-1.0, 1.0, (CONTINUOUS,), np.float32) if takes_numbers else spaces.Discrete(ACTIONS)
         _max_episode_steps = LONGEST
+        spec = SimpleNamespace(
+            id=name,
+            name=name.rpartition("-v")[0] or name,
+            entry_point="ale_py.env:AtariEnv" if screen else "",
+            max_episode_steps=LONGEST,
+            reward_threshold=None,
+            nondeterministic=False,
+            kwargs={},
+        )
 
         def reset(self, **_: Any) -> tuple[Any, dict[str, Any]]:
             """The start of an episode."""
@@ -171,5 +183,12 @@ def _made_up(library: Any, shape: tuple[int, ...], *, takes_numbers: bool) -> An
 
         def render(self, *_: Any, **__: Any) -> None:
             """Nothing to see."""
+
+        if screen:
+            ale = SimpleNamespace(lives=lambda: LIVES)
+
+            def get_action_meanings(self) -> list[str]:
+                """What the actions mean."""
+                return list(MEANINGS[:ACTIONS])
 
     return Environment()

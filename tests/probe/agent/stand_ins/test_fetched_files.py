@@ -46,3 +46,49 @@ def test_a_file_of_each_kind_is_made_up_and_told(run: Any, write: Callable[..., 
     assert "fails" not in err
     assert "refused" not in err
     assert "a synthetic file of this type instead of `https://example.org/tiny.txt`" in err
+
+
+STARTS_FROM = """
+import pickle
+from urllib.request import urlretrieve
+
+import torch
+from torch import nn
+
+model = nn.Linear(4, 2)
+{reads}
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(2):
+    optimizer.zero_grad()
+    model(torch.randn(8, 4)).pow(2).mean().backward()
+    optimizer.step()
+"""
+CHECKPOINTS = {
+    "fetched": """
+def checkpoint(path):
+    return torch.load(path)
+
+urlretrieve("https://example.org/base.pt", "base.pt")
+model.load_state_dict(checkpoint("base.pt"))
+""",
+    "left with a server": 'model.load_state_dict(torch.load("pointer.pt")["model"])',
+    "read by another library": """
+state = pickle.load(open("base.pkl", "rb"))
+model.load_state_dict(state["model"])
+""",
+}
+
+
+@pytest.mark.parametrize("kind", CHECKPOINTS)
+def test_a_checkpoint_that_is_none_leaves_random_weights(kind: str, run: Any, write: Callable[..., Any]) -> None:
+    write("pointer.pt", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n")
+    write("train.py", STARTS_FROM.format(reads=CHECKPOINTS[kind]))
+    err = run("scan", "train.py", "--probe", "--isolated").err
+    assert "reached 2 optimizer steps" in err, err
+    assert "random weights instead of" in err
+
+
+def test_a_checkpoint_that_is_broken_fails(run: Any, write: Callable[..., Any]) -> None:
+    write("base.pt", "neither here nor there")
+    write("train.py", STARTS_FROM.format(reads='model.load_state_dict(torch.load("base.pt"))'))
+    assert "did not reach its training loop" in run("scan", "train.py", "--probe", "--isolated").err

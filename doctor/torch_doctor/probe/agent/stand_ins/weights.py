@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..imports import after
 from . import told
+from .answers import TEXT
 from .arguments.values import COUNTED, number
 from .source import targets
 from .stand_in import StandIn
 from .unknown.things import current
+from .unread.content import Unread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,6 +26,8 @@ MISSING = "checkpoint not found"
 FETCHED, RANDOM = "the probe downloads nothing", "random weights"
 COUNTS = ("epoch", "iter", "step", "global", "start", "n_")
 SCORES = ("acc", "best", "loss", "score", "map", "prec")
+NO_CHECKPOINT = (TEXT[:20].encode(), b"version https://git-lfs")
+"""How files begin that are there instead of a checkpoint: made up where it would have been fetched, or left with a server."""
 
 
 class RandomWeights(StandIn):
@@ -87,7 +91,9 @@ def _patch_loading(cls: Any, torch: Any) -> None:
 
     @functools.wraps(load)
     def load_state_dict(self: Any, state_dict: Any, *arguments: Any, **keywords: Any) -> Any:
-        if isinstance(state_dict, Absent):
+        if type(state_dict) is Unread and Absent.user is not None:
+            Absent.user.tell("a state that was not read", RANDOM, why=MISSING)
+        if isinstance(state_dict, Absent) or type(state_dict) is Unread:
             if isinstance(self, torch.nn.Module):
                 return torch.nn.modules.module._IncompatibleKeys([], [])
             return None
@@ -122,7 +128,9 @@ def _patch_reading(torch: Any, stand_in: StandIn) -> None:
     def read(f: Any, *arguments: Any, **keywords: Any) -> Any:
         try:
             return load(f, *arguments, **keywords)
-        except FileNotFoundError:
+        except Exception as error:
+            if not isinstance(error, FileNotFoundError) and not _is_none(f):
+                raise
             frame = stand_in.sources.innermost()
             statements = stand_in.sources.statements(frame) if frame is not None else []
             is_one = bool(statements) and _is_loaded(statements[0], stand_in.sources)
@@ -139,6 +147,14 @@ def _patch_reading(torch: Any, stand_in: StandIn) -> None:
             return Absent()
 
     torch.load = read
+
+
+def _is_none(path: Any) -> bool:
+    """Whether a file is no checkpoint, but what is there instead of one."""
+    if not isinstance(path, (str, os.PathLike)) or not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        return file.read(max(map(len, NO_CHECKPOINT))).startswith(NO_CHECKPOINT)
 
 
 def _patch_compiled(torch: Any, stand_in: StandIn) -> None:

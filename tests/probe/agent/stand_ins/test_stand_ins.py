@@ -483,6 +483,18 @@ def test_what_a_configuration_leaves_open_is_filled(probe: Callable[..., Any], w
     assert "the first choice instead of `optimizer=adam`" in outcome.err
 
 
+PLUGIN = "defaults:\n- _self_\n- override hydra/job_logging: colorlog\n- override hydra/sweeper: optuna\nlayers: 2\n"
+
+
+def test_a_plugin_of_hydra_that_is_not_there_is_none_that_trains(probe: Callable[..., Any], write: Write) -> None:
+    write("conf/config.yaml", PLUGIN)
+    asserted = next(line for line in HYDRA.splitlines() if "assert" in line)
+    outcome = probe(WEIGHTS + STEPS + HYDRA.replace(asserted, "    assert config.layers == 2"))
+    assert "reached 4 optimizer steps" in outcome.err, outcome.err
+    assert "default instead of `hydra/job_logging=colorlog`" in outcome.err
+    assert "basic instead of `hydra/sweeper=optuna` (a plugin that is not installed)" in outcome.err
+
+
 CLASSES = """
 from dataclasses import dataclass
 import hydra
@@ -535,7 +547,11 @@ if args is None:
 
 
 NLTK = {
-    "nltk/__init__.py": "from .corpus import util\nfrom .tokenize import sent_tokenize\nfrom .downloader import download\n",
+    "nltk/__init__.py": (
+        "from .corpus import util\nfrom .tokenize import sent_tokenize\nfrom .tag import pos_tag\n"
+        "from .downloader import download\n"
+    ),
+    "nltk/tag/__init__.py": "def pos_tag(tokens):\n    raise LookupError('tagger')\n",
     "nltk/downloader.py": """
 class Downloader:
     def download(self, name):
@@ -550,7 +566,10 @@ def sent_tokenize(text):
 
 word_tokenize = sent_tokenize
 """,
-    "nltk/corpus/__init__.py": "from .util import LazyCorpusLoader\nstopwords = LazyCorpusLoader('stopwords')\n",
+    "nltk/corpus/__init__.py": (
+        "from .util import LazyCorpusLoader\n"
+        "stopwords, wordnet = LazyCorpusLoader('stopwords'), LazyCorpusLoader('wordnet')\n"
+    ),
     "nltk/corpus/util.py": """
 class LazyCorpusLoader:
     def __init__(self, name):
@@ -568,12 +587,15 @@ def test_data_of_nltk_is_what_punctuation_tells(probe: Callable[..., Any], write
     outcome = probe("""
 import nltk
 import torch
-from nltk.corpus import stopwords
+from nltk.corpus import stopwords, wordnet
 from nltk.tokenize import word_tokenize
 nltk.download("punkt")
 assert nltk.sent_tokenize("So it is. And so?") == ["So it is.", "And so?"]
 assert word_tokenize("So it is.") == ["So", "it", "is", "."]
 assert "the" in stopwords.words("english")
+assert wordnet.NOUN == "n"
+assert wordnet._morphy("words", wordnet.NOUN) == wordnet.synsets("words") == []
+assert nltk.pos_tag(["so", "it", "is"])[0] == ("so", "NN")
 """)
     assert "fails" not in outcome.err, outcome.err
     assert "instead of `nltk.corpus.stopwords` (nltk data not found)" in outcome.err

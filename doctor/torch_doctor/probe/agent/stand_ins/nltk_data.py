@@ -1,4 +1,4 @@
-"""Data of nltk that is not there: sentences and words are taken apart by their punctuation, the usual stop words are known."""
+"""Data of nltk that is not there: punctuation takes texts apart, the usual stop words are known, and words stay as they are."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ STOP_WORDS = (
     "out on off over under again then once here there when where why how all any both each few more most other some such no "
     "nor not only own same so than too very can will just don should now"
 ).split()
+PARTS_OF_SPEECH = {"ADJ": "a", "ADJ_SAT": "s", "ADV": "r", "NOUN": "n", "VERB": "v"}
+"""Constants of WordNet."""
 
 
 class NltkData(StandIn):
-    """Stop words, and sentences and words taken apart by punctuation."""
+    """Stop words, a WordNet that knows no word, and sentences and words taken apart by punctuation."""
 
     replaces = "nltk data not found"
     voids = (told.VALUES,)
@@ -34,6 +36,7 @@ class NltkData(StandIn):
         """Patches nltk when it is imported."""
         after("nltk.corpus.util", functools.partial(_patch_corpora, self))
         after("nltk.tokenize", functools.partial(_patch_tokenizers, self))
+        after("nltk.tag", functools.partial(_patch_tags, self))
         after("nltk.downloader", functools.partial(_patch_download, self))
 
 
@@ -66,6 +69,21 @@ def _apart(real: Callable[..., Any], name: str, pattern: re.Pattern[str], stand_
     return taken_apart
 
 
+def _patch_tags(stand_in: StandIn, module: ModuleType) -> None:
+    tag: Any = module
+    real = tag.pos_tag
+
+    @functools.wraps(real)
+    def pos_tag(tokens: Any, *arguments: Any, **keywords: Any) -> Any:
+        try:
+            return real(tokens, *arguments, **keywords)
+        except LookupError:
+            stand_in.tell("nltk.pos_tag", "a noun for each word")
+            return [(each, "NN") for each in tokens]
+
+    tag.pos_tag = pos_tag
+
+
 def _patch_corpora(stand_in: StandIn, module: ModuleType) -> None:
     loader: Any = getattr(module, "LazyCorpusLoader", None)
     if loader is None:
@@ -76,7 +94,11 @@ def _patch_corpora(stand_in: StandIn, module: ModuleType) -> None:
         try:
             return read(self, name)
         except LookupError:
-            if name != "words" or self.__dict__.get("_LazyCorpusLoader__name") != "stopwords":
+            corpus = self.__dict__.get("_LazyCorpusLoader__name")
+            if corpus == "wordnet":
+                stand_in.tell("nltk.corpus.wordnet", "a WordNet without words")
+                return PARTS_OF_SPEECH.get(name, lambda *_, **__: [])
+            if name != "words" or corpus != "stopwords":
                 raise
             stand_in.tell("nltk.corpus.stopwords", f"{len(STOP_WORDS)} English stop words")
             return lambda *_, **__: list(STOP_WORDS)

@@ -1,4 +1,4 @@
-"""Values that a configuration of hydra leaves open (`???`) and that nobody gave."""
+"""Values that a configuration of hydra leaves open (`???`) and that nobody gave; and plugins of hydra that are not there."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ WHY = "value missing in the configuration"
 GROUP = re.compile(r"You must specify '([^']+)'")
 MOST_GROUPS = 10
 MISSING = "???"
+USUAL = {"job_logging": "default", "hydra_logging": "default", "launcher": "basic", "sweeper": "basic"}
+"""Groups of hydra's own settings that plugins add choices to, and the choice that is always there."""
 
 
 class HydraSettings(StandIn):
@@ -33,6 +35,7 @@ class HydraSettings(StandIn):
     def prepare(self) -> None:
         """Patches hydra when it is imported."""
         after("hydra._internal.hydra", functools.partial(_patch, self))
+        after("hydra._internal.config_repository", functools.partial(_patch_plugins, self))
 
 
 def _patch(stand_in: StandIn, module: ModuleType) -> None:
@@ -63,6 +66,24 @@ def _patch(stand_in: StandIn, module: ModuleType) -> None:
         return config
 
     hydra.Hydra.compose_config = composed
+
+
+def _patch_plugins(stand_in: StandIn, module: ModuleType) -> None:
+    """Has hydra log and launch as usual where a plugin is to do it that is not there: no plugin plays a part in training."""
+    repository: Any = module
+    load = repository.ConfigRepository.load_config
+
+    @functools.wraps(load)
+    def loaded(self: Any, config_path: str) -> Any:
+        found = load(self, config_path)
+        own, _, chosen = config_path.partition("hydra/")
+        group, _, name = chosen.rpartition("/")
+        if found is not None or own or group not in USUAL:
+            return found
+        stand_in.tell(f"hydra/{group}={name}", USUAL[group], why="a plugin that is not installed", voids=[])
+        return load(self, f"hydra/{group}/{USUAL[group]}")
+
+    repository.ConfigRepository.load_config = loaded
 
 
 def _choice(text: str) -> str | None:

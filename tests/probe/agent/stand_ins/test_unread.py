@@ -119,7 +119,38 @@ for epoch in range(2):
         loss.backward()
         optimizer.step()
 """
+ASKS = """
+import sys
+from pathlib import Path
+
+def main(path):
+    {asks}
+    with open(path, "rb") as file:
+        table = pickle.load(file)
+    {counts}
+    model = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(2):
+        for row in table:
+            optimizer.zero_grad()
+            F.cross_entropy(model(row["values"]), row["label"]).backward()
+            optimizer.step()
+
+main("rows.pkl")
+"""
+EXITS = ASKS.format(
+    asks="if not Path(path).exists():\n        print('first get the data')\n        sys.exit(1)", counts=""
+)
+RAISES = ASKS.format(asks="if not Path(path).is_file():\n        raise SystemExit('no data')", counts="")
+RETURNS = ASKS.format(asks="if not Path(path).exists():\n        return", counts="")
+FINDS_NONE = ASKS.format(
+    asks="found = [each for each in Path('rows').glob('*.pkl')]", counts="if not found:\n        exit('no files')"
+)
 FORMS = {
+    "exits": EXITS,
+    "raises": RAISES,
+    "returns": RETURNS,
+    "finds none": FINDS_NONE,
     "pickle": PICKLE + MODEL + LOADER,
     "json": JSON + MODEL + LOADER,
     "shards": SHARDS + MODEL + LOADER,

@@ -9,7 +9,7 @@ import pathlib
 from typing import TYPE_CHECKING, Any
 
 from ..guard import real
-from . import folders
+from . import folders, told
 from .demands import demanded
 from .files import Files
 from .source import spelled
@@ -17,6 +17,7 @@ from .stand_in import Setting, StandIn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
 
 QUESTIONS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     (os.path, ("exists", "isfile", "isdir")),
@@ -57,9 +58,26 @@ class AskedPaths(StandIn):
                 return False
             if name not in OF_FILES and (name in OF_FOLDERS or self._means_folder(path, name)):
                 return demanded(sources, frame, name, returning=False) and self._make_folder(path)
-            return self._files.make(path)
+            return self._files.make(path) or self._is_as_if_there(path, frame, name)
 
         return asked
+
+    def _is_as_if_there(self, path: Any, frame: FrameType, name: str) -> bool:
+        """Whether yes is the answer although nothing is there: what reads it goes on with values inferred from their use.
+
+        Where the script returns after a no, only if that ends it: its outermost function asks.
+        """
+        around = frame.f_back
+        ends = (
+            around is not None
+            and around.f_code.co_name == "<module>"
+            and self.sources.is_users(around.f_code.co_filename)
+        )
+        if not isinstance(path, (str, os.PathLike)) or not demanded(self.sources, frame, name, returning=ends):
+            return False
+        how = "placeholder values inferred from their use"
+        self.teller.stand_in(os.fsdecode(path), "the script gives up without it", how, [told.FILES, told.VALUES])
+        return True
 
     def _means_folder(self, path: Any, name: str) -> bool:
         """Whether a path without a suffix is not one that the user's code opens."""

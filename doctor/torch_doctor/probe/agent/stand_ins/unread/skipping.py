@@ -19,7 +19,7 @@ from ...guard import RefusedError
 from ...interfaces import mismatch
 from ...rehearsal import rehearsals
 from .. import told
-from ..demands import caught
+from ..demands import caught, gives_up
 from ..silent import Silent
 from ..source import AGENT
 from ..stand_in import StandIn
@@ -80,9 +80,8 @@ class SkippedStatements(StandIn):
 
     def prepare(self) -> None:
         """Answers what guarded statements ask."""
-        if self._last is not None:
-            hooks.put("failure", CAUGHT)
-        else:
+        hooks.put("failure", CAUGHT)
+        if self._last is None:
             Unread.chooses = self._tested
         hooks.put("goes_on", self._goes_on)
         hooks.put("instead", self._instead)
@@ -167,6 +166,8 @@ class SkippedStatements(StandIn):
         """Whether a failure is none of the script's own, or counts as none."""
         if self._last is not None:
             return self._last.leaves_out(error)
+        if type(error) is SystemExit:
+            return self._gives_up(frame, error)
         return (
             isinstance(error, Exception)
             and not isinstance(error, OWN)
@@ -195,9 +196,25 @@ class SkippedStatements(StandIn):
     def _is_of_data(self, frame: FrameType, error: Exception) -> bool:
         if isinstance(error, AttributeError) and type(getattr(error, "obj", None)).__name__ in ("module", "type"):
             return False
-        if isinstance(error, OSError) or told.FILES in self.teller.voided:
+        if isinstance(error, OSError) or told.FILES in self.teller.voided or self._lacks_data(error):
             return True
         return self._looking.in_vain and isinstance(self.sources.statements(frame)[0], (ast.Raise, ast.Assert))
+
+    def _gives_up(self, frame: FrameType, error: SystemExit) -> bool:
+        """Whether the statement itself ends the script, with a failure, for want of data."""
+        itself = gives_up(self.sources.statements(frame)[:1], returning=False)
+        return itself and error.code not in (None, 0) and (self._looking.in_vain or told.FILES in self.teller.voided)
+
+    def _lacks_data(self, error: Exception) -> bool:
+        """Whether a library says that it lacks data of its own, as nltk does: a failed look-up that is no key and no index."""
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        return (
+            type(error) is LookupError
+            and trace is not None
+            and not self.sources.is_users(trace.tb_frame.f_code.co_filename)
+        )
 
     def _computes(self, trace: TracebackType | None, asking: FrameType) -> bool:
         """Whether it failed in a model or in what trains one, on the way from the frame that asks."""

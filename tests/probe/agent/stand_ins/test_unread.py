@@ -146,7 +146,18 @@ RETURNS = ASKS.format(asks="if not Path(path).exists():\n        return", counts
 FINDS_NONE = ASKS.format(
     asks="found = [each for each in Path('rows').glob('*.pkl')]", counts="if not found:\n        exit('no files')"
 )
+BY_PATH = """
+from pathlib import Path
+
+settings = json.loads(Path("settings.json").read_text())
+with Path("rows.pkl").open("rb") as file:
+    rows = pickle.load(file)
+model = nn.Linear(12, settings["classes"])
+optimizer = torch.optim.SGD(model.parameters(), lr=settings["learning_rate"])
+loader = DataLoader(TensorDataset(torch.tensor(rows["values"]), torch.tensor(rows["labels"])), batch_size=4)
+"""
 FORMS = {
+    "by path": BY_PATH + LOADER,
     "exits": EXITS,
     "raises": RAISES,
     "returns": RETURNS,

@@ -68,7 +68,7 @@ class Files(StandIn):
             try:
                 return opened(file, mode, *arguments, **keywords)
             except (FileNotFoundError, IsADirectoryError) as error:
-                if "r" not in mode or "+" in mode or not self.sources.called_by_user():
+                if "r" not in mode or "+" in mode or not self.sources.called_by_user(by_path=True):
                     raise
                 if isinstance(error, IsADirectoryError) and not folders.gave_way(file):
                     raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import pathlib
 import sys
 import tokenize
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 INSTALLED = ("site-packages", "dist-packages")
 AGENT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+OF_PATHS = os.path.dirname(pathlib.__file__) + os.sep if hasattr(pathlib, "__path__") else pathlib.__file__
+"""Where the methods of paths are defined, which open files for whoever calls them."""
 LARGEST = 2_000_000  # bytes of a source that is looked at
 MOST_FILES = 500
 
@@ -51,13 +54,14 @@ class Sources:
         """Whether a path lies in the project."""
         return os.path.realpath(path).startswith(self.project + os.sep)
 
-    def called_by_user(self, depth: int = 2) -> bool:
+    def called_by_user(self, depth: int = 2, *, by_path: bool = False) -> bool:
         """Whether the function that asks was called from the user's own code; `depth` frames up is its caller.
 
-        The agent's own functions, of which one may wrap another, are passed over.
+        The agent's own functions, of which one may wrap another, are passed over, and with `by_path` the methods of paths.
         """
+        passed = (AGENT, OF_PATHS) if by_path else (AGENT,)
         frame: FrameType | None = sys._getframe(depth)
-        while frame is not None and frame.f_code.co_filename.startswith(AGENT):
+        while frame is not None and frame.f_code.co_filename.startswith(passed):
             frame = frame.f_back
         return frame is not None and self.is_users(frame.f_code.co_filename)
 

@@ -94,7 +94,7 @@ class SkippedStatements(StandIn):
                 return opened(file, mode, *arguments, **keywords)
             except FileNotFoundError as error:
                 frame = self.sources.innermost()
-                if "r" not in mode or frame is None or not self.sources.called_by_user():
+                if "r" not in mode or frame is None or not self.sources.called_by_user(by_path=True):
                     raise
                 if not self._goes_on_after(error, frame):
                     raise

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.probe.lessons import arrays, choices, counts, files, forms, keys, parts, ranges, shapes, versions
+from torch_doctor.probe.lessons import (
+    arrays,
+    choices,
+    counts,
+    files,
+    forms,
+    keys,
+    parts,
+    pictures,
+    ranges,
+    shapes,
+    versions,
+)
 from torch_doctor.probe.lessons.lesson import Failure
 
 if TYPE_CHECKING:
@@ -14,7 +26,7 @@ if TYPE_CHECKING:
     from torch_doctor.probe.lessons.lesson import Lesson
     from torch_doctor.trace import Run
 
-ORDER = (shapes, arrays, forms, ranges, choices, keys, parts, versions, counts, files)
+ORDER = (shapes, arrays, forms, pictures, ranges, choices, keys, parts, versions, counts, files)
 
 MISSING = "FileNotFoundError"
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..imports import after
 from . import folders, picture_code, settings, told
 from .annotations import Annotations
-from .pictures import picture
+from .pictures import picture, side
 from .project_files import meant
 from .stand_in import Setting, StandIn
 from .tables import Tables
@@ -182,7 +182,7 @@ class Files(StandIn):
     # --- pictures ---
 
     def _drawn(self, path: str) -> bytes:
-        self.teller.stand_in("images", WHY, "random images 256×256", [told.FILES, told.VALUES])
+        self.teller.stand_in("images", WHY, f"random images {side()}×{side()}", [told.FILES, told.VALUES])
         return picture(len(path) % 8, mask=picture_code.is_mask(path))
 
     def _picture(self, path: str) -> None:
@@ -209,9 +209,9 @@ class Files(StandIn):
             if _is_missing(filename):
                 import numpy as np
 
-                self.teller.stand_in("images", WHY, "random images 256×256", [told.FILES, told.VALUES])
+                self.teller.stand_in("images", WHY, f"random images {side()}×{side()}", [told.FILES, told.VALUES])
                 draw = np.random.default_rng(len(os.fspath(filename)))
-                return draw.integers(0, 256, (256, 256, 3) if flags else (256, 256), dtype=np.uint8)
+                return draw.integers(0, 256, (side(), side(), 3) if flags else (side(), side()), dtype=np.uint8)
             return read(filename, flags)
 
         cv2.imread = imread

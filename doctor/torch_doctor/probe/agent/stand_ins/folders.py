@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..guard import real
 from . import layouts, picture_code, told
 from .annotations import MARKED, Annotations
-from .pictures import SIDE, picture
+from .pictures import have_side, picture, side
 from .stand_in import StandIn
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ class PictureFolders(StandIn):
 
     def prepare(self) -> None:
         """Patches what lists folders, for scripts that read pictures."""
+        if self.learnt and (length := self.learnt.of("side", "pictures")):
+            have_side(length)
         os.listdir = _listing(os.listdir, self)
         glob.glob = self._globbing(glob.glob, list)
         glob.iglob = self._globbing(glob.iglob, iter)
@@ -206,7 +208,7 @@ def flat(root: str, teller: Teller, ending: str = ".jpg") -> bool:
     _write(root, (f"{number:04}{ending}" for number in range(FLAT)))
     _fill_masks(root)
     sort = "masks" if picture_code.is_mask(root) else "pictures"
-    teller.stand_in(root, WHY, f"{FLAT} random {sort} {SIDE}×{SIDE}", [told.VALUES, told.FILES])
+    teller.stand_in(root, WHY, f"{FLAT} random {sort} {side()}×{side()}", [told.VALUES, told.FILES])
     return True
 
 
@@ -217,9 +219,7 @@ def _beside(folder: str, stem: str, teller: Teller) -> bool:
         return False
     _write(folder, iter((f"{stem}.png",)), len(stem))
     if not known:
-        how = (
-            f"random {'masks' if picture_code.is_mask(folder) else 'pictures'} {SIDE}×{SIDE} under the requested names"
-        )
+        how = f"random {'masks' if picture_code.is_mask(folder) else 'pictures'} {side()}×{side()} under the requested names"
         teller.stand_in(folder, WHY, how, [told.VALUES, told.FILES])
     return True
 
@@ -265,7 +265,7 @@ def make(root: str, extensions: Any, stand_in: StandIn, what: str, levels: int =
         for inner in below:
             _write(os.path.join(root, name, *inner), (f"{place:03}{ending}" for place in range(count)), number)
     count *= len(below)
-    how = f"{len(classes) * count} random images {SIDE}×{SIDE}, {len(classes)} classes"
+    how = f"{len(classes) * count} random images {side()}×{side()}, {len(classes)} classes"
     stand_in.teller.stand_in(whole, WHY, how, [told.VALUES, told.FILES])
     return True
 

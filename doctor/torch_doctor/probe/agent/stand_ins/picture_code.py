@@ -99,8 +99,12 @@ def _running(sources: Sources, frame: FrameType) -> list[ast.AST]:
     if name == "<module>":
         tree = sources.tree(frame.f_code.co_filename)
         return [tree] if tree is not None else []
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return [each for each in sources.statements(frame) if isinstance(each, kinds) and each.name == name][:1]
+    found: list[ast.AST] = [each for each in sources.statements(frame) if _is_function(each, name)]
+    return found[:1]
+
+
+def _is_function(node: ast.AST, name: str) -> bool:
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name
 
 
 def _lists_apart(nodes: Iterable[ast.AST]) -> bool:

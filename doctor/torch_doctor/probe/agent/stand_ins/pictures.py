@@ -5,9 +5,20 @@ from __future__ import annotations
 import functools
 import io
 
-SIDE = 256
+USUAL = 256
+_LEARNT = [USUAL]
 FORMATS = {".tif": "TIFF", ".tiff": "TIFF", ".bmp": "BMP", ".gif": "GIF"}
 """Suffixes by which readers go; the others go by the first bytes."""
+
+
+def side() -> int:
+    """The points along one side of a picture."""
+    return _LEARNT[-1]
+
+
+def have_side(length: int) -> None:
+    """Has all pictures from now on be of another size."""
+    _LEARNT.append(length)
 
 
 @functools.lru_cache(maxsize=16)
@@ -20,7 +31,7 @@ def picture(seed: int, ending: str = "", *, mask: bool = False) -> bytes:
     shape = (16, 16) if mask else (16, 16, 3)
     small = draw.integers(0, 2 if mask else 256, shape, dtype=np.uint8)
     file = io.BytesIO()
-    Image.fromarray(small).resize((SIDE, SIDE), Image.Resampling.NEAREST).save(
+    Image.fromarray(small).resize((side(), side()), Image.Resampling.NEAREST).save(
         file, FORMATS.get(ending) or ("PNG" if mask else "JPEG")
     )
     return file.getvalue()

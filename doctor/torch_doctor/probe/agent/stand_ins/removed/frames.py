@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from ... import imports
@@ -27,24 +28,35 @@ class PandasNames(Removed):
 
     def _patch(self, module: ModuleType) -> None:
         pandas: Any = module
+        if int(pandas.__version__.partition(".")[0]) >= WRITING and self.learnt and self.learnt.of("texts", "pandas"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                pandas.options.future.infer_string = False
+            self.was_used("columns of texts that hold Python's objects", "the same")
         for owner in (pandas.Series, pandas.DataFrame):
             if int(pandas.__version__.partition(".")[0]) >= WRITING:
-                owner.values = property(self._written(owner.values.fget, owner.__name__))
+                owner.values = property(self._written(owner.values.fget, f"{owner.__name__}.values"))
+                owner.to_numpy = self._written(owner.to_numpy, f"{owner.__name__}.to_numpy()")
                 owner.__setitem__ = self._chained(owner.__setitem__, pandas.DataFrame)
             if not hasattr(owner, "append"):
                 owner.append = self._method("append", "pandas.concat", self._appended(pandas))
             if not hasattr(owner, "iteritems"):
                 owner.iteritems = self._method("iteritems", "items", owner.items)
 
-    def _written(self, values: Any, owner: str) -> Any:
-        """The array, which may be written where the user's code does."""
+    def _written(self, values: Any, name: str) -> Any:
+        """The array, which may be written where the user's code does, or once it did."""
 
         @functools.wraps(values)
-        def of(table: Any) -> Any:
-            found = values(table)
+        def of(table: Any, *arguments: Any, **keywords: Any) -> Any:
+            found = values(table, *arguments, **keywords)
             flags = getattr(found, "flags", None)
-            if flags is not None and not flags.writeable and self.sources.called_by_user() and self._writes():
-                self.was_used(f"pandas.{owner}.values that may be written", "the array of the table itself")
+            locked = flags is not None and not flags.writeable and self.sources.called_by_user()
+            if (
+                flags is not None
+                and locked
+                and (self._writes() or (self.learnt and self.learnt.of("writes", "pandas")))
+            ):
+                self.was_used(f"pandas.{name} that may be written", "the array of the table itself")
                 flags.writeable = True
             return found
 

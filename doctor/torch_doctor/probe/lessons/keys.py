@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 NO_COLUMN = re.compile(r"\[([^\]]*)\] not (?:in index|found in axis)|None of \[Index\(\[([^\]]*)\]")
 NOT_LISTED = re.compile(r"'([^']+)' is not in list")
 OBJECT = re.compile(r"TypeError: '(\w+)' object (?:does not support|is not|cannot be)")
+VARIABLE = re.compile(r"[Ee]nvironment variable '(\w+)' (?:not found|is not set)")
 QUOTED = re.compile(r"'([^']+)'")
 AGENT = "_torch_doctor_agent"
 TAKEN_FOR = {"UnknownDataset": ("placeholder samples",), "Loader": ("batches that fit the loop",)}
@@ -25,7 +26,14 @@ def read(failure: Failure) -> Lesson | None:
     """What is missing by its name."""
     if failure.is_a("KeyError"):
         return _variable(failure) or _words(failure) or _columns(failure)
-    return _listed(failure) or _substitute(failure) or _attribute(failure) or _table(failure) or _argument(failure)
+    return (
+        _resolved(failure)
+        or _listed(failure)
+        or _substitute(failure)
+        or _attribute(failure)
+        or _table(failure)
+        or _argument(failure)
+    )
 
 
 def _substitute(failure: Failure) -> Lesson | None:
@@ -69,6 +77,14 @@ def _variable(failure: Failure) -> Lesson | None:
     if failure.values.get("module") != "os" or not isinstance(name, str) or "environ" not in failure.line:
         return None
     return Lesson("variable", name, None, f"the environment variable {name} has a placeholder value")
+
+
+def _resolved(failure: Failure) -> Lesson | None:
+    """A variable of the environment that a configuration refers to."""
+    found = VARIABLE.search(failure.words)
+    if found is None or failure.knows("variable", found[1]):
+        return None
+    return Lesson("variable", found[1], None, f"the environment variable {found[1]} has a placeholder value")
 
 
 def _words(failure: Failure) -> Lesson | None:

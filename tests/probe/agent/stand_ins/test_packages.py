@@ -28,6 +28,13 @@ def run(lr, hidden, epochs, batch):
 """
 
 SCRIPTS = {
+    "rootutils": """
+import os
+import rootutils
+root = rootutils.setup_root(__file__, indicator="settings", pythonpath=True)
+assert os.environ["PROJECT_ROOT"] == str(root) and (root / "settings").exists()
+run(0.1, 16, 2, 8)
+""",
     "yacs": """
 from yacs.config import CfgNode as CN
 cfg = CN()

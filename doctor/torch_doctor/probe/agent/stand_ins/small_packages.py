@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import imports
 from . import config_parsers
 from .fallbacks import has_fallback, importing_frame, is_only_asking
-from .packages import attributes, nodes, parsers, texts
+from .packages import attributes, nodes, parsers, roots, texts
 from .removed.python import LooseVersion
 from .stand_in import StandIn
 from .unknown.names import UnknownModule
@@ -70,6 +70,7 @@ PACKAGES: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
     **attributes.NAMES,
     **nodes.NAMES,
     **parsers.NAMES,
+    **roots.NAMES,
     **texts.NAMES,
     "configargparse": ("the parser of argparse", config_parsers.names),
     "numba": ("uncompiled functions", _compiling),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from .source import INSTALLED, spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from .source import Sources
 
@@ -31,8 +31,8 @@ MOST_FILES = 5_000
 def configuration(sources: Sources, name: str = "", *, ending: str = "") -> str | None:
     """The file of the project that an argument of this name means, with an ending if there is one.
 
-    That with a word of the name in its own; else the first that is called a configuration; else that whose keys the code
-    spells.
+    That with a word of the name in its own; else of those that are called a configuration the one of whose keys the script
+    spells most, the first of several; else that whose keys the code spells.
     """
     own = [word for word in re.split(r"[_.-]+", name.lower()) if len(word) > 2 and not _is_called(word)]  # noqa: PLR2004
     found: list[str] = []
@@ -49,7 +49,8 @@ def configuration(sources: Sources, name: str = "", *, ending: str = "") -> str 
             folder = os.path.basename(os.path.dirname(path)).lower()
             (called if _is_called(f"{folder} {stem}") else found).append(path)
     if called:
-        return called[0]
+        words = _words([sources.tree(sources.script)]) if len(called) > 1 else frozenset()
+        return max(called, key=lambda path: _share(path, words))
     return _spelled(sources, found) if endings is ENDINGS else None
 
 
@@ -60,7 +61,7 @@ def settings_file(sources: Sources) -> str | None:
 
 
 def _spelled(sources: Sources, paths: list[str]) -> str | None:
-    words = _words(sources) if paths else frozenset()
+    words = _words(sources.project_trees()) if paths else frozenset()
     share, path = max(((_share(path, words), path) for path in paths), key=lambda each: each[0], default=(0.0, ""))
     return path if share >= KNOWN else None
 
@@ -149,11 +150,11 @@ def _share(path: str, words: frozenset[str]) -> float:
     return sum(key in words for key in keys) / len(keys) if keys else 0.0
 
 
-def _words(sources: Sources) -> frozenset[str]:
-    """The attributes, keywords and texts of the user's code."""
+def _words(trees: Iterable[ast.Module | None]) -> frozenset[str]:
+    """The attributes, keywords and texts of some code."""
     found: set[str] = set()
-    for tree in sources.project_trees():
-        for node in ast.walk(tree):
+    for tree in trees:
+        for node in ast.walk(tree) if tree is not None else ():
             if isinstance(node, ast.Attribute):
                 found.add(node.attr)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from pathlib import Path
 from time import monotonic, process_time, sleep, thread_time
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ PATIENCE = 0.15  # the part of the time that a training loop may wait for its se
 EXPERIENCE = 0.3  # the part of the time that a loop may take before the first update, where the source shows one in it
 AT_MOST = 4  # times as long by the clock as by what is computed
 BUSY = 0.4  # seconds that are computed in each second by the clock of a run that computes, rather than waits for others
+WAITED = Path("/proc/self/schedstat")  # nanoseconds: what the main thread has run, and how long it was ready to
 SOON, LATE = 0.7, 0.97  # parts of the time after which all loops end, and the run
 
 
@@ -47,7 +49,7 @@ class Caps:
         self.budget: int = plan.get("steps") or STEPS
         self.known: Mapping[str, Any] = plan.get("loops") or {}
         self.seconds: float = float(plan.get("timeout") or 60.0)
-        self.patience: float = float(plan.get("patience") or 0.0)  # seconds until the training has to begin
+        self.patience: float = float(plan.get("patience") or 0.0)  # seconds until the first update
         self.began = monotonic()
         self.urgent = False
         self.trained = False
@@ -152,8 +154,8 @@ class Caps:
         main = threading.main_thread().ident or 0
         if self.patience:
             self._sleep_until(self.patience)
-            slow = not self.trained and self.most < self.batches  # and no agent that collects experience
-            if slow and process_time() > BUSY * (monotonic() - self.began):
+            slow = not self.steps and self.most < self.batches  # and no agent that collects experience
+            if slow and process_time() + _waited() > BUSY * (monotonic() - self.began):
                 self._stop(main)
                 return
         self._sleep_until(self.seconds * SOON)
@@ -169,6 +171,14 @@ class Caps:
         self.late()
         self.between()  # who waits in the kernel for another process does not hear the next
         raise_in(main)
+
+
+def _waited() -> float:
+    """The seconds for which the main thread waited for a processor that others used; 0 where the system does not tell."""
+    try:
+        return int(WAITED.read_text().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
 
 
 def raise_in(thread: int) -> None:

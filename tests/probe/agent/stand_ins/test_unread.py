@@ -146,6 +146,18 @@ RETURNS = ASKS.format(asks="if not Path(path).exists():\n        return", counts
 FINDS_NONE = ASKS.format(
     asks="found = [each for each in Path('rows').glob('*.pkl')]", counts="if not found:\n        exit('no files')"
 )
+UNKNOWN = """
+import scenery
+
+world = scenery.World(4)
+model = nn.Linear(12, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for epoch in range(4):
+    seen = torch.tensor([world.look(angle) for angle in range(12)], dtype=torch.float)
+    optimizer.zero_grad()
+    model(seen).sum().backward()
+    optimizer.step()
+"""
 BY_PATH = """
 from pathlib import Path
 
@@ -157,6 +169,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=settings["learning_rate"])
 loader = DataLoader(TensorDataset(torch.tensor(rows["values"]), torch.tensor(rows["labels"])), batch_size=4)
 """
 FORMS = {
+    "unknown": UNKNOWN,
     "by path": BY_PATH + LOADER,
     "exits": EXITS,
     "raises": RAISES,

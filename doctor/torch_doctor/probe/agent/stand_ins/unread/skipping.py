@@ -9,6 +9,7 @@ import functools
 import importlib
 import io
 import os
+import re
 import sys
 import traceback
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,8 @@ OWN = (
 """Errors that no data is to blame for, or that are no errors."""
 COMPUTING = ("nn", "optim", "autograd", "_tensor.py", "amp", "distributed")
 """Parts of torch in which what is made up is not at fault, or is told."""
+SUBSTITUTE = re.compile(rf"{__name__.partition('.')[0]}\b|'(?:Unread|Unknown|Silent)'")
+"""What is in the words of an error that was raised for what something made up is, whether or not it would have been read."""
 FETCHING = "_utils/fetch.py"
 LOOKING_ON = os.path.join(AGENT, "instruments") + os.sep
 TRAINING = frozenset({"backward", "zero_grad"})
@@ -197,6 +200,8 @@ class SkippedStatements(StandIn):
         if isinstance(error, AttributeError) and type(getattr(error, "obj", None)).__name__ in ("module", "type"):
             return False
         if isinstance(error, OSError) or told.FILES in self.teller.voided or self._lacks_data(error):
+            return True
+        if SUBSTITUTE.search(f"{error} {type(getattr(error, 'obj', None))}"):
             return True
         return self._looking.in_vain and isinstance(self.sources.statements(frame)[0], (ast.Raise, ast.Assert))
 

@@ -11,6 +11,7 @@ from torch_doctor.probe.lessons import (
     files,
     forms,
     keys,
+    kinds,
     parts,
     pictures,
     ranges,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from torch_doctor.probe.lessons.lesson import Lesson
     from torch_doctor.trace import Run
 
-ORDER = (shapes, arrays, forms, pictures, ranges, choices, keys, parts, versions, counts, files)
+ORDER = (shapes, arrays, forms, pictures, ranges, choices, keys, kinds, parts, versions, counts, files)
 
 MISSING = "FileNotFoundError"
 

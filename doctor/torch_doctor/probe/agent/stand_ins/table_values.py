@@ -45,6 +45,8 @@ CORNER = (128, 160)  # right and lower side of a box, or its width and height
 LOW, HIGH = ("xmin", "ymin"), ("xmax", "ymax")
 DATES = frozenset({"date", "dates", "datetime"})
 WORDS = "the a good bad small big film story is was never always ends begins well badly".split()
+KINDS: dict[str, str] = {}
+"""What columns hold, as an earlier attempt has learnt: "text", "number", or "date", perhaps with its form."""
 
 
 def values_of(name: str) -> list[Any]:  # noqa: PLR0911 - by kind
@@ -52,6 +54,8 @@ def values_of(name: str) -> list[Any]:  # noqa: PLR0911 - by kind
     draw = random.Random(name)  # noqa: S311 - made-up values
     words = name.lower().replace("-", "_").split("_")
     words += [word[:-1] for word in words if word.endswith("s")]
+    if name in KINDS:
+        return _known(KINDS[name], draw)
     if any(word in DATES for word in words):
         return all_dates()
     if any(word in PICTURES for word in words):
@@ -67,6 +71,16 @@ def values_of(name: str) -> list[Any]:  # noqa: PLR0911 - by kind
     if any(word in WHOLE for word in words) or any(word.endswith(("id", "ids")) for word in words):
         return [draw.randrange(SMALL) for _ in range(ROWS)]
     return [round(draw.gauss(0, 1), 4) for _ in range(ROWS)]
+
+
+def _known(kind: str, draw: random.Random) -> list[Any]:
+    """Values of a kind that was learnt."""
+    kind, _, form = kind.partition(" ")
+    if kind == "text":
+        return [" ".join(draw.choices(WORDS, k=8)) for _ in range(ROWS)]
+    if kind == "number":
+        return [round(draw.gauss(0, 1), 4) for _ in range(ROWS)]
+    return [dt.date.fromisoformat(each).strftime(form) if form else each for each in all_dates()]
 
 
 def all_dates() -> list[str]:

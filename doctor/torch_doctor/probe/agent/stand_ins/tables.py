@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import told
 from .source import spelled, targets
-from .table_values import ROWS, SMALL, all_dates, values_of
+from .table_values import KINDS, ROWS, SMALL, all_dates, values_of
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -46,6 +46,7 @@ class Tables:
             missing = isinstance(path, (str, os.PathLike)) and not os.path.lexists(path)
             if not missing or not self._sources.called_by_user():
                 return read(path, *arguments, **keywords)
+            self._learn(os.fspath(path))
             learnt = self._learnt.of("columns", os.fspath(path)) or ()
             columns = list(dict.fromkeys([*self._columns(pandas, keywords), *learnt]))
             table = growing(pandas)({name: self.drawn(str(name)) for name in columns}, index=range(ROWS))
@@ -64,8 +65,14 @@ class Tables:
 
         return reading
 
+    def _learn(self, path: str) -> None:
+        """Has the columns of a table hold what an earlier attempt has learnt."""
+        for kinds in self._learnt.all("kinds", path) if self._learnt else ():
+            KINDS.update({name: kind for name, kind in kinds.items() if name not in KINDS})
+
     def text(self, between: str, path: str) -> tuple[str, str] | None:
         """The text of a csv file and what it is; None where no column is known."""
+        self._learn(path)
         columns = list(dict.fromkeys([*self._columns(None, {}), *(self._learnt.of("columns", path) or ())]))
         if not columns and self._learnt.form(path) is not None:
             columns = [f"feature {number}" for number in range(WIDE)]
@@ -83,7 +90,7 @@ class Tables:
         if words:
             return [words[number % len(words)] for number in range(ROWS)]
         small = self._learnt.below(SMALL)
-        if isinstance(values[0], float) and self._learnt.whole():
+        if name not in KINDS and isinstance(values[0], float) and self._learnt.whole():
             values = [int(abs(value) * 1_000) for value in values]
         return [value % small if isinstance(value, int) else value for value in values]
 

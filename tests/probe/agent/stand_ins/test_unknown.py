@@ -55,6 +55,27 @@ optimizer = Lamb(model.parameters(), lr=0.1)
     assert "a module whose output fits the script instead of `their_models.build_model`" in outcome.err
 
 
+def test_a_model_that_is_given_to_a_class_of_the_script_is_one(probe: Callable[..., Any]) -> None:
+    script = """
+import their_models as tm
+
+class Segmenter(nn.Module):
+    def __init__(self, base, classes):
+        super().__init__()
+        self.base = base
+        self.classes = classes
+
+    def forward(self, inputs):
+        return self.base(inputs)
+
+net = tm.Unet("resnet34", classes=4)
+model = Segmenter(classes=4, base=net)
+optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+"""
+    outcome = probe(DATA + script + TRAIN.format(loss="nn.functional.cross_entropy(model(inputs), targets)"))
+    assert "reached 3 optimizer steps" in outcome.err, outcome.err
+
+
 @pytest.mark.parametrize(
     "use",
     [

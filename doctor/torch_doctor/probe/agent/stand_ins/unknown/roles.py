@@ -196,10 +196,11 @@ class _Files:
         return False
 
     def _parameter(self, call: ast.Call, node: ast.expr, taker: str) -> set[str]:
-        """The parameter of a function of the script's own that gets the value."""
+        """The parameter of a function or class of the script's own that gets the value."""
         for tree in self._trees:
-            for function in ast.walk(tree):
-                if not isinstance(function, ast.FunctionDef) or function.name != taker:
+            for each in ast.walk(tree):
+                function = _taking(each, taker)
+                if function is None:
                     continue
                 names = [each.arg for each in function.args.args if each.arg not in ("self", "cls")]
                 by_name = [each.arg for each in call.keywords if each.value is node and each.arg in names]
@@ -226,6 +227,13 @@ class _Files:
                     elif not isinstance(parent, ast.Return):
                         held |= self._done_with(node, uses)
         return held
+
+
+def _taking(node: ast.AST, name: str) -> ast.FunctionDef | None:
+    """The function of this name that a node defines, or what builds the class of this name."""
+    if isinstance(node, ast.ClassDef) and node.name == name:
+        return next((each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
+    return node if isinstance(node, ast.FunctionDef) and node.name == name else None
 
 
 def _at(statement: ast.AST | None, place: int) -> set[str]:

@@ -51,6 +51,27 @@ class Cart(Env):
     def step(self, action):
         return self.observation_space.sample(), 1.0, False, True, {}
 
+class Wrapper(Env):
+    def __init__(self, env):
+        self.env = env
+        self.action_space = env.action_space
+        self.observation_space = env.observation_space
+
+    def reset(self, **keywords):
+        return self.env.reset(**keywords)
+
+    def step(self, action):
+        return self.env.step(action)
+
+class ObservationWrapper(Wrapper):
+    def reset(self, **keywords):
+        given = self.env.reset(**keywords)
+        return self.observation(given[0]), given[1]
+
+    def step(self, action):
+        seen, *others = self.env.step(action)
+        return self.observation(seen), *others
+
 def make(name, disable_env_checker=False):
     if name not in registration.registry:
         raise error.Error(f"no {name}")
@@ -150,6 +171,50 @@ assert "FIRE" in env.get_action_meanings() and env.ale.lives() > 0
 assert env.spec.id == "PongNoFrameskip-v4" and "atari" in env.spec.entry_point.lower()
 state = env.reset()
 state, reward, done, info = env.step(0)
+learn(state, env.action_space.n)
+"""
+    )
+    assert "reached 2 optimizer steps" in outcome.err, outcome.err
+
+
+@pytest.mark.usefixtures("gym")
+def test_wrappers_as_they_were_fit_into_those_of_the_library(probe: Callable[..., Any]) -> None:
+    outcome = probe(
+        SETUP
+        + """
+class Lives(gym.Wrapper):
+    def reset(self, **keywords):
+        return self.env.reset(**keywords)
+
+    def step(self, action):
+        state, reward, done, info = self.env.step(action)
+        return state, reward, done, info
+
+class Halved(gym.ObservationWrapper):
+    def observation(self, state):
+        return state[:2]
+
+class Doubled(gym.ObservationWrapper):
+    def observation(self, state):
+        return state.repeat(2)
+
+class Stacked(gym.Wrapper):
+    def reset(self):
+        return self.env.reset()
+
+    def step(self, action):
+        state, reward, done, info = self.env.step(action)
+        return state, reward, done, info
+
+env = Stacked(Doubled(Halved(Lives(gym.make("Cart-v0")))))
+state = env.reset()
+assert state.shape == (4,)
+state, reward, done, info = env.step(0)
+assert state.shape == (4,) and done is True
+env = Halved(Lives(gym.make("Cart-v0")))
+state = env.reset()
+state, reward, done, info = env.step(0)
+assert state.shape == (2,)
 learn(state, env.action_space.n)
 """
     )

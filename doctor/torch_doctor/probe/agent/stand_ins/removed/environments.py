@@ -23,6 +23,8 @@ SCREENS = ("NoFrameskip", "ALE/", "Deterministic-v", "Retro", "Mario", "MiniGrid
 LONGEST, LIVES = 50, 3  # steps of an episode, and lives of its player
 MEANINGS = ("NOOP", "FIRE", "RIGHT", "LEFT")
 """What the actions of a game on a screen mean, by which wrappers for such games choose."""
+WRAPPERS = {"Wrapper": "", "ObservationWrapper": "observation", "RewardWrapper": "reward", "ActionWrapper": "action"}
+"""Classes of the library that others are built on, and what each changes of a step."""
 MADE = frozenset({"shape", "low", "high", "sample"})
 """What is asked of the actions of an environment that takes numbers."""
 
@@ -51,6 +53,40 @@ class OldEnvironments(Removed):
             return self._older(env) if self.sources.called_by_user() else env
 
         library.make = made
+        for kind, changed in WRAPPERS.items():
+            wrapper = vars(library).get(kind)
+            if isinstance(wrapper, type):
+                self._between(wrapper, changed)
+
+    def _between(self, wrapper: Any, changed: str) -> None:
+        """Has a wrapper of the library's get along with wrappers of the script that do as before, inside it and around it."""
+        reset, step = wrapper.reset, wrapper.step
+
+        @functools.wraps(reset)
+        def resetting(self_: Any, **keywords: Any) -> Any:
+            if not self._is_old:
+                return reset(self_, **keywords)
+            given = self_.env.reset(**keywords)
+            seen, known = given if _is_start(given) else (given, {})
+            seen = self_.observation(seen) if changed == "observation" else seen
+            if not self.sources.called_by_user() or self._taken("reset") == START:
+                return seen, known
+            self.was_used("env.reset()", "the observation of `env.reset()`")
+            return seen
+
+        @functools.wraps(step)
+        def stepping(self_: Any, action: Any) -> Any:
+            if not self._is_old:
+                return step(self_, action)
+            seen, reward, ended, *rest, known = self_.env.step(self_.action(action) if changed == "action" else action)
+            seen = self_.observation(seen) if changed == "observation" else seen
+            reward = self_.reward(reward) if changed == "reward" else reward
+            if not self.sources.called_by_user() or self._taken("step") == NEW:
+                return seen, reward, ended, any(rest), known
+            self.was_used("env.step()", "`env.step()` with one value for the end of an episode")
+            return seen, reward, ended or any(rest), known
+
+        wrapper.reset, wrapper.step = resetting, stepping
 
     def _another(self, library: Any, make: Any, name: str, error: Exception) -> Any:
         """The same in another version; a made-up one where there is none."""

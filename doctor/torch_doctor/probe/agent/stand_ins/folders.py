@@ -46,8 +46,7 @@ class PictureFolders(StandIn):
 
     def prepare(self) -> None:
         """Patches what lists folders, for scripts that read pictures."""
-        if self.learnt and (length := self.learnt.of("side", "pictures")):
-            have_side(length)
+        have_side((self.learnt and self.learnt.of("side", "pictures")) or side())
         os.listdir = _listing(os.listdir, self)
         glob.glob = self._globbing(glob.glob, list)
         glob.iglob = self._globbing(glob.iglob, iter)

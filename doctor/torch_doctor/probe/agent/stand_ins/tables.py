@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from .source import Sources
     from .told import Teller
 
-WIDE = 4  # columns of a table of which no name is known
+FAR, WIDE = (
+    2,
+    4,
+)  # how many times as many rows a table has that are too many, and columns of a table of which no name is known
 NAMING = frozenset("drop pop get set_index sort_values groupby dropna drop_duplicates rename astype".split())
 """Methods of a table whose arguments name columns."""
 GROWING = ("drop", "set_index", "sort_values", "groupby")
@@ -45,7 +48,7 @@ class Tables:
         def reading(path: Any, *arguments: Any, **keywords: Any) -> Any:
             missing = isinstance(path, (str, os.PathLike)) and not os.path.lexists(path)
             if not missing or not self._sources.called_by_user():
-                return read(path, *arguments, **keywords)
+                return self._fewer(read(path, *arguments, **keywords), path, pandas)
             self._learn(os.fspath(path))
             learnt = self._learnt.of("columns", os.fspath(path)) or ()
             columns = list(dict.fromkeys([*self._columns(pandas, keywords), *learnt]))
@@ -64,6 +67,17 @@ class Tables:
             return table
 
         return reading
+
+    def _fewer(self, table: Any, path: Any, pandas: Any) -> Any:
+        """A table that is there, or of its rows some where there was no time to prepare them all."""
+        if not self._learnt or "time" not in self._learnt.kinds() or not isinstance(table, pandas.DataFrame):
+            return table
+        step = len(table) // ROWS
+        if step < FAR or not self._sources.called_by_user() or not self._learnt.of("time"):
+            return table
+        how = f"each {step}th of them"
+        self._teller.stand_in(f"{len(table)} rows of {path}", "too slow on the CPU", how, [told.VALUES])
+        return table.iloc[::step].reset_index(drop=True) if _counts(table, pandas) else table.iloc[::step]
 
     def _learn(self, path: str) -> None:
         """Has the columns of a table hold what an earlier attempt has learnt."""
@@ -162,6 +176,11 @@ def _growing_first(method: Any) -> Any:
         return method(table, *arguments, **keywords)
 
     return asked
+
+
+def _counts(table: Any, pandas: Any) -> bool:
+    """Whether the rows of a table have no other names than their places."""
+    return isinstance(table.index, pandas.RangeIndex)
 
 
 def _listed(given: Any) -> list[Any]:

@@ -100,6 +100,11 @@ def doubled(value: torch.Tensor):
 @torch.jit.script
 def compiled(value: torch.Tensor):
     return doubled(value)
+
+@torch.jit.script
+class Compiled:
+    def __init__(self, value: torch.Tensor):
+        self.value = doubled(value)
 """,
     )
     script = """

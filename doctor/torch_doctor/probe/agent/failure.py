@@ -6,6 +6,8 @@ import ast
 import contextlib
 from typing import TYPE_CHECKING, Any
 
+from .stand_ins.source import expressions
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from types import FrameType, TracebackType
@@ -49,6 +51,8 @@ def described(error: BaseException, trace: TracebackType | None, sources: Source
         found["attribute"] = getattr(error, "name", None) or ""
     if isinstance(error, KeyError) and error.args:
         found["key"] = _plain(error.args[0], 0)
+    if sources.sought:
+        found["sought"] = list(sources.sought)
     if own:
         frame, row = own[-1]
         tests = list(sources.around(frame.f_code.co_filename, row))
@@ -76,7 +80,7 @@ def _layer(thing: Any) -> dict[str, Any]:
 
 def _callee(statement: ast.stmt, frame: FrameType, words: str) -> str | None:
     """The function of a library that refused its arguments, which the words name, by its module and name."""
-    for node in _parts(statement):
+    for node in expressions(statement):
         value = _looked_up(node.func, frame) if isinstance(node, ast.Call) else None
         name, module = getattr(value, "__qualname__", ""), getattr(value, "__module__", None)
         if isinstance(name, str) and isinstance(module, str) and name and words.startswith(name):
@@ -88,21 +92,12 @@ def _terms(statements: list[ast.stmt], frame: FrameType) -> dict[str, Any]:
     """The values of the parts of a statement, and of the test that led to it, by how they are written."""
     found: dict[str, Any] = {}
     around = statements[: 2 if statements and isinstance(statements[0], ast.Raise) else 1]
-    for node in (node for statement in around for node in _parts(statement)):
+    for node in (node for statement in around for node in expressions(statement)):
         if len(found) < MOST and isinstance(node, ast.expr) and not isinstance(node, ast.Constant):
             value = _looked_up(node, frame)
             if value is not UNKNOWN and (plain := _plain(value, DEEPEST)) is not UNKNOWN:
                 found.setdefault(ast.unparse(node), plain)
     return found
-
-
-def _parts(statement: ast.stmt) -> Iterator[ast.AST]:
-    """The expressions of a statement, without the statements in it."""
-    waiting: list[ast.AST] = [statement]
-    while waiting:
-        node = waiting.pop(0)
-        yield node
-        waiting += [each for each in ast.iter_child_nodes(node) if not isinstance(each, (ast.stmt, ast.ExceptHandler))]
 
 
 def _looked_up(node: ast.AST, frame: FrameType) -> Any:  # noqa: PLR0911 - by form

@@ -202,6 +202,21 @@ optimizer = Lamb(model.parameters(), lr=Config().optimizer.rate)
     assert "torch.optim has no Lamb in this version" in outcome.err
 
 
+def test_a_class_that_asks_for_attributes_in_a_method_has_its_base(probe: Callable[..., Any]) -> None:
+    script = """
+from absent import data
+
+class Rows(data.Rows):
+    def has(self, one, name):
+        return hasattr(one, name)
+
+model = nn.Sequential(nn.Flatten(), nn.Linear(768, 4))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+"""
+    outcome = probe(DATA + script + TRAIN.format(loss="nn.functional.cross_entropy(model(inputs), targets)"))
+    assert "reached 3 optimizer steps" in outcome.err
+
+
 @pytest.mark.parametrize("also", ["", "sim.eval()\n"])
 def test_what_has_a_forward_need_not_be_a_module(probe: Callable[..., Any], also: str) -> None:
     script = "\nfrom their_physics import Simulator\nsim = Simulator('robot.xml')\nsim.forward()\n" + also

@@ -26,8 +26,9 @@ MOST_FILES = 500
 class Sources:
     """The files below the folder `project` that are the user's own.
 
-    `found_no_data` is set when their code has listed a folder of data and there was nothing in it. `chosen` has the names of
-    arguments for which one of several words of the script was taken: two of these may not go together.
+    `found_no_data` is set when their code has listed a folder of data and there was nothing in it; `sought` are the files
+    and folders that it asked for and that are not there. `chosen` has the names of arguments for which one of several words
+    of the script was taken: two of these may not go together.
     """
 
     def __init__(self, project: str, script: str) -> None:
@@ -35,6 +36,7 @@ class Sources:
         self.script = script
         self.found_no_data = False
         self.chosen: set[str] = set()
+        self.sought: dict[str, None] = {}
         self._own: dict[str, bool] = {}
         self._trees: dict[str, ast.Module | None] = {}
 
@@ -145,6 +147,15 @@ def _around(node: ast.AST, line: int) -> list[ast.stmt]:
                 if inner:
                     return inner
     return []
+
+
+def expressions(statement: ast.stmt) -> Iterator[ast.AST]:
+    """The expressions of a statement, without the statements in it."""
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop(0)
+        yield node
+        waiting += [each for each in ast.iter_child_nodes(node) if not isinstance(each, (ast.stmt, ast.ExceptHandler))]
 
 
 def spelled(node: ast.AST) -> str:

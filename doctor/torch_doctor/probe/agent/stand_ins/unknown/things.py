@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import told
 from ..silent import Silent, decorated, decorates
-from ..source import spelled
+from ..source import expressions, spelled
 from . import data, roles
 from .computing import Computing
 from .layers import layer_class
@@ -66,7 +66,7 @@ class Unknowns:
         """Whether the statement of the user's that runs asks whether something has an attribute."""
         frame = self.sources.innermost()
         for statement in self.sources.statements(frame)[:1] if frame is not None else ():
-            for node in ast.walk(statement):
+            for node in expressions(statement):
                 if isinstance(node, ast.Call) and spelled(node) in ASKING and len(node.args) > 1:
                     asked = node.args[1]
                     if not isinstance(asked, ast.Constant) or asked.value == name:

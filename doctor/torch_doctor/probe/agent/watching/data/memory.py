@@ -93,7 +93,9 @@ class Watcher:
         """Tensors are put together, given to a model, or to a loss."""
         if not self._known:
             return
-        given = [each for each in tensors if isinstance(each, self._torch.Tensor)]
+        given = [
+            each for each in tensors if isinstance(each, self._torch.Tensor) and each.layout is self._torch.strided
+        ]
         places = {each.untyped_storage().data_ptr(): each for each in given}
         for shared in self._known:
             tensor = shared.within(places[shared.place].detach()) if shared.place in places else None

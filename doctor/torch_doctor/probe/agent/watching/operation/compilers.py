@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 FRAMES_UP = 2  # the place of `_frames_up` among the arguments of `torch.jit.script` in torch 2.13
 
+OWN_FRAMES = 2  # between the caller and torch's function
+
 
 class Watcher:
     """Puts torch's own functions back for as long as `torch.jit.script` looks at them, and watches nothing that is traced."""
@@ -41,7 +43,7 @@ class Watcher:
     def _reading(self, original: Any) -> Any:
         def script(*arguments: Any, **keywords: Any) -> Any:
             if len(arguments) <= FRAMES_UP:  # the names of what is compiled are looked up in the caller's frame
-                keywords["_frames_up"] = keywords.get("_frames_up", 0) + 2  # this one's and `compile_`'s
+                keywords["_frames_up"] = keywords.get("_frames_up", 0) + OWN_FRAMES
             return self._compiling(original)(*arguments, **keywords)
 
         return script

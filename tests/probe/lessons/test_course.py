@@ -80,6 +80,27 @@ def test_an_error_of_a_script_without_substitutes_is_its_own() -> None:
         assert learn(failed(words, {"kinds": [kind], "key": "label"}), (), lambda _: TEXT) == []
 
 
+@pytest.mark.parametrize("written", ["args.folder", "self.settings.folder", "settings['folder']"])
+def test_a_setting_that_is_none_has_a_value_next_time(written: str) -> None:
+    run = failed("TypeError: expected str, not NoneType", {"kinds": ["TypeError"], "terms": {written: None}})
+    assert [(each.kind, each.what) for each in learn(run, (), lambda _: TEXT)] == [("argument", "folder")]
+
+
+@pytest.mark.parametrize(
+    ("words", "line", "on"),
+    [
+        ("ValueError: num_samples=0", "loader = DataLoader(data)", True),
+        ("ValueError: not split", "raise ValueError('not split')", True),
+        ("ValueError: too many values to unpack", "a, b = c", False),
+    ],
+)
+def test_a_script_that_has_nothing_finds_what_it_asked_for(words: str, line: str, *, on: bool) -> None:
+    values = {"kinds": ["ValueError"], "sought": ["data/train.txt"]}
+    learnt = learn(failed(words, values, line=line), (), lambda _: TEXT)
+    assert [(each.kind, each.value) for each in learnt] == ([("sought", ["data/train.txt"])] if on else [])
+    assert learn(failed(words, values, line=line), learnt, lambda _: TEXT) == []
+
+
 def test_a_size_that_was_made_up_for_an_argument() -> None:
     option = StandIn(
         what="--hidden 4", why="required argument", how="a placeholder value", voids=frozenset({"arguments"})

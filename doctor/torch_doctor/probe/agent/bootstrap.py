@@ -29,7 +29,7 @@ from .packages import package_of
 from .packets import key_of
 from .ranks import Ranks
 from .recorder import Recorder
-from .rehearsal import rehearsals
+from .rehearsal import PART, rehearsals
 from .rewriting import compiled
 from .rewriting.futures import without_futures
 from .rewriting.places import StatementMarks
@@ -110,7 +110,7 @@ class Run:
         self._caps.left, self._caps.shown = self.recorder.wake, self._rest
         self.loops.begun = self._begun
         signal.signal(signal.SIGINT, self._interrupted)  # before it is kept out of the script's hands
-        rehearsals.begun = self.recorder.fall_silent
+        rehearsals.begun, rehearsals.left = self.recorder.fall_silent, PART * self._caps.seconds
         prepare_others = self._others()
         if plan.get("instrument", True):
             hooks.install(self.loops)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SECONDS = 30.0  # how long a rehearsal may take
+PART = 0.3  # of the time of a run, in which nothing need be found
 POSSIBLE = hasattr(os, "fork")
 CHANGES = frozenset(
     (
@@ -36,11 +37,13 @@ CHANGES = frozenset(
 class Rehearsals:
     """The rehearsals of one run.
 
-    `begun` is called in the process that rehearses, `learnt` gives what it has found out so far (None: nothing).
+    `begun` is called in the process that rehearses, `learnt` gives what it has found out so far (None: nothing). `left` are
+    the seconds that those may take in all which find nothing: what the script teaches by failing needs time, too.
     """
 
     def __init__(self) -> None:
         self._out = -1
+        self.left = SECONDS
         self.learnt: Callable[[], Any] = lambda: None
         self.begun: Callable[[], None] = lambda: None
 
@@ -71,6 +74,14 @@ class Rehearsals:
             os.close(reading)
             real.call("kill", child, signal.SIGKILL)
             os.waitpid(child, 0)
+
+    def find(self, prepare: Callable[[], None]) -> Any:
+        """The same, where it is to be found what the script wants: within the time that is left for this."""
+        began = monotonic()
+        learnt = self.begin(prepare, min(SECONDS, self.left)) if self.left > 0 else None
+        if learnt is None:
+            self.left -= monotonic() - began
+        return learnt
 
     def broke_off(self, error: BaseException | None) -> NoReturn:
         """Ends the rehearsal with the script, which failed with this error or came to its end."""

@@ -151,12 +151,23 @@ def _argument(failure: Failure) -> Lesson | None:
         expression = node.value if isinstance(node, ast.Expr) else None
         if value is None and isinstance(expression, ast.Name):
             expression = _given(expression.id, failure)
-        if value not in (None, "") or not isinstance(expression, ast.Attribute):
-            continue
-        if isinstance(expression.value, ast.Name) and not failure.knows("argument", expression.attr):
-            words = f"`{ast.unparse(expression)}` has a placeholder value"
-            return Lesson("argument", expression.attr, None, words)
+        name = _setting(expression) if value in (None, "") else ""
+        if name and expression is not None and not failure.knows("argument", name):
+            return Lesson("argument", name, None, f"`{ast.unparse(expression)}` has a placeholder value")
     return None
+
+
+def _setting(expression: ast.expr | None) -> str:
+    """The name of the setting that an expression is: `args.name`, `self.settings.name` or `settings["name"]`."""
+    owner: ast.expr | None = getattr(expression, "value", None)
+    while isinstance(owner, ast.Attribute):
+        owner = owner.value
+    if not isinstance(owner, ast.Name):
+        return ""
+    if isinstance(expression, ast.Attribute):
+        return expression.attr
+    key = expression.slice if isinstance(expression, ast.Subscript) else None
+    return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
 
 
 def _given(name: str, failure: Failure) -> ast.expr | None:

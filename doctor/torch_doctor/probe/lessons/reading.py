@@ -16,6 +16,7 @@ from torch_doctor.probe.lessons import (
     pictures,
     ranges,
     shapes,
+    sought,
     versions,
 )
 from torch_doctor.probe.lessons.lesson import Failure
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from torch_doctor.probe.lessons.lesson import Lesson
     from torch_doctor.trace import Run
 
-ORDER = (shapes, arrays, forms, pictures, ranges, choices, keys, kinds, parts, versions, counts, files)
+ORDER = (shapes, arrays, forms, pictures, ranges, choices, keys, kinds, parts, versions, counts, sought, files)
 
 MISSING = "FileNotFoundError"
 

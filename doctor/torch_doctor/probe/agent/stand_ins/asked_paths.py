@@ -6,12 +6,14 @@ import ast
 import functools
 import os
 import pathlib
+import re
 from typing import TYPE_CHECKING, Any
 
 from ..guard import real
-from . import folders, told
+from . import folders, picture_code, told
 from .demands import demanded
-from .files import Files
+from .files import TEXTS, Files
+from .named_files import WRITTEN
 from .source import spelled
 from .stand_in import Setting, StandIn
 
@@ -25,6 +27,8 @@ QUESTIONS: tuple[tuple[Any, tuple[str, ...]], ...] = (
 )
 OF_FILES = ("isfile", "is_file")
 OF_FOLDERS = ("isdir", "is_dir")
+READ = frozenset((*TEXTS, ".csv", ".tsv", ".json", ".jsonl", ".xml"))
+"""Suffixes of files that are made up when they are read, and that scripts seldom write for themselves."""
 OPENING = frozenset({"open", "read_text", "read_bytes", "readlines", "loadtxt", "genfromtxt"})
 
 
@@ -54,13 +58,24 @@ class AskedPaths(StandIn):
             if real.is_inside():
                 return False
             frame = sources.innermost()
-            if frame is None or not sources.called_by_user() or not demanded(sources, frame, name):
+            if frame is None or not sources.called_by_user():
                 return False
-            if name not in OF_FILES and (name in OF_FOLDERS or self._means_folder(path, name)):
-                return demanded(sources, frame, name, returning=False) and self._make_folder(path)
-            return self._files.make(path) or self._is_as_if_there(path, frame, name)
+            return self._was_learnt(path) or (demanded(sources, frame, name) and self._makes(path, frame, name))
 
         return asked
+
+    def _was_learnt(self, path: Any) -> bool:
+        """Whether an earlier attempt stopped for want of a path; there is nothing, but what reads it makes it up."""
+        if not self.learnt or _name(path) not in (self.learnt.of("sought") or ()):
+            return False
+        self.teller.stand_in(_name(path), self.replaces, "what reads it makes it up", [told.FILES, told.VALUES])
+        return True
+
+    def _makes(self, path: Any, frame: FrameType, name: str) -> bool:
+        """Whether what the script gives up without was created."""
+        if name not in OF_FILES and (name in OF_FOLDERS or self._means_folder(path, name)):
+            return demanded(self.sources, frame, name, returning=False) and self._make_folder(path)
+        return self._files.make(path) or self._is_as_if_there(path, frame, name)
 
     def _is_as_if_there(self, path: Any, frame: FrameType, name: str) -> bool:
         """Whether yes is the answer although nothing is there: what reads it goes on with values inferred from their use.
@@ -111,6 +126,17 @@ class AskedPaths(StandIn):
         folders.LACKING.add(os.path.realpath(name))
         self.teller.stand_in(name, self.replaces, "an empty folder", [])
         return True
+
+
+def may_be_data(path: str) -> bool:
+    """Whether a file or a folder may be one of data, which a script reads and does not write."""
+    ending = os.path.splitext(path)[1].lower()
+    written = any(word in part.lower() for part in re.split(r"[\\/]", path) for word in WRITTEN)
+    return not written and (picture_code.is_data(path) if not ending else ending in READ)
+
+
+def _name(path: Any) -> str:
+    return str(path) if isinstance(path, (str, os.PathLike)) else ""
 
 
 def _paths(call: ast.Call) -> list[str]:

@@ -61,7 +61,7 @@ class RehearsedPass:
     def rehearse(cls, passing: RehearsedPass) -> Any:
         """What a rehearsal of the pass has learnt; in it, `rehearsals`."""
         importlib.import_module("torch._subclasses.fake_tensor")  # once, and not in each rehearsal
-        answer = rehearsals.begin(passing.begin)
+        answer = rehearsals.find(passing.begin)
         if isinstance(answer, dict):
             for hear in cls.heard:
                 hear(answer)

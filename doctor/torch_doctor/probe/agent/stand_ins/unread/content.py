@@ -125,6 +125,10 @@ class Unread:
             return self._part(key, SEQUENCE)
         return self._part(SOME if isinstance(key, slice) else EACH, SEQUENCE)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in Unread.__slots__:
+            object.__setattr__(self, name, value)
+
     def __setitem__(self, _: Any, __: Any) -> None: ...
 
     def __delitem__(self, _: Any) -> None: ...

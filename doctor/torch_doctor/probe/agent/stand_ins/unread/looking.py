@@ -8,12 +8,16 @@ import os
 import pathlib
 from typing import TYPE_CHECKING, Any
 
+from ..asked_paths import may_be_data
 from ..picture_code import is_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..source import Sources
+
+
+MOST = 32  # paths that are noted
 
 
 class Looking:
@@ -44,12 +48,20 @@ class Looking:
         frame = self._sources.innermost()
         return frame is not None and hasattr(type(frame.f_locals.get("self")), "__getitem__")
 
+    def _sought(self, path: Any) -> None:
+        """Notes a file or a folder of data that the user's code asks for, of few."""
+        name = str(path) if isinstance(path, (str, os.PathLike)) else ""
+        if may_be_data(name) and len(self._sources.sought) < MOST and self._sources.called_by_user(3):
+            self._sources.sought[name] = None
+
     def _noting(self, function: Callable[..., Any], *, gives_all: bool) -> Any:
         lists, listed, walked = os.listdir, glob.glob, os.walk
 
         @functools.wraps(function)
         def asked(*arguments: Any, **keywords: Any) -> Any:
             answer = function(*arguments, **keywords)
+            if answer is False and arguments:
+                self._sought(arguments[0])
             if (self.in_vain and self._sources.found_no_data) or not self._sources.called_by_user():
                 return answer
             if gives_all:

@@ -102,7 +102,7 @@ class UnreadValues:
             self._tries += 1
             finder = BatchFinder(self._torch, self._sources, BATCH)
             finder.batch = self._roots
-            answer = rehearsals.begin(RehearsedPass(self._torch, None, finder).begin)
+            answer = rehearsals.find(RehearsedPass(self._torch, None, finder).begin)
             if answer is rehearsals:
                 return _replaced(given, lambda each: Wanted(each._node))
             if answer and "failed" not in answer:

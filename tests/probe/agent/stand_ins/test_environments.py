@@ -32,10 +32,11 @@ class Discrete:
         return 0
 """,
     "gym/envs/__init__.py": "",
+    "gym/wrappers/__init__.py": "",
     "gym/envs/registration.py": "registry = {'Cart-v1': None}\n",
     "gym/__init__.py": """
 import numpy as np
-from . import envs, error, spaces
+from . import envs, error, spaces, wrappers
 from .envs import registration
 
 class Env:
@@ -144,6 +145,22 @@ learn(state, env.action_space.n)
     )
     assert "reached 2 optimizer steps" in outcome.err
     assert "instead of" not in outcome.err
+
+
+@pytest.mark.usefixtures("gym")
+def test_a_game_that_cannot_be_made_has_buttons_and_lives(probe: Callable[..., Any]) -> None:
+    outcome = probe(
+        SETUP
+        + """
+env = gym.wrappers.Monitor(gym.make("PongNoFrameskip-v4"), "videos", force=True)
+assert env.get_action_meanings()[1] == "FIRE" and env.ale.lives() > 0
+env.reset()
+state, reward, done, info = env.step(1)
+learn(state[:, 0, 0], env.action_space.n)
+"""
+    )
+    assert "reached 2 optimizer steps" in outcome.err
+    assert "nothing is recorded instead of `gym.wrappers.Monitor`" in outcome.err
 
 
 @pytest.mark.usefixtures("gym")

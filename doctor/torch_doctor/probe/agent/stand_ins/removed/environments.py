@@ -36,6 +36,11 @@ class OldEnvironments(Removed):
         """Patches the libraries when they are imported."""
         for name in LIBRARIES:
             after(name, self._patch)
+            after(f"{name}.wrappers", self._patch_wrappers)
+
+    def _patch_wrappers(self, module: ModuleType) -> None:
+        if "Monitor" not in vars(module):
+            self.names(module, {"Monitor": ("the environment itself, of which nothing is recorded", lambda: _itself)})
 
     def _patch(self, module: ModuleType) -> None:
         library: Any = module
@@ -94,7 +99,7 @@ class OldEnvironments(Removed):
         for known in sorted(library.envs.registration.registry, reverse=True):
             if plain and known.rpartition("-v")[0] == plain and known != name:
                 self.tell(name, known, why="not in this version", voids=(told.VALUES,))
-                return make(known)
+                return make(known, disable_env_checker=True)
         screen = any(word in name for word in SCREENS)
         takes_numbers = not screen and "n" not in self._asked_of_actions()
         why = " ".join(f"{type(error).__name__}: {error}".split())[:150]
@@ -178,6 +183,10 @@ def _unpacked(statement: ast.AST, method: str) -> int:
     called, target = statement.value.func, statement.targets[0]
     is_method = isinstance(called, ast.Attribute) and called.attr == method
     return len(target.elts) if is_method and isinstance(target, (ast.Tuple, ast.List)) else 0
+
+
+def _itself(env: Any, *_: Any, **__: Any) -> Any:
+    return env
 
 
 def _is_start(given: Any) -> bool:

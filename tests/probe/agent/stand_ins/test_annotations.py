@@ -38,6 +38,15 @@ def test_boxes_in_xml_lie_in_their_picture(tmp_path: Path) -> None:
         left, top, right, bottom = (int(box.findtext(side) or "") for side in ("xmin", "ymin", "xmax", "ymax"))
         assert 0 < left < right < SIDE
         assert 0 < top < bottom < SIDE
+    assert all(each[4].tag == "bndbox" for each in root.iter("object"))  # as in the files of 2007: some go by the place
+
+
+@pytest.mark.parametrize("boxes", [True, False])
+def test_lines_of_pictures_and_boxes_are_told_from_other_lists(tmp_path: Path, *, boxes: bool) -> None:
+    name = "bboxes" if boxes else "fields"
+    text = f"def read(line):\n    {name} = [[float(one) for one in each.split(',')] for each in line.split(' ')]\n"
+    made = annotated(tmp_path, text).of("train.txt")
+    assert (made is not None) is boxes
 
 
 def test_names_are_those_that_the_script_knows(tmp_path: Path) -> None:

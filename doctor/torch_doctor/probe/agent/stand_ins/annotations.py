@@ -89,8 +89,8 @@ class Annotations:
         stem, names = os.path.splitext(os.path.basename(path))[0], self._names()
         objects = "".join(
             f"<object><name>{names[number % len(names)]}</name><pose>Unspecified</pose><truncated>0</truncated>"
-            f"<occluded>0</occluded><difficult>0</difficult><bndbox><xmin>{x}</xmin><ymin>{y}</ymin>"
-            f"<xmax>{x + width}</xmax><ymax>{y + height}</ymax></bndbox></object>"
+            f"<difficult>0</difficult><bndbox><xmin>{x}</xmin><ymin>{y}</ymin>"
+            f"<xmax>{x + width}</xmax><ymax>{y + height}</ymax></bndbox><occluded>0</occluded></object>"
             for number, (x, y, width, height) in enumerate(_boxes(draw))
         )
         return (
@@ -161,13 +161,15 @@ class Annotations:
         return "split" in names and any(word in name for name in names for word in OF_BOXES)
 
     def _reads_lists(self) -> bool:
-        """Whether a function takes the parts of a line apart once more, at commas, into whole numbers."""
+        """Whether a function takes the parts of a line apart once more, at commas, into numbers."""
+        boxes = self._reads_boxes()
         for function in (each for each in self._nodes() if isinstance(each, ast.FunctionDef)):
             calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
             splits = [node.args for node in calls if isinstance(node.func, ast.Attribute) and node.func.attr == "split"]
-            at_commas = any(given and isinstance(given[0], ast.Constant) and given[0].value == "," for given in splits)
-            numbers = any(spelled(node) == "map" and node.args and spelled(node.args[0]) == "int" for node in calls)
-            if [] in splits and at_commas and numbers:
+            between = [each.value for given in splits for each in given[:1] if isinstance(each, ast.Constant)]
+            whole = any(spelled(node) == "map" and node.args and spelled(node.args[0]) == "int" for node in calls)
+            numbers = whole or (boxes and any(spelled(node) in ("int", "float") for node in calls))
+            if ([] in splits or " " in between) and "," in between and numbers:
                 return True
         return False
 

@@ -59,8 +59,10 @@ class ArrayFiles(StandIn):
         draw = numpy.random.default_rng(len(path))
         keys = list(dict.fromkeys(self._keys()))
         if path.endswith(PACKED) and keys:
-            shape = self.learnt.of("array", path)
-            made = Archive({key: self._array(key, dtype, draw, shape) for key in keys})
+            shape, counts = self.learnt.of("array", path), set(self._counts(keys))
+            made = Archive(
+                {key: numpy.array(SMALL) if key in counts else self._array(key, dtype, draw, shape) for key in keys}
+            )
             rows = {"×".join(map(str, each.shape)) for each in made.values() if each.ndim > 1} if shape else ()
             of_shape = f" of shape {', '.join(rows)}" if rows else ""
             self.tell(path, f"{ROWS} synthetic rows for each of {', '.join(keys[:6])}{of_shape}")
@@ -95,6 +97,20 @@ class ArrayFiles(StandIn):
                     key = node.slice
                     if isinstance(key, ast.Constant) and isinstance(key.value, str):
                         yield key.value
+
+    def _counts(self, keys: list[str]) -> Iterator[str]:
+        """Those of the names under which the user's code takes a single number."""
+        for tree in self.sources.trees():
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Call) and spelled(node) in ("int", "float") and len(node.args) == 1:
+                    taken = node.args[0]
+                elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "item":
+                    taken = node.func.value
+                else:
+                    continue
+                key = taken.slice if isinstance(taken, ast.Subscript) else None
+                if isinstance(key, ast.Constant) and key.value in keys:
+                    yield key.value
 
 
 class Archive(dict[str, Any]):

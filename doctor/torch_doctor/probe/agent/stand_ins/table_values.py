@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+import re
 from typing import Any
 
 ROWS = 512
@@ -52,7 +53,7 @@ KINDS: dict[str, str] = {}
 def values_of(name: str) -> list[Any]:  # noqa: PLR0911 - by kind
     """Values for a column of this name."""
     draw = random.Random(name)  # noqa: S311 - made-up values
-    words = name.lower().replace("-", "_").split("_")
+    words = re.findall(r"[a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
     words += [word[:-1] for word in words if word.endswith("s")]
     if name in KINDS:
         return _known(KINDS[name], draw)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import functools
 import os
+import random
 from typing import TYPE_CHECKING, Any
 
 from . import told
+from .column_uses import has_few, values_named
 from .source import spelled, targets
 from .table_values import KINDS, ROWS, SMALL, all_dates, values_of
 
@@ -18,10 +20,9 @@ if TYPE_CHECKING:
     from .source import Sources
     from .told import Teller
 
-FAR, WIDE = (
-    2,
-    4,
-)  # how many times as many rows a table has that are too many, and columns of a table of which no name is known
+CLASSES = 3  # in a column of which nothing is known but that there are few
+FAR = 2  # times as many rows of a table that are too many
+WIDE = 4  # columns of a table of which no name is known
 NAMING = frozenset("drop pop get set_index sort_values groupby dropna drop_duplicates rename astype".split())
 """Methods of a table whose arguments name columns."""
 GROWING = ("drop", "set_index", "sort_values", "groupby")
@@ -103,6 +104,12 @@ class Tables:
         words = self._learnt.of("words", str(values[0])) or self._learnt.of("words", str(values[1]))
         if words:
             return [words[number % len(words)] for number in range(ROWS)]
+        named = values_named(self._sources, name)
+        if not set(named) <= set(values):
+            named = [*named, *([] if len(named) > 1 else ["other"] if isinstance(named[0], str) else [named[0] + 1])]
+            return random.Random(name).choices(named, k=ROWS)  # noqa: S311 - made-up values
+        if isinstance(values[0], float) and has_few(self._sources, name):
+            return [number % CLASSES for number in range(ROWS)]
         small = self._learnt.below(SMALL)
         if name not in KINDS and isinstance(values[0], float) and self._learnt.whole():
             values = [int(abs(value) * 1_000) for value in values]

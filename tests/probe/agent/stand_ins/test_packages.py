@@ -188,3 +188,33 @@ def test_what_scripts_use_of_a_package_is_there(run: Callable[..., Any], write: 
     outcome = run("scan", "--probe", "train.py")
     assert "reached 6 optimizer steps" in outcome.err, outcome.err
     assert "fail" not in outcome.err
+
+
+def test_texts_are_taken_apart_without_the_packages_for_it(run: Any, write: Callable[[str, str], Any]) -> None:
+    script = """
+import jieba
+import MeCab
+import spacy
+import torch
+from konlpy.tag import Okt
+from sacremoses import MosesTokenizer
+
+nlp = spacy.load("en_core_web_sm")
+text = "the cat sat."
+words = ["the", "cat", "sat", "."]
+assert Okt().morphs(text) == words and Okt().pos(text, join=True)[0] == "the/Noun"
+assert jieba.lcut("\u732b\u5728") == ["\u732b", "\u5728"]
+assert MeCab.Tagger("-Owakati").parse(text).split() == words
+assert [each.text for each in nlp(text)] == words == [str(each) for each in nlp.tokenizer(text)]
+assert MosesTokenizer("en").tokenize(text) == words
+model = torch.nn.EmbeddingBag(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(2):
+    optimizer.zero_grad()
+    model(torch.tensor([[words.index(each) for each in words]])).sum().backward()
+    optimizer.step()
+"""
+    write("train.py", script)
+    outcome = run("scan", "train.py", "--probe", "--isolated")
+    assert "reached 2 optimizer steps" in outcome.err, outcome.err
+    assert "texts taken apart at spaces and marks instead of `jieba`, `MeCab`, `spacy`, `konlpy`" in outcome.err

@@ -8,9 +8,9 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from .. import imports
-from . import config_parsers
+from . import config_parsers, told
 from .fallbacks import has_fallback, importing_frame, is_only_asking
-from .packages import attributes, nodes, parsers, roots, texts
+from .packages import attributes, nodes, parsers, roots, texts, words
 from .removed.python import LooseVersion
 from .stand_in import StandIn
 from .unknown.names import UnknownModule
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SmallPackages(StandIn):
-    """Stands in for packages that hold settings, compile functions or compare versions."""
+    """Stands in for packages that hold settings, compile functions, compare versions or take texts apart."""
 
     replaces = "package not installed"
 
@@ -38,7 +38,7 @@ class SmallPackages(StandIn):
             return None
         if not users or (name != top and hasattr(sys.modules.get(top), "__file__")):  # one that is installed
             return None
-        self.tell(top, PACKAGES[top][0])
+        self.tell(top, PACKAGES[top][0], voids=(told.VALUES,) if top in words.NAMES else None)
         return imports.spec_of(name, _made)
 
 
@@ -72,6 +72,7 @@ PACKAGES: dict[str, tuple[str, Callable[[], dict[str, Any]]]] = {
     **parsers.NAMES,
     **roots.NAMES,
     **texts.NAMES,
+    **words.NAMES,
     "configargparse": ("the parser of argparse", config_parsers.names),
     "numba": ("uncompiled functions", _compiling),
     "pkg_resources": ("comparable versions", _versions),

@@ -22,6 +22,7 @@ PARSING = frozenset(
 )
 """Functions that want a text of a certain form."""
 NUMBERED = frozenset({"int", "float"})
+PAIR = 2  # classes
 FEWEST, FIELDS = 3, 32  # numbers of a line
 LINES, WORDS = 2_000, 12
 SEVERAL = re.compile(r"[a-z][\w']* [\w' ]*$")
@@ -48,7 +49,11 @@ class Texts:
     def of(self, name: str) -> str:
         """The text of a file of this name."""
         draw = random.Random(name)  # noqa: S311 - made-up text
-        numbers, fields = self._numbers_between(), self._learnt.of("fields", name) or self._words_of_a_line()
+        line, learnt = self._fields_of_a_line(), self._learnt.of("fields", name)
+        if line is not None and not all(line[1]) and (any(line[1]) or line[0].strip()):
+            kinds = [*line[1], *[False] * max(0, (learnt or 0) - len(line[1]))]
+            return "".join(self._mixed(line[0], kinds, draw) for _ in range(self.lines))
+        numbers, fields = self._numbers_between(), learnt or self._words_of_a_line() or (len(line[1]) if line else 0)
         if numbers is not None:
             between, count = numbers[0], fields or numbers[1]
             small = self._learnt.below(SMALL)
@@ -71,6 +76,32 @@ class Texts:
             ]
             lines.append("\n" if every and number % every == every - 1 else between.join(parts) + "\n")
         return "".join(lines)
+
+    def _fields_of_a_line(self) -> tuple[str, list[bool]] | None:
+        """What separates the fields of a line that the function that reads takes apart, and which of them are numbers."""
+        nodes = list(self._reading_function())
+        numbers = {ast.unparse(each) for each in taken_for_numbers(nodes)}
+        for node in nodes:
+            call = node.value if isinstance(node, ast.Assign) else None
+            if not isinstance(node, ast.Assign) or not isinstance(call, ast.Call) or spelled(call) != "split":
+                continue
+            given = [each.value for each in call.args[:1] if isinstance(each, ast.Constant)]
+            if len(given) < len(call.args) or call.keywords:
+                continue
+            fields = _fields(node.targets[0], nodes)
+            if len(fields) > 1:
+                return str((given or [" "])[0] or " "), [each in numbers for each in fields]
+        return None
+
+    def _mixed(self, between: str, kinds: list[bool], draw: random.Random) -> str:
+        """A line of words and of numbers, which are classes."""
+        small = self._learnt.below(PAIR)
+        parts = []
+        for is_number in kinds:
+            count = 1 if between == " " else draw.randint(4, WORDS)
+            text = " ".join(draw.choices(VOCABULARY, k=count)).replace(between, "")
+            parts.append(str(draw.randrange(small)) if is_number else text)
+        return between.join(parts) + "\n"
 
     def _words_of_a_line(self) -> int:
         """How many words the function that reads takes from a line that it splits at spaces; 0 where that is not known."""
@@ -107,12 +138,7 @@ class Texts:
         nodes = list(self._reading_function())
         calls = [node for node in nodes if isinstance(node, ast.Call)]
         splits = [node for node in calls if isinstance(node.func, ast.Attribute) and node.func.attr == "split"]
-        taken = [node.args[0] for node in calls if spelled(node.func) in NUMBERED and node.args]
-        taken += [
-            node.args[1]
-            for node in calls
-            if spelled(node.func) == "map" and len(node.args) > 1 and spelled(node.args[0]) in NUMBERED
-        ]
+        taken = taken_for_numbers(nodes)
         if not splits or not any(isinstance(each, (ast.Subscript, ast.Name)) for each in taken):
             return None
         given = [each.value for node in splits for each in node.args if isinstance(each, ast.Constant)]
@@ -166,6 +192,28 @@ class Texts:
             for tree in self._sources.trees()
             for node in ast.walk(tree)
         )
+
+
+def taken_for_numbers(nodes: list[ast.AST]) -> list[ast.expr]:
+    """The expressions of which numbers are made, or from whose parts."""
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    taken = [node.args[0] for node in calls if spelled(node.func) in NUMBERED and node.args]
+    mapped = [node.args for node in calls if spelled(node.func) == "map" and len(node.args) > 1]
+    return taken + [given[1] for given in mapped if spelled(given[0]) in NUMBERED]
+
+
+def _fields(target: ast.expr, nodes: list[ast.AST]) -> list[str]:
+    """How the fields of a line are written that is taken apart into a target: names, or parts by their places."""
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return [] if any(isinstance(each, ast.Starred) for each in target.elts) else list(map(ast.unparse, target.elts))
+    name = ast.unparse(target)
+    places = [
+        node.slice.value
+        for node in nodes
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and ast.unparse(node.value) == name
+    ]
+    count = max((each + 1 for each in places if type(each) is int and each < FIELDS), default=0)
+    return [f"{name}[{place}]" for place in range(count)]
 
 
 def constants(node: ast.expr, tree: ast.Module) -> list[str]:

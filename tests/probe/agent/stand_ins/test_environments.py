@@ -154,6 +154,7 @@ def test_a_game_that_cannot_be_made_has_buttons_and_lives(probe: Callable[..., A
         + """
 env = gym.wrappers.Monitor(gym.make("PongNoFrameskip-v4"), "videos", force=True)
 assert env.get_action_meanings()[1] == "FIRE" and env.ale.lives() > 0
+assert "NoFrameskip" in env.spec.id
 env.reset()
 state, reward, done, info = env.step(1)
 learn(state[:, 0, 0], env.action_space.n)

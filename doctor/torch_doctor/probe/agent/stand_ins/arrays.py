@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from ..imports import after
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 ROWS, COLUMNS, PAIR = 2_000, 16, 2
 SMALL = 64  # whole numbers stay below it, so that they are indices of any vocabulary
 LABELS = ("label", "target", "class", "y_")
+Y = re.compile(r"(^|_)y\d*$")
 PACKED = (".npz", ".pkl", ".pickle")
 
 
@@ -74,7 +76,7 @@ class ArrayFiles(StandIn):
     def _array(self, name: str, dtype: Any, draw: Any, shape: Any = None) -> Any:
         """Classes by the name, else rows of numbers, of a `shape` where it is known; texts are whole numbers spelled out."""
         small = self.learnt.below(SMALL)
-        if any(word in name.lower() for word in LABELS):
+        if any(word in name.lower() for word in LABELS) or Y.search(name.lower()):
             return draw.integers(0, min(PAIR, small), shape[0] if shape and len(shape) > PAIR else shape or ROWS)
         if dtype.kind in "iu" or (self.learnt.whole() and dtype.kind == "f"):
             return draw.integers(0, small, shape or (ROWS, PAIR)).astype(dtype)

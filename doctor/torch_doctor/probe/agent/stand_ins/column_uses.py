@@ -84,8 +84,8 @@ def _values(node: ast.AST, tree: ast.Module, *, deep: bool = True) -> Iterator[A
         yield from (each.value for each in node.elts if isinstance(each, ast.Constant))
     elif isinstance(node, ast.Dict):
         yield from (each.value for each in node.keys if isinstance(each, ast.Constant))
-    elif isinstance(node, ast.Attribute) and node.attr == "get" and deep:  # `map(classes.get)`
-        yield from _values(node.value, tree)
+    elif deep and (isinstance(node, ast.Subscript) or (isinstance(node, ast.Attribute) and node.attr == "get")):
+        yield from _values(node.value, tree)  # one of several: `names[0]`, `map(classes.get)`
     elif isinstance(node, (ast.Name, ast.Attribute)) and deep:
         for each in ast.walk(tree):
             if isinstance(each, ast.Assign) and any(spelled(target) == spelled(node) for target in each.targets):

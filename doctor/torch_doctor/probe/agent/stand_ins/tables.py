@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 CLASSES = 3  # in a column of which nothing is known but that there are few
 FAR = 2  # times as many rows of a table that are too many
 WIDE = 4  # columns of a table of which no name is known
-NAMING = frozenset("drop pop get set_index sort_values groupby dropna drop_duplicates rename astype".split())
+NAMING = frozenset("drop pop get set_index sort_values groupby dropna drop_duplicates rename astype filter".split())
 """Methods of a table whose arguments name columns."""
-GROWING = ("drop", "set_index", "sort_values", "groupby")
+GROWING = ("drop", "set_index", "sort_values", "groupby", "filter")
 KEYWORDS = frozenset({"columns", "labels", "by", "keys", "subset", "dtype"})
 READERS = "read_csv read_table read_excel read_json read_parquet read_pickle read_feather".split()
 

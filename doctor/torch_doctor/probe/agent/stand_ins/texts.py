@@ -57,7 +57,7 @@ class Texts:
         if numbers is not None:
             between, count = numbers[0], fields or numbers[1]
             small = self._learnt.below(SMALL)
-            rows = (between.join(str(draw.randrange(small)) for _ in range(count)) for _ in range(self.lines))
+            rows = (between.join(str(each) for each in _covering(number, count, small)) for number in range(self.lines))
             return "".join(f"{row}\n" for row in rows)
         columns, most = fields or (3 if self._splits_at_tabs() else 1), self._learnt.below(VOCABULARY_ALL)
         known, ends = (VOCABULARY, ENDS) if most == VOCABULARY_ALL else (VOCABULARY[: max(1, most // 3)], ENDS[:1])
@@ -192,6 +192,11 @@ class Texts:
             for tree in self._sources.trees()
             for node in ast.walk(tree)
         )
+
+
+def _covering(number: int, count: int, small: int) -> list[int]:
+    """The numbers of one line of many: each occurs in each column, whatever lines a script keeps of those that begin alike."""
+    return [(number + place * (7 + 3 * (number // small))) % small for place in range(count)]
 
 
 def taken_for_numbers(nodes: list[ast.AST]) -> list[ast.expr]:

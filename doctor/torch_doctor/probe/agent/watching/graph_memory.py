@@ -42,7 +42,7 @@ def _saved(node: Any) -> Iterator[Any]:
         except RuntimeError:  # they were freed
             return
         for each in value if isinstance(value, tuple) else (value,):
-            if hasattr(each, "untyped_storage"):
+            if hasattr(each, "untyped_storage") and str(each.layout) == "torch.strided":
                 yield each
 
 

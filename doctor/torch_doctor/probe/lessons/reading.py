@@ -42,7 +42,7 @@ def learn(run: Run, known: Sequence[Lesson], text: Callable[[str], str]) -> list
     for end in (*run.left_out, run.end):
         lesson = _of(Failure(run, end, (*known, *found), text), ORDER[:-1] if end is not run.end else ORDER)
         if lesson is not None and (end is not run.end or not found):
-            found.append(lesson)
+            found = [each for each in found if (each.kind, each.what) != (lesson.kind, lesson.what)] + [lesson]
     further = any(MISSING not in (each.values.get("kinds") or ()) for each in run.left_out)
     if found and further:  # what was read of such files did not do, and there is another attempt
         found += files.settings(Failure(run, run.end, (*known, *found), text))

@@ -42,6 +42,17 @@ from .envs import registration
 class Env:
     np_random = np.random.default_rng(0)
 
+class Wrapper(Env):
+    def __init__(self, env):
+        self.env = env
+        self.action_space = env.action_space
+
+    def reset(self, **given):
+        return self.env.reset(**given)
+
+    def step(self, action):
+        return self.env.step(action)
+
 class Cart(Env):
     observation_space = spaces.Box(0, 1, (4,), np.float32)
     action_space = spaces.Discrete(2)
@@ -128,6 +139,26 @@ learn(state, env.action_space.n)
     assert "Cart-v1 instead of `Cart-v0` (not in this version)" in outcome.err
     assert "instead of `env.seed()`" in outcome.err
     assert "instead of `env.step()`" in outcome.err
+
+
+@pytest.mark.usefixtures("gym")
+def test_what_the_script_puts_around_an_environment_is_like_that(probe: Callable[..., Any]) -> None:
+    outcome = probe(
+        SETUP
+        + """
+class Counting(gym.Wrapper):
+    def step(self, action):
+        state, reward, done, info = self.env.step(action)
+        return state, reward, done, info
+
+env = Counting(gym.Wrapper(gym.make("Cart-v1")))
+state = env.reset()
+assert state.shape == (4,)
+state, reward, done, info = env.step(env.action_space.sample())
+learn(state, env.action_space.n)
+"""
+    )
+    assert "reached 2 optimizer steps" in outcome.err
 
 
 @pytest.mark.usefixtures("gym")

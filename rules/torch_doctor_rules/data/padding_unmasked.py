@@ -101,6 +101,7 @@ class PaddingUnmasked(Rule):
     witness = "SP"
     needs = frozenset({"unmasked"})
     only_confirms = True
+    voided_by = frozenset({"batches"})  # the mask of one that is made to fit says nothing of its tokens
     explained_by = frozenset({"TDR321"})
     shown_by = "padded sequences in the input of this model"
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 VALUES = "values"  # inputs and targets are random
 TYPES = "types"  # of what type the columns of a table are is made up
 SHAPES = "shapes"  # the form of batches, and shapes and types in them, are made to fit
+BATCHES = "batches"  # the parts of a batch say nothing of each other
 WEIGHTS = "weights"  # pretrained weights are random
 DEVICE = "device"  # moves to a GPU did nothing
 PRECISION = "precision"  # autocast for a GPU computes in float32

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ROWS = 256  # of a dataset that cannot tell how many it has
 UNREADABLE = (OSError, ImportError)
-VOIDS = (told.VALUES, told.FILES, told.SHAPES)
+VOIDS = (told.VALUES, told.FILES, told.SHAPES, told.BATCHES)
 
 
 class FailedDatasets:

@@ -68,7 +68,7 @@ class SkippedStatements(StandIn):
     """Goes on where reading data failed, with placeholder values inferred from their use."""
 
     replaces = UNREAD
-    voids = (told.VALUES, told.FILES, told.SHAPES)
+    voids = (told.VALUES, told.FILES, told.SHAPES, told.BATCHES)
     installed_after = ("WantedBatches", "Files", "PictureFolders")
 
     def __init__(self, setting: Setting) -> None:

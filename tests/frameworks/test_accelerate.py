@@ -89,6 +89,45 @@ merged = model.merge_and_unload()
 seen["merged"] = [merged is base, any("lora_" in name for name, _ in merged.named_parameters())]
 print("SEEN", json.dumps(seen))
 """
+SCHEDULED = """
+import torch
+from accelerate import Accelerator
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+epochs, window = 4, {window}
+accelerator = Accelerator(cpu=True, gradient_accumulation_steps=window{extra})
+model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 3))
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+rows = TensorDataset(torch.randn(512, 8), torch.randint(0, 3, (512,)))
+model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(rows, batch_size=16, shuffle=True))
+steps = {steps}
+schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 1e-2, total_steps=steps)
+schedule = {schedule}
+for epoch in range(epochs):
+    for x, y in loader:
+        with accelerator.accumulate(model):
+            accelerator.backward(nn.functional.cross_entropy(model(x), y))
+            optimizer.step()
+            {step}
+            optimizer.zero_grad()
+"""
+TOO_LONG = {
+    "window": "4",
+    "extra": "",
+    "steps": "epochs * len(loader)",
+    "schedule": "accelerator.prepare(schedule)",
+    "step": "schedule.step()",
+}
+UPDATES = "epochs * len(loader) // window"
+LONG_ENOUGH = [
+    {"steps": UPDATES},
+    {"steps": "epochs * -(-len(loader) // window)"},
+    {"steps": UPDATES, "step": "if accelerator.sync_gradients:\n                schedule.step()"},
+    {"window": "1"},
+    {"schedule": "schedule"},
+    {"extra": ", step_scheduler_with_optimizer=False"},
+]
 
 
 def _seen(script: Path, *args: str) -> Any:
@@ -117,3 +156,23 @@ def test_adapters_freeze_and_train_what_the_table_says(write: Callable[..., Path
     assert seen["head"] == [[True], [False, True]]
     assert seen["same"] is True
     assert seen["merged"] == [True, False]
+
+
+def test_a_schedule_counts_the_updates_of_windows(run: Any, write: Any) -> None:
+    write("train.py", SCHEDULED.format(**TOO_LONG))
+    told = run("scan", "train.py", "--isolated").out
+    assert "TDR123" in told
+    assert "`schedule` steps every 4 batches, but `steps` counts batches" in told
+
+
+@pytest.mark.parametrize("right", LONG_ENOUGH)
+def test_a_schedule_that_is_as_long_as_its_steps_is_not_reported(run: Any, write: Any, right: dict[str, str]) -> None:
+    write("train.py", SCHEDULED.format(**TOO_LONG | right))
+    assert run("scan", "train.py", "--isolated", "--output-format", "json").json == []
+
+
+@pytest.mark.frameworks("accelerate")
+def test_a_run_confirms_that_a_schedule_counts_batches(run: Any, write: Any) -> None:
+    write("train.py", SCHEDULED.format(**TOO_LONG))
+    told = run("scan", "train.py", "--isolated", "--probe").out
+    assert "confirmed: it steps every 4 batches, an epoch has 32 batches, and the schedule has 128 steps" in told

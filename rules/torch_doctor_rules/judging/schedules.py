@@ -58,6 +58,11 @@ class Moved(Struct, frozen=True):
         return None if self.batches is None else -(-self.batches // max(self.window, 1))
 
     @property
+    def taken(self) -> str:
+        """What an update takes."""
+        return f"{self.window} batches" if self.window > 1 else "batch"
+
+    @property
     def counts_batches(self) -> bool:
         """Whether the schedule surely is a multiple of an epoch's batches."""
         return self.loader in self.length.batches or self.length.number in self._all_batches

@@ -101,7 +101,7 @@ class SchedulerInterval(Rule):
         """How long the schedule is, and how long an epoch."""
         moves = trace.view(Schedules).moved_at(finding.site)
         for moved in [each for each in moves if each is not None][-1:]:
-            often = "every batch" if moved.every else "once per epoch"
+            often = f"every {moved.taken}" if moved.every else "once per epoch"
             if moved.stale is not None and moved.step.metric is not None:
                 again = "each time" if moved.stale else "last, after other scores"
                 text = f"it steps {often} and gets the score {short(moved.step.metric)} {again}"
@@ -114,9 +114,7 @@ class SchedulerInterval(Rule):
                 yield fact(text, moved.length.number, "steps", moved.step)
 
     def _report(self, schedules: Schedules, moved: Moved) -> Finding:
-        what, other, speed = ("batch", "epochs", "fast") if moved.every else ("epoch", "batches", "slow")
-        if moved.every and moved.window > 1:
-            what = f"{moved.window} batches"
+        what, other, speed = (moved.taken, "epochs", "fast") if moved.every else ("epoch", "batches", "slow")
         if moved.every and moved.counts_all:
             other, speed = "batches", "slow"
         text = f"`{{scheduler}}` steps every {what}, but `{{length}}` counts {other}: the schedule is too {speed}"
@@ -126,7 +124,8 @@ class SchedulerInterval(Rule):
         when = "epoch, after the batch loop" if moved.every else "batch, after the optimizer step"
         help_ = sentence(f"call `{{name}}.step()` once per {when}", name=name)
         if moved.every and moved.counts_all:
-            help_ = "count the updates: `trainer.estimated_stepping_batches`"
+            by = "divide by the batches of a window" if moved.step.name else "`trainer.estimated_stepping_batches`"
+            help_ = f"count the updates: {by}"
         elif not moved.step.name:
             help_ = f'return it from `configure_optimizers` with `"interval": "{"epoch" if moved.every else "step"}"`'
         return self.finding(
@@ -152,7 +151,7 @@ def _wrong(trace: Trace, moved: Moved) -> Tri:
     if not number or not batches:
         return None
     if moved.every:
-        return number < batches or _counts_epochs(moved) or None
+        return number < batches or _counts_epochs(moved) or moved.counts_all or None
     return number % batches == 0 or moved.counts_shortened or (None if moved.shortened else False)
 
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 from torch_doctor.static.decisions import Decisions
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.state import per_run
-from torch_doctor.static.values import Const, Plain, Tool
+from torch_doctor.static.values import Const, Optimizer, Plain, Tool
 from torch_doctor.static.values.symbols import SYNCHRONISED
 from torch_doctor.trace import Formula, Guards, Scope
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Call, Optimizer, Symbol, Value
+    from torch_doctor.static.values import Call, Symbol, Value
 
 STEPS: Final = "gradient_accumulation_steps"
 STEPS_AT: Final = 3
@@ -22,6 +22,8 @@ PLUGIN: Final = "gradient_accumulation_plugin"
 NO_GUARDS: Final[Guards] = frozenset()
 _NOT_KEPT: Final = frozenset(("deepspeed_plugin", "fsdp_plugin", "megatron_lm_plugin", "**"))
 """Arguments with which something else keeps the windows, or may do so."""
+_UNTIED: Final = frozenset(("step_scheduler_with_optimizer", "**"))
+"""Arguments with which schedulers may step without their optimizers."""
 
 
 class Windows(Lasting):
@@ -53,10 +55,19 @@ def built(run: Run, tool: Tool, call: Call) -> None:
         run.of(Windows).lengths[tool.id] = given.value
 
 
-def prepared(run: Run, tool: Tool, optimizer: Optimizer) -> None:
-    """Note that calls of an optimizer wait from here on."""
-    if tool.id in run.of(Windows).lengths:
-        run.of(Windows).prepared[optimizer.id] = tool.id
+def prepared(run: Run, tool: Tool, thing: Optimizer | Tool) -> None:
+    """Note that calls of an optimizer, or steps of a scheduler, wait from here on."""
+    if tool.id in run.of(Windows).lengths and (
+        isinstance(thing, Optimizer) or tool.keywords.keys().isdisjoint(_UNTIED)
+    ):
+        run.of(Windows).prepared[thing.id] = tool.id
+
+
+def batches_of(run: Run, thing: Tool) -> int:
+    """Return how many batches a step takes that has no effect before its window is complete."""
+    windows = run.of(Windows)
+    tool = windows.prepared.get(thing.id, 0)
+    return windows.lengths[tool] if tool in windows.begun else 1
 
 
 def entered(run: Run, tool: Tool) -> bool:

@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.domains.accounts import windows
 from torch_doctor.static.flow import blend
 from torch_doctor.static.libraries import accelerate
+from torch_doctor.static.tables import training
 from torch_doctor.static.training.data import loaders
-from torch_doctor.static.values import Loader, Module, Optimizer, leaves
+from torch_doctor.static.values import Loader, Module, Optimizer, Tool, leaves
 from torch_doctor.trace import Gathered, Wrapped
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Call, Tool, Value
+    from torch_doctor.static.values import Call, Value
 
 
 def prepared(run: Run, of: Tool, call: Call) -> Call:
-    """The same call with what each argument becomes: optimizers wait for a window, models exchange their gradients."""
-    for value in call.values:
-        if isinstance(value, Optimizer):
+    """The same call with what each argument becomes: optimizers and schedulers wait for a window, models exchange gradients."""
+    for value in map(run.resolve, call.values):
+        if isinstance(value, Optimizer) or (isinstance(value, Tool) and training.scheduler_of(value.name)):
             windows.prepared(run, of, value)
     if call.flag("evaluation_mode", default=False) is not False:
         return call

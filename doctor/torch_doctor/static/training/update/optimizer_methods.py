@@ -162,9 +162,8 @@ def tool_method(run: Run, of: Tool, name: str, call: Call) -> Value:
             owner = construction.optimizer_in(run, of.holds)
             explicit = bool(call.args or call.keywords)
             sums.steered(run, call.values, call.node)
-            run.emit(
-                SchedulerStepped, call.node, scheduler=of.id, optimizer=owner, name=call.receiver, explicit=explicit
-            )
+            told = {"scheduler": of.id, "optimizer": owner, "window": windows.batches_of(run, of)}
+            run.emit(SchedulerStepped, call.node, name=call.receiver, explicit=explicit, **told)
             return NOTHING
         if name == "state_dict":
             return checkpoints.state_dict(run, call.node, checkpoints.SCHEDULER_STATE)

@@ -81,7 +81,7 @@ class Watcher:
         if here.frame is None:
             return
         here = here._replace(site=self._birthplace(scheduler, here))
-        optimizer = getattr(scheduler, "optimizer", None)
+        optimizer = self._driven(scheduler)
         if optimizer is not None:
             self._of.setdefault(optimizer, []).append(weakref.ref(scheduler))
         recorder.event(
@@ -105,6 +105,13 @@ class Watcher:
             self._ran.append(ran)
             self._ran_by[scheduler] = ran
             self._ran_on.setdefault(optimizer, []).append(ran)
+
+    def _driven(self, scheduler: Any) -> Any:
+        """The optimizer whose rates a scheduler sets, without what a library wrapped it in: that one steps."""
+        optimizer, base = getattr(scheduler, "optimizer", None), self._watch.torch.optim.Optimizer
+        while isinstance(inner := getattr(optimizer, "optimizer", None), base) and inner is not optimizer:
+            optimizer = inner
+        return optimizer
 
     def _birthplace(self, scheduler: Any, here: Here) -> int:
         """The place that constructs a scheduler, outside of the constructors of the script's own class."""
@@ -142,7 +149,7 @@ class Watcher:
             return
         self._watch.optimizers.stepped_already()
         numbers = recorder.references.number
-        optimizer = numbers(getattr(scheduler, "optimizer", None))
+        optimizer = numbers(self._driven(scheduler))
         called = recorder.caller(here.site, "step").rpartition(".")[2]
         name = recorder.owner(here.site, "step") if called.startswith("step") else ""  # else a framework steps it
         plateau = isinstance(scheduler, self._watch.torch.optim.lr_scheduler.ReduceLROnPlateau)

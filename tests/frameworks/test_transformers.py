@@ -129,3 +129,35 @@ def test_scores_have_the_dimensions_that_the_table_says(write: Callable[..., Pat
     dims, loss, scores = _seen(write("scores.py", SCORES))
     assert dims == {name: dims_of_scores(name) for name in dims}
     assert (loss, scores) == (0, 3)
+
+
+TUNED = """
+from datasets import load_dataset
+from transformers import AutoModelForCausalLM
+from trl import SFTConfig, SFTTrainer
+
+dataset = load_dataset("trl-lib/Capybara", split="train")
+parts = dataset.train_test_split(test_size=0.1, seed=0)
+settings = SFTConfig("out", eval_strategy="epoch", packing=True)
+trainer = SFTTrainer({model}, args=settings, train_dataset={training}, eval_dataset={held_out})
+trainer.train()
+"""
+MODELS = ["'gpt2'", 'AutoModelForCausalLM.from_pretrained("gpt2")']
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    ("training", "held_out", "codes"),
+    [
+        ("dataset", "dataset.select(range(200))", ["TDR708"]),
+        ("dataset", "dataset", ["TDR708"]),
+        ("parts['train']", "parts['test']", []),
+        ("dataset.select(range(200, 1000))", "dataset.select(range(200))", []),
+    ],
+)
+def test_a_trainer_that_makes_rows_of_its_own_evaluates_samples_that_it_is_given(
+    run: Any, write: Any, model: str, training: str, held_out: str, codes: list[str]
+) -> None:
+    write("train.py", TUNED.format(model=model, training=training, held_out=held_out))
+    found = run("scan", "train.py", "--isolated", "--output-format", "json").json
+    assert [each["code"] for each in found] == codes

@@ -159,7 +159,7 @@ def token_loss(name: str, given: str) -> str:
 def holds_settings(name: str) -> bool:
     """Whether a call of this name builds the settings of a trainer, or the configuration of a model."""
     package, _, rest = name.partition(".")
-    return package == "transformers" and "." not in rest and rest.endswith(("TrainingArguments", "Config"))
+    return package in ("transformers", "trl") and "." not in rest and rest.endswith(("TrainingArguments", "Config"))
 
 
 _DIMS_OF_SCORES = {

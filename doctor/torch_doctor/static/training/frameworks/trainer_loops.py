@@ -77,7 +77,8 @@ def called(run: Run, trainer: Tool | Instance, name: str, call: Call) -> None:
     model = None if known is None else run.resolve(known.get("model", Unknown()))
     if known is None or not isinstance(model, Module):
         fits = name == "train" and known is not None and trainers.own_method(trainer, "compute_loss") is not None
-        model = roles.module_by_role(run, "model") if fits else None
+        loads = isinstance(model, Const) and isinstance(model.value, str)
+        model = roles.module_by_role(run, "model") if fits or loads else None
     asked = TrainerTask(run, trainer, call.node, known or {}, model) if model is not None else None
     if asked is not None and name == "train":
         _train(asked)

@@ -38,6 +38,8 @@ _OWN = ("get_train_dataloader", "training_step", "train", "_prepare_inputs", "_g
 """Methods by which a class of the project trains in another way than its base."""
 LOSS_FUNCTION = "compute_loss_func"
 """The argument that computes the loss instead of the model."""
+_PREPARES = "its own rows"
+"""What is noted of a trainer that makes other rows of those that it is given, from the same samples."""
 _LABELS = ("label", "label_ids")
 """Names under which the collators of transformers take labels, too."""
 
@@ -90,7 +92,7 @@ def given(trainer: Value) -> dict[str, Value] | None:
     later = {key: value for key, value in trainer.fields.items() if key in parameters and isinstance(value, Value)}
     known = {**dict(zip(parameters, noted.call.args, strict=False)), **noted.call.keywords, **later}
     if canonical(name) in transformers.PREPARING_TRAINERS:
-        known = {"data_collator": Unknown(), **known, "train_dataset": Unknown(), "eval_dataset": Unknown()}
+        known = {"data_collator": Unknown(), **known, _PREPARES: Const(value=True)}
     return known
 
 
@@ -143,7 +145,7 @@ def labelled(run: Run, trainer: Value) -> Labelled | None:
 def batch_of(run: Run, known: dict[str, Value], flow: Flow, name: str = "train_dataset") -> Value:
     """What a trainer makes of its rows; one of which nothing is known where that is not in sight."""
     data, collator = (run.resolve(known.get(each, Unknown())) for each in (name, "data_collator"))
-    item = datasets.item_of(run, data)
+    item = None if _PREPARES in known else datasets.item_of(run, data)
     if "data_collator" not in known or getattr(collator, "name", "") in transformers.LABEL_COLLATORS:
         return Unknown(flow) if item is None else _with_labels(datasets.batched(run, item, flow))
     if isinstance(collator, (Bound, FunctionValue, Instance, Partial)):

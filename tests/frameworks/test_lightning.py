@@ -238,3 +238,48 @@ def test_a_schedule_that_steps_once_in_an_epoch_is_none_of_its_last_batch(run: A
     write("train.py", TUNED.format(**RIGHT | {"interval": ""}))
     told = run("scan", "train.py", "--isolated", "--probe").out
     assert "it steps once per epoch, an epoch has 8 batches" in told
+
+
+COLLECTED = """
+import pytorch_lightning as pl
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+class Net(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(8, 3)
+
+    def training_step(self, batch, number):
+        return {{"loss": nn.functional.cross_entropy(self.net(batch[0]), batch[1])}}
+
+    def training_epoch_end(self, outputs):
+        self.log("loss", torch.stack([output["loss"] for output in outputs]).mean())
+
+    def validation_step(self, batch, number):
+        return {{"correct": (self.net(batch[0]).argmax(1) == batch[1]).sum(), "size": len(batch[1])}}
+
+    def validation_epoch_end(self, outputs):
+        self.log("accuracy", sum(output["correct"] for output in outputs) / {by})
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.1)
+
+
+rows = TensorDataset(torch.randn(60, 8), torch.randint(0, 3, (60,)))
+held_out = TensorDataset(torch.randn(60, 8), torch.randint(0, 3, (60,)))
+pl.Trainer(max_epochs=3).fit(Net(), DataLoader(rows, batch_size=8, shuffle=True), DataLoader(held_out, batch_size=8))
+"""
+
+
+@pytest.mark.parametrize(
+    ("by", "codes"), [("len(outputs)", ["TDR412"]), ("sum(output['size'] for output in outputs)", [])]
+)
+def test_what_steps_return_is_followed_to_the_end_of_their_epoch(
+    run: Any, write: Any, by: str, codes: list[str]
+) -> None:
+    write("train.py", COLLECTED.format(by=by))
+    found = run("scan", "train.py", "--isolated", "--output-format", "json").json
+    assert [each["code"] for each in found] == codes

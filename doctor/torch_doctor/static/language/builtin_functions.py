@@ -148,7 +148,9 @@ def length(run: Run, _: str, call: Call) -> Value:
         return Plain(fresh_symbol(LENGTH), Making("size", (first,), of=0))
     if sizes_of(first) == ():  # the shape of a single number
         return Const(0)
-    return Plain((LENGTH, first.id)) if isinstance(first, Object) else Plain(fresh_symbol(LENGTH))
+    if isinstance(first, Object):
+        return Plain((LENGTH, first.counted if isinstance(first, Sequence) else first.id))
+    return Plain(fresh_symbol(LENGTH))
 
 
 @library("builtins.any", "builtins.all")

@@ -14,6 +14,7 @@ from torch_doctor.static.values import (
     Const,
     Content,
     Fact,
+    Loader,
     Mapping,
     Object,
     Plain,
@@ -60,7 +61,19 @@ def _comprehension(run: Run, node: p.Comprehension) -> Value:
         observe(run, node, items, exact)
     kind = "list" if node.kind == "generator" else node.kind
     content = Content(tuple(items)) if exact else Content((), summary(items) if items else None)
-    return run.own(Sequence(kind, content, run.site(node), outer.what))
+    made: Sequence = run.own(Sequence(kind, content, run.site(node), outer.what))
+    if of := _gone_through(run, node):
+        run.heap.set(made.facts, Fact.ONE_BY_ONE, (of, content))
+    return made
+
+
+def _gone_through(run: Run, node: p.Comprehension) -> int:
+    """The number of the list or loader that has one item for each element; 0 where that is not known."""
+    (clause, *others), over = node.clauses, node.clauses[0].over
+    if others or clause.tests or node.kind == "set" or not isinstance(over, p.Name):
+        return 0
+    value = run.resolve(run.evaluate(over))
+    return value.counted if isinstance(value, Sequence) else value.id if isinstance(value, Loader) else 0
 
 
 def iterations(run: Run) -> tuple[Scope, ...]:

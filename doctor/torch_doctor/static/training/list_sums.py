@@ -98,7 +98,7 @@ def averaged(run: Run, values: Value, node: p.Node) -> int | None:
         counted = _at_once(run, values, values.content.all(), node, counted=True)
     if not means and not counted:
         return None
-    length = values.id if counted and isinstance(values, Sequence) else 0
+    length = values.counted if counted and isinstance(values, Sequence) else 0
     event: Averaged = run.emit(Averaged, node, name=run.text(node), sums=counted, means=means, length=length)
     return event.index
 
@@ -125,7 +125,11 @@ def _at_once(run: Run, of: Value, items: Iterable[Value], node: p.Node, *, count
     if not all(each) and (None in hits or not hits):
         return NONE
     means, forwards = NONE.union(*each), NONE.union(*map(forwards_of, values)) if hits else NONE
-    of_list = {"at_once": True, "listed": of.id if isinstance(of, Sequence) else 0, "hits": hits[0] if hits else None}
+    of_list = {
+        "at_once": True,
+        "listed": of.counted if isinstance(of, Sequence) else 0,
+        "hits": hits[0] if hits else None,
+    }
     event = run.emit(Summed, node, holder=_summand(run, node), means=means, forwards=forwards, **of_list)
     return frozenset((event.index,))
 

@@ -6,6 +6,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import EMPTY, Flow, alternatives, blend
+from torch_doctor.static.values.facts import Fact
 from torch_doctor.static.values.objects import Object
 from torch_doctor.static.values.plain import Either
 from torch_doctor.static.values.value import Value
@@ -79,6 +80,12 @@ class Sequence(Object):
         """What it holds now."""
         content: Content = self.fields["items"]
         return content
+
+    @property
+    def counted(self) -> int:
+        """The number of the list that it has as many items as, if a comprehension made it of one; else its own."""
+        of = self.fact(Fact.ONE_BY_ONE)
+        return of[0] if of is not None and of[1] is self.content else self.id
 
     @property
     def flow(self) -> Flow:  # type: ignore[override]  # computed from the items

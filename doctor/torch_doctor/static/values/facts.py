@@ -249,6 +249,8 @@ class Fact(Enum):
     """Where something was put into a container after it was made."""
     GROWN = "grown", False, _either
     """Whether a loop puts items in a list that was there before it, so that nobody knows how many it has."""
+    ONE_BY_ONE = "one by one", None, _agreed
+    """The list from each of whose items a comprehension made one of it, and the content that it had then."""
     FILLING = "filling", None, _agreed
     """What a list repeats, as a value, and the symbol of how often."""
     TOO_LONG = "too long", None, _agreed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from ...watching.loss.weights import MOVING, PASSING
@@ -18,6 +20,7 @@ SAME = (*PASSING, "LogSoftmax", "Softmax")
 MATRIX = 2  # dimensions of samples and classes
 DEEPEST = 12
 MOST = 200  # calls of models that are remembered
+LATEST = 8  # outputs of models that are known again
 OUTPUT = "output of"
 
 
@@ -27,6 +30,11 @@ class ClassDimensions:
     def __init__(self) -> None:
         self.known: dict[tuple[int, int], set[int]] = {}
         self.models: dict[int, int] = {}
+        self.answers: deque[weakref.ref[Any]] = deque(maxlen=LATEST)
+
+    def is_answer(self, given: Any) -> bool:
+        """Whether this is what a model returned, as it is: none of its dimensions has changed places since."""
+        return any(each() is given for each in self.answers)
 
     def are(self, forwards: frozenset[int], given: Any, dim: int) -> bool | None:
         """Whether a dimension of a model's output has the classes; None where no loss showed it."""
@@ -49,7 +57,10 @@ class Instrument(Base):
         number = self.watch.recorder.references.number(module)
         if len(self._axes.models) < MOST:
             self._axes.models[event] = number
-        if isinstance(output, self.watch.torch.Tensor) and output.grad_fn is not None:
+        if not isinstance(output, self.watch.torch.Tensor):
+            return
+        self._axes.answers.append(weakref.ref(output))
+        if output.grad_fn is not None:
             on_node(output.grad_fn)[OUTPUT] = number, output.dim()
 
     def on_loss(

@@ -18,6 +18,8 @@ SOFTMAX, LOG_SOFTMAX = "probabilities", "log-probabilities"
 MOST = 1000  # places and sizes that are told
 RANKED = {"argmax": 1, "max": 1, "topk": 2}
 """Functions that choose the largest along a dimension, with the position of `dim`."""
+FORMATS = frozenset({"_multiclass_stat_scores_format", "_multiclass_confusion_matrix_format"})
+"""Functions of torchmetrics that choose the largest along dimension 1, if scores have one dimension more than their `target`."""
 SIGNS = {"eq": "==", "ne": "!=", "gt": ">", "ge": ">="}
 NUMBERS = (int, float)
 TIMES = 4  # calls of them at one place that are told
@@ -84,13 +86,18 @@ class Watcher:
         return wrap
 
     def _ranking(self, name: str) -> Any:
-        recorder, chosen, is_users = self._recorder, self._chosen, self._recorder.sites.is_users
+        recorder, chosen, compared = self._recorder, self._chosen, self._compared
+        is_users = recorder.sites.is_users
 
         def wrap(original: Any) -> Any:
             def rank(*arguments: Any, **keywords: Any) -> Any:
                 made = original(*arguments, **keywords)
-                if is_users(sys._getframe(1).f_code.co_filename) and not recorder.quiet and not recorder.rests():
+                caller = sys._getframe(1)
+                scores = caller.f_code.co_name in FORMATS
+                if (scores or is_users(caller.f_code.co_filename)) and not recorder.quiet and not recorder.rests():
                     recorder.safely(chosen, name, arguments, keywords, made)
+                    if scores:
+                        recorder.safely(compared, made, caller.f_locals.get("target"))
                 return made
 
             return rank
@@ -104,14 +111,17 @@ class Watcher:
         dim = keywords.get("dim", by_position)
         if dim is None and name == "argmax":
             self._chosen_of_all(given)
-        if not isinstance(given, self._torch.Tensor) or not isinstance(dim, int) or not given.is_contiguous():
+        if not isinstance(given, self._torch.Tensor) or not isinstance(dim, int):
+            return
+        axes = self._watch.class_axes
+        if not (given.is_contiguous() or (axes is not None and axes.is_answer(given))):
             return  # of a view whose dimensions changed places it is not known what they hold
         here = self._recorder.here()
         if here.frame is None or self._ranked.get(here.site, 0) >= TIMES:
             return
         self._ranked[here.site] = self._ranked.get(here.site, 0) + 1
         fact = self._watch.facts.of(given) | self._watch.facts.meta(given)
-        axes, forwards = self._watch.class_axes, self._watch.facts.history(given)[0]
+        forwards = self._watch.facts.history(given)[0]
         over = None if axes is None else axes.are(forwards, given, dim)
         told: dict[str, Any] = {"function": f"torch.{name}", "input": fact, "dim": dim, "over_classes": over}
         event = self._recorder.event("Ranked", here, **told)

@@ -52,11 +52,12 @@ def decide(run: Run, node: p.Expr) -> Decision:
         return _connective(run, node)
     if isinstance(node, p.Compare):
         value, negated = _compared(run, node)
-        return _decision(run, value, negated=negated)
-    return _decision(run, run.resolve(run.evaluate(node)))
+        return decision(run, value, negated=negated)
+    return decision(run, run.resolve(run.evaluate(node)))
 
 
-def _decision(run: Run, value: Value, *, negated: bool = False) -> Decision:
+def decision(run: Run, value: Value, *, negated: bool = False) -> Decision:
+    """The same of a value that is tested."""
     for observe in run.observers.tested:
         observe(run, value)
     truth = outcomes.truth_of(value)

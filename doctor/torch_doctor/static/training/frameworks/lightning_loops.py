@@ -122,7 +122,7 @@ def _train(fit: Fit) -> lightning_optimizers.Driven:
             _evaluate(fit, lightning.VALIDATE, held_out, validates=_validates(fit))
         for name in lightning.AFTER_EPOCH:
             fit.hook(name, *_outputs(fit, name, rows, kept))
-        lightning_optimizers.schedule(run, module, driven.each_epoch, fit.node)
+        lightning_optimizers.schedule(run, module, driven, "epoch", fit.node)
         return True
 
     course = _epochs(fit)
@@ -136,7 +136,7 @@ def _train(fit: Fit) -> lightning_optimizers.Driven:
     loops.iterate(run, fit.node, fit.node.at, course, begin, epoch)
     for name in lightning.AFTER_TRAINING:
         fit.hook(name)
-    if len(driven.optimizers) == 1:  # what is worse for one of two models may be better for the other
+    if len(driven.optimizers(run)) == 1:  # what is worse for one of two models may be better for the other
         lightning_best.chosen(run, module, fit.callbacks)
     return driven
 
@@ -163,28 +163,34 @@ def _validates(fit: Fit) -> bool:
 
 def _step(fit: Fit, driven: lightning_optimizers.Driven, batch: Value, number: Value) -> Value:
     """What the trainer does with a batch of the training."""
-    run, optimizers = fit.run, driven.optimizers
+    run = fit.run
     fit.hook("on_train_batch_start", batch, number)
     returned = loss = fit.hook("training_step", batch, number) or NOTHING
     if isinstance(loss, Mapping):
         found = loss.fields.get(("key", "loss"))
         loss = found if isinstance(found, Value) else loss
-    if lightning_optimizers.is_automatic(fit.module):
-        for each in optimizers:
-            fit.hook("on_before_zero_grad", each)
-            run.emit(ZeroGrad, fit.node, target=each.id, name="optimizer", modules=each.modules, whole=each.whole)
-        if loss.flow.forwards or loss.flow.graph is True or any(isinstance(leaf, Unknown) for leaf in leaves(loss)):
-            fit.hook("on_before_backward", loss)
-            gradients.backward(run, loss, Call((), {}, fit.node, "loss"), through="lightning")
-        if optimizers:
-            fit.hook("on_after_backward")
-        for each in optimizers:
-            fit.hook("on_before_optimizer_step", each)
-            fit.hook("configure_gradient_clipping", each, Plain(), Plain())
-            gradients.stepped(run, each, fit.node, "optimizer")
-    lightning_optimizers.schedule(run, fit.module, driven.each_batch, fit.node, lightning_fit.window(fit))
+    lightning_optimizers.unless_manual(run, fit.module, partial(_update, fit, driven, loss), fit.node)
+    lightning_optimizers.schedule(run, fit.module, driven, "step", fit.node, lightning_fit.window(fit))
     fit.hook("on_train_batch_end", loss, batch, number)
     return _without_graph(run, returned)
+
+
+def _update(fit: Fit, driven: lightning_optimizers.Driven, loss: Value) -> None:
+    """Clear, go backward and step."""
+    run, loss = fit.run, fit.run.resolve(loss)
+    optimizers = driven.optimizers(run)
+    for each in optimizers:
+        fit.hook("on_before_zero_grad", each)
+        run.emit(ZeroGrad, fit.node, target=each.id, name="optimizer", modules=each.modules, whole=each.whole)
+    if loss.flow.forwards or loss.flow.graph is True or any(isinstance(leaf, Unknown) for leaf in leaves(loss)):
+        fit.hook("on_before_backward", loss)
+        gradients.backward(run, loss, Call((), {}, fit.node, "loss"), through="lightning")
+    if optimizers:
+        fit.hook("on_after_backward")
+    for each in optimizers:
+        fit.hook("on_before_optimizer_step", each)
+        fit.hook("configure_gradient_clipping", each, Plain(), Plain())
+        gradients.stepped(run, each, fit.node, "optimizer")
 
 
 def _evaluate(fit: Fit, stage: lightning.TrainerStage, rows: Feeding, *, validates: bool = False) -> None:
@@ -265,6 +271,7 @@ def _batches(
 
 def _finish(fit: Fit, driven: lightning_optimizers.Driven) -> None:
     """Call whatever else a module has for a trainer, in no order."""
-    called = lightning.UPDATE if driven.optimizers and lightning_optimizers.is_automatic(fit.module) else ()
+    updates = driven.optimizers(fit.run) and not lightning_optimizers.is_manual(fit.module)
+    called = lightning.UPDATE if updates else ()
     for name in sorted(lightning.LIGHTNING.hooks - lightning.IN_ORDER - {*called}):
         fit.hook(name)

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from torch_doctor.static.language import conditions
 from torch_doctor.static.libraries import lightning
 from torch_doctor.static.tables import training
 from torch_doctor.static.training.update import construction
 from torch_doctor.static.values import (
+    NOTHING,
     Const,
     Content,
+    Either,
     Fact,
     Instance,
     Mapping,
@@ -25,55 +28,77 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import SchedulerStepped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
 
 
 class Driven(Struct, frozen=True):
-    """What the trainer steps: the optimizers behind each batch, and the schedulers behind each batch or epoch."""
+    """What the trainer steps of all that a module configured: on the current path, where that was chosen by a test."""
 
-    optimizers: tuple[Optimizer, ...] = ()
-    each_batch: tuple[Tool, ...] = ()
-    each_epoch: tuple[Tool, ...] = ()
+    configured: Value = NOTHING
+
+    def optimizers(self, run: Run) -> tuple[Optimizer, ...]:
+        """The optimizers, stepped behind each batch."""
+        found = leaves(*_optimizers_in(run.resolve(self.configured)))
+        return tuple({each.id: each for each in found if isinstance(each, Optimizer)}.values())
+
+    def schedulers(self, run: Run, interval: str) -> tuple[Tool, ...]:
+        """The schedulers that are stepped behind each "step", which is a batch, or "epoch"."""
+        found = _schedulers_in(run.resolve(self.configured))
+        return tuple({each.id: each for each, stepped in found if stepped == interval}.values())
 
 
 def driven(run: Run, module: Module, configured: Value) -> Driven:
     """What the trainer steps of all that the hook of a module returned; whichever of several was chosen is among it."""
-    returned = _optimizers_in(configured)
-    _given_back(run, module, Fact.OPTIMIZERS, returned)
-    _given_back(run, module, Fact.SCHEDULERS, _all_schedulers_in(configured))
-    intervals = list(_schedulers_in(configured))
-    return Driven(
-        tuple(each for each in leaves(*returned) if isinstance(each, Optimizer)),
-        tuple(scheduler for scheduler, interval in intervals if interval == "step"),
-        tuple(scheduler for scheduler, interval in intervals if interval == "epoch"),
-    )
+    for fact, found in ((Fact.OPTIMIZERS, _optimizers_in), (Fact.SCHEDULERS, _all_schedulers_in)):
+        given = _given_back(configured, found)
+        if given is not None:
+            run.heap.set(module.facts, fact, given)
+    return Driven(configured)
 
 
-def _given_back(run: Run, module: Module, fact: Fact, found: list[Value]) -> None:
-    """Note what a method of the module returns in manual optimization: all that it configured, or the only one."""
-    if found:
-        run.heap.set(module.facts, fact, found[0] if len(found) == 1 else Sequence("list", Content(tuple(found))))
+def _given_back(configured: Value, inside: Callable[[Value], list[Value]]) -> Value | None:
+    """What a method of the module returns in manual optimization: all that it configured, or the only one."""
+    if isinstance(configured, Either):
+        options = [(facts, _given_back(option, inside)) for facts, option in configured.options]
+        known = tuple((facts, given) for facts, given in options if given is not None)
+        return Either(known) if len(known) > 1 else known[0][1] if known else None
+    found = inside(configured)
+    return None if not found else found[0] if len(found) == 1 else Sequence("list", Content(tuple(found)))
 
 
-def schedule(run: Run, module: Module, schedulers: tuple[Tool, ...], node: p.Node, window: int = 1) -> None:
+def schedule(run: Run, module: Module, driven: Driven, interval: str, node: p.Node, window: int = 1) -> None:
     """Step schedulers, unless the module does all by hand; `window`: behind each update, which takes so many batches."""
-    for each in schedulers if is_automatic(module) else ():
-        owner = construction.optimizer_in(run, each.holds)
-        run.emit(SchedulerStepped, node, scheduler=each.id, optimizer=owner, name="", window=window)
+
+    def step() -> None:
+        for each in driven.schedulers(run, interval):
+            owner = construction.optimizer_in(run, each.holds)
+            run.emit(SchedulerStepped, node, scheduler=each.id, optimizer=owner, name="", window=window)
+
+    unless_manual(run, module, step, node)
 
 
-def is_automatic(module: Module) -> bool:
-    """Whether the trainer clears, goes backward and steps."""
-    automatic = module.fields.get("automatic_optimization")
-    return automatic is None or (isinstance(automatic, Const) and bool(automatic.value))
+def unless_manual(run: Run, module: Module, do: Callable[[], None], node: p.Node) -> None:
+    """Do what the trainer does where it clears, goes backward and steps: where a test of the script chose that, under it."""
+    automatic = run.resolve(module.fields.get("automatic_optimization") or Const(value=True))
+    truth, yes, no, symbol = conditions.decision(run, automatic)
+
+    def done() -> bool:
+        do()
+        return True
+
+    if truth:
+        do()
+    elif truth is None and symbol is not None:
+        run.fork(((yes, done), (no, lambda: True)), node, symbol)
 
 
 def is_manual(module: Module) -> bool:
     """Whether a module surely clears, goes backward and steps by itself."""
-    return isinstance(module.fields.get("automatic_optimization"), Const) and not is_automatic(module)
+    automatic = module.fields.get("automatic_optimization")
+    return isinstance(automatic, Const) and not automatic.value
 
 
 def _optimizers_in(value: Value) -> list[Value]:
@@ -81,6 +106,8 @@ def _optimizers_in(value: Value) -> list[Value]:
 
     An optimizer of the project that wraps others steps these, as `Lookahead` does.
     """
+    if isinstance(value, Either) and not any(isinstance(each, Optimizer) for _, each in value.options):
+        return [found for _, option in value.options for found in _optimizers_in(option)]
     if isinstance(value, Instance):
         return [each for each in value.fields.values() if isinstance(each, Optimizer)]
     if isinstance(value, (Sequence, Mapping)):
@@ -91,6 +118,8 @@ def _optimizers_in(value: Value) -> list[Value]:
 
 def _all_schedulers_in(value: Value) -> list[Value]:
     """The schedulers that a hook returns, in containers or not, however they are stepped."""
+    if isinstance(value, Either):
+        return [found for _, option in value.options for found in _all_schedulers_in(option)]
     if isinstance(value, (Sequence, Mapping)):
         inside = value.content.all() if isinstance(value, Sequence) else value.values()
         return [found for item in inside for found in _all_schedulers_in(item)]
@@ -99,7 +128,10 @@ def _all_schedulers_in(value: Value) -> list[Value]:
 
 def _schedulers_in(value: Value, interval: Value | None = None) -> Iterator[tuple[Tool, str]]:
     """The schedulers that a hook returns, each with the interval in which it is stepped: "epoch" where nothing else is said."""
-    if isinstance(value, Sequence):
+    if isinstance(value, Either):
+        for _, option in value.options:
+            yield from _schedulers_in(option, interval)
+    elif isinstance(value, Sequence):
         for item in value.content.all():
             yield from _schedulers_in(item)
     elif isinstance(value, Mapping):

@@ -55,6 +55,7 @@ class StateDictAlias(Rule):
     ## When it is not reported
     - If the state is saved or loaded before the next optimizer step.
     - If the state is a deep copy.
+    - If the model is moved to another device before the next step: what was stored stays where it was.
     - If nothing outside the branch that renews the best score reads the stored model or parameters, or another model is
       trained from there on.
     - If the state is only loaded into another model.

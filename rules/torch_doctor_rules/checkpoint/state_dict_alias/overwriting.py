@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Escaped, Loaded, Saved, StateTaken, Stepped, claims
+from torch_doctor.trace import Escaped, Loaded, Moved, Saved, StateTaken, Stepped, claims
 from torch_doctor_rules.judging.evidence import number
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ def overwritten(
         if (back := _given_back(trace, taken)) is not None:
             yield None, back
         return
+    if _left_behind(trace, taken, steps[0]):
+        return
     if taken.alias:
         inner = [step for step in steps if _goes_on(taken, step) and trace.together(taken, step)]
         if inner and not alone:  # only the source shows whether anybody reads it later
@@ -36,6 +38,13 @@ def overwritten(
         if used and steps[0].index < use.index and _certain(trace, taken, use):
             yield steps[0], use
             return
+
+
+def _left_behind(trace: Trace, taken: StateTaken, step: Stepped) -> bool:
+    """Whether the module was moved in between, or may have been: the state keeps the tensors where it was."""
+    moves = [move for move in trace.of(Moved) if move.module == taken.module and move.index < step.index]
+    before = next((move.device for move in reversed(moves) if move.index < taken.index), "cpu")
+    return not taken.alias and any(move.device != before for move in moves if move.index > taken.index)
 
 
 def _goes_on(taken: StateTaken, step: Stepped) -> bool:

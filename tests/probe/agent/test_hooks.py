@@ -23,7 +23,7 @@ def total(rows):
     return kept
 
 used = [getattr(builtins, name) for name in total.__code__.co_names if hasattr(builtins, name)]
-assert all(pickle.loads(pickle.dumps(each)) is copy.deepcopy(each) is each for each in used)
+assert all(pickle.loads(pickle.dumps(each)) == copy.deepcopy(each) == each for each in used)
 print("pickled", len(used))
 """
 

@@ -40,7 +40,14 @@ class Overlaps:
 
         Where a framework is told to evaluate rows, no other rows that are evaluated excuse it.
         """
-        pairs = [(loader, forward, self._source(loader, forward)) for loader, forward in self.loaders.never_training()]
+        first = {
+            (loader.site, loader.dataset): (loader, forward)
+            for loader, forward in [*self.loaders.never_training()][::-1]
+        }
+        evaluated = sorted(
+            first.values(), key=lambda pair: pair[0].index
+        )  # others of these rows are the same, built anew
+        pairs = [(loader, forward, self._source(loader, forward)) for loader, forward in evaluated]
         anything = all(source is not None for _, _, source in pairs) and not self.loaders.evaluates_unseen()
         validating = [source for _, forward, source in pairs if self.validates(forward)]
         for loader, forward, source in pairs:

@@ -338,6 +338,22 @@ loader = tqdm(loader, desc="train")
     assert "calls that log nothing instead of `wandb` (experiment tracker)" in outcome.err
 
 
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+def test_lazy_layers_are_moved_before_they_have_a_shape(probe: Callable[..., Any], device: str) -> None:
+    lazy = f"""
+backbone = nn.Sequential(nn.LazyLinear(8), nn.ReLU(), nn.LazyLinear(4)).to("{device}")
+backbone(torch.zeros(2, 4, device="{device}"))
+optimizer = torch.optim.SGD(backbone.parameters(), lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    backbone(torch.randn(2, 4).to("{device}")).pow(2).mean().backward()
+    optimizer.step()
+"""
+    outcome = probe("import torch\nfrom torch import nn\n" + lazy)
+    assert "reached 3 optimizer steps" in outcome.err
+    assert "fail" not in outcome.err
+
+
 def test_a_module_that_plays_a_part_is_named(probe: Callable[..., Any]) -> None:
     outcome = probe("import torch\nimport torch_geometric\n")
     assert "the script imports torch_geometric, which is not installed: install torch-geometric" in outcome.err

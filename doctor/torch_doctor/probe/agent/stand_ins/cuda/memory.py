@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 KEY = "_torch_doctor_on_gpu"
+NO_STORAGE = (NotImplementedError, RuntimeError, AttributeError, ValueError)
+"""What asking for the storage raises: of a tensor that is sparse or fake, or of a parameter that has no shape yet."""
 NOT_READABLE = (
     "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
 )
@@ -29,7 +31,7 @@ class GpuContents:
         """Whether a tensor lies there; None where that is not known."""
         try:
             storage = tensor.untyped_storage()
-        except (NotImplementedError, RuntimeError, AttributeError):  # sparse, fake or not yet there
+        except NO_STORAGE:
             return None
         return getattr(storage, KEY, None)
 
@@ -37,7 +39,7 @@ class GpuContents:
         """A tensor lies there from now on, or on the CPU; returns the tensor."""
         try:
             setattr(tensor.untyped_storage(), KEY, gpu)
-        except (NotImplementedError, RuntimeError, AttributeError):
+        except NO_STORAGE:
             return tensor
         if gpu and not self.used:
             self.used = True

@@ -62,6 +62,8 @@ class MoveReplacements:
             return memory.fetched(tensor, tensor_cpu(tensor, *arguments, **keywords), surely=True)
 
         torch.Tensor.to, torch.Tensor.cuda, torch.Tensor.cpu = to, cuda, cpu
+        for kind in (torch.nn.UninitializedParameter, torch.nn.UninitializedBuffer):
+            kind._allowed_methods = _Allowed(kind._allowed_methods)
 
     def _put(self, tensor: Any, result: Any) -> Any:
         """What a move of `tensor` to the GPU gives, of which torch made `result`."""
@@ -125,3 +127,10 @@ class MoveReplacements:
             return result
 
         module.to, module.cuda, module.cpu = to_module, cuda_module, cpu_module
+
+
+class _Allowed(list[Any]):
+    """The methods of a parameter that has no shape yet: those that move it are others now, whoever replaces them."""
+
+    def __contains__(self, method: Any) -> bool:
+        return super().__contains__(method) or getattr(method, "__name__", "") in ("to", "cuda", "cpu")

@@ -34,6 +34,9 @@ ACTIONS = "actions"  # what a function does to a model or an optimizer that it i
 TIME = "time"  # sleeps are shortened
 COMPILE = "compile"  # what would be compiled runs as it is written
 
+PATH = "made-up"
+"""What a placeholder is where a path, or a part of one, is asked for."""
+
 
 class Asked(SystemExit):
     """The script cannot start without something that only its user knows; it was told before this is raised."""
@@ -73,9 +76,11 @@ class Teller:
         """Report that the script writes a `what` ("file", "folder") below a folder of the project that nobody created.
 
         `place` is the position of the path among the arguments of the user's call; -1 where a library is given it. A folder
-        with a file that was made up would be there with that file.
+        with a file that was made up would be there with that file; one that a placeholder names is not the script's.
         """
         whole = os.path.abspath(folder)
+        if PATH in whole.split(os.sep):
+            return
         if any(each == whole or each.startswith(whole + os.sep) for each in self._holding):
             return
         if self._first("folder", folder):

@@ -9,10 +9,11 @@ from typing import Any
 
 from ..arguments.values import COUNTED, MEASURED, number
 from ..silent import Silent, unpacked
+from ..told import PATH
 from .bases import base_for
 
 MADE_UP = "placeholder values inferred from their use"
-VERSION, PATH = "1.0.0", "made-up"
+VERSION = "1.0.0"
 FEW, MANY = 10, 1_000
 WORDS = ("vocab", "stoi", "itos", "word", "token")  # in names of what has many entries
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..batches.parts import MAPPING, SEQUENCE, Part
 from ..silent import unpacked
+from ..told import PATH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 ROWS, NUMBER, FRACTION = 64, 16, 0.5  # rows of a sequence, and what a number of unknown size is
 EACH, SOME, CALLED = "each", "some", "called"  # parts that are no fields: an element, a slice, a result
 MOST_ENTRIES = 8  # of a dictionary whose keys nobody names
-PATH = "made-up"
 SAME = frozenset(
     "to float double half long int bool type astype numpy clone detach contiguous copy squeeze unsqueeze view reshape "
     "permute transpose flatten pin_memory requires_grad_ strip lower upper rstrip lstrip replace encode decode".split()

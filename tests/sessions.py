@@ -95,9 +95,12 @@ def renewed(shown: str, printed: str) -> str:
 
 
 def shows(shown: str, printed: str) -> bool:
-    """Return whether a text is what was printed, but for times; a line `...` stands for any lines."""
-    lines = [".*" if line == OMISSION else re.escape(line) for line in masked(shown).splitlines()]
-    return re.fullmatch("\n".join(lines), masked(printed), re.DOTALL) is not None
+    """Return whether a text is what was printed, but for times; a line `...` stands for any lines, or none."""
+    lines = ["(?:.*\n)?" if line == OMISSION else f"{re.escape(line)}\n" for line in masked(shown).splitlines()]
+    return (
+        re.fullmatch("".join(lines), "".join(f"{line}\n" for line in masked(printed).splitlines()), re.DOTALL)
+        is not None
+    )
 
 
 def masked(text: str) -> str:

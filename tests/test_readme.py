@@ -54,7 +54,7 @@ def test_its_commands_print_what_it_shows() -> None:
 
 def test_a_line_of_dots_stands_for_what_is_left_out() -> None:
     printed = "first\nsecond: 1.5 s\nthird\nlast"
-    for shown in ("first\n...\nlast", "...\nsecond: 2 s\n...", printed):
+    for shown in ("first\n...\nlast", "...\nsecond: 2 s\n...", "first\n...\nsecond: 1.5 s\nthird\n...\nlast", printed):
         assert renewed(shown, printed) == shown
     assert renewed("first\n...\nlist", printed) == "first\n...\nlast"
     assert renewed("last\n...\nfirst", printed) == printed

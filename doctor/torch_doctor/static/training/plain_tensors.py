@@ -268,7 +268,7 @@ def _used(run: Run, made: Origin, node: p.Node) -> None:
 
 def _tell(run: Run, attribute: PlainAttribute, node: p.Node) -> None:
     """Write that a `forward` computes with a plain attribute, unless the module sees to it itself."""
-    if any(asked(symbol) for symbol in run.assumed):
+    if any(asked(symbol) or devices.asked_for(symbol) for symbol in run.assumed):
         return  # whoever decides about it may know that it never happens, or that the attribute is where it has to be
     if run.building or attribute.site in run.of(PlainTensors).reported:
         return

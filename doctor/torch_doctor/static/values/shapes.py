@@ -205,7 +205,8 @@ def squeezed(shape: Shape | None, dim: object = None) -> Shape | None:
     if shape is None:
         return None
     if dim is None:
-        return None if None in shape or ANY in shape else tuple(size for size in shape if size != 1)
+        known = all(isinstance(size, int) or size == BATCH for size in shape)  # what only has a name may be 1
+        return tuple(size for size in shape if size != 1) if known else None
     position = place(shape, dim)
     if position is None or not (isinstance(shape[position], int) or shape[position] in (BATCH, ANY)):
         return None  # of a size that only has a name, the script says that it is 1

@@ -49,6 +49,9 @@ def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
             return leaf
         return of
     if isinstance(of, ParameterValue):
+        if name == "detach_":
+            parameters.set_trainable(run, frozenset((of.id,)), Const(value=False), call.node, whole=True)
+            return of
         gradient_hooks.registered(run, name)
         if name.endswith("_") and not name.startswith("_"):
             for observe in run.observers.changed:

@@ -36,8 +36,8 @@ _LEAVES_ZEROS = frozenset(
 
 def params_method(run: Run, of: Params, name: str, call: Call) -> Value:
     """Call a method of parameters."""
-    if name == "requires_grad_":
-        wanted = call.argument(0) or Const(value=True)
+    if name in ("requires_grad_", "detach_"):  # a leaf that is detached in place needs no gradients any more
+        wanted = call.argument(0) or Const(value=name != "detach_")
         parameters.set_trainable(run, of.modules, wanted, call.node, whole=of.whole and not of.among)
         return of
     if name.endswith("_") and not name.startswith("_"):

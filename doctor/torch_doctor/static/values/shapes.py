@@ -202,11 +202,10 @@ def reduced(shape: Shape | None, dims: object, *, keep: bool) -> Shape | None:
 
 def squeezed(shape: Shape | None, dim: object = None) -> Shape | None:
     """Dimensions of size 1 taken out: one, or all where `dim` is None."""
-    if shape is None:
-        return None
+    if shape is None or (dim is None and any(not isinstance(size, int) and size != BATCH for size in shape)):
+        return None  # what only has a name may be 1
     if dim is None:
-        known = all(isinstance(size, int) or size == BATCH for size in shape)  # what only has a name may be 1
-        return tuple(size for size in shape if size != 1) if known else None
+        return tuple(size for size in shape if size != 1)
     position = place(shape, dim)
     if position is None or not (isinstance(shape[position], int) or shape[position] in (BATCH, ANY)):
         return None  # of a size that only has a name, the script says that it is 1

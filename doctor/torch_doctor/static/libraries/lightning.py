@@ -9,6 +9,8 @@ from torch_doctor.static.tables import words
 from torch_doctor.static.tables.framework import LOOP, Framework, Method
 
 MODULES = frozenset({"lightning.LightningModule"})
+AUTOMATIC = "automatic_optimization"
+"""The attribute by which the trainer clears, goes backward and steps; True until the module says something else."""
 # https://lightning.ai/docs/pytorch/stable/common/lightning_module.html
 LIGHTNING = Framework(
     name="lightning",
@@ -36,7 +38,8 @@ LIGHTNING = Framework(
     evaluation_hooks=frozenset({"validation_step", "test_step", "predict_step"}),
     owners=frozenset({"lightning.Trainer"}),
     methods=dict.fromkeys(("fit", "validate", "test", "predict", "tune"), LOOP),
-    owns_gradients=True,  # but for modules that set self.automatic_optimization = False
+    attributes={AUTOMATIC: True},
+    owns_gradients=True,  # unless a module sets that to False
 )
 LIGHTNING_MANUAL = {
     "optimizers": Method(returns="unknown"),
@@ -51,7 +54,7 @@ LIGHTNING_MANUAL = {
     "save_hyperparameters": Method(returns="nothing"),
     "all_gather": Method(("gather",), of=0, returns="tensor"),
 }
-"""What a LightningModule calls on itself, with automatic_optimization = False above all."""
+"""What a LightningModule calls on itself, above all if it updates by hand."""
 THAWING = {"freeze": False, "unfreeze": True}
 """What a module does with all its parameters, and with its mode."""
 OWN_LOGS = frozenset(("log", "log_dict"))
@@ -135,6 +138,8 @@ UPDATE = words(
     """
 )
 """What is called around the update of a batch, in this order, unless the module does all by hand."""
+STEPPING = "lr_scheduler_step"
+"""What is called instead of the step of a scheduler."""
 AFTER_EPOCH = words("training_epoch_end on_train_epoch_end")
 COMBINED = tuple(
     f"lightning.{module}.CombinedLoader" for module in ("utilities", "utilities.combined_loader", "trainer.supporters")

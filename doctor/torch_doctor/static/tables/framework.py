@@ -48,6 +48,7 @@ class Framework(Struct, frozen=True):
     name: str
     module_bases: frozenset[str] = frozenset()  # modules whose steps the framework calls
     data_modules: frozenset[str] = frozenset()  # those of them that hold data, and are no modules of torch
+    attributes: dict[str, bool] = field(default_factory=dict)  # of those, before their constructors set them
     hooks: frozenset[str] = frozenset()  # methods of those that it calls while training or evaluating
     training_hooks: frozenset[str] = frozenset()  # in training mode, with gradients, its result is the loss
     evaluation_hooks: frozenset[str] = frozenset()  # in evaluation mode, without gradients

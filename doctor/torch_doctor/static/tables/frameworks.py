@@ -19,6 +19,10 @@ ENGINE_EVALUATORS = frozenset(libraries.every(lambda library: library.engine_eva
 """Factories that evaluate the model (0), in evaluation mode and without gradients."""
 
 MODULE_BASES: dict[str, Framework] = {name: framework for framework in FRAMEWORKS for name in framework.module_bases}
+ATTRIBUTES: dict[str, dict[str, bool]] = {
+    name: framework.attributes for name, framework in MODULE_BASES.items() if framework.attributes
+}
+"""Attributes that modules of these bases have before their constructors set them."""
 WRAPS: dict[str, int] = {name: place for framework in FRAMEWORKS for name, place in framework.wraps.items()}
 OWNERS: dict[str, Framework] = {name: framework for framework in FRAMEWORKS for name in framework.owners}
 FACTORIES: dict[str, str] = {name: owner for framework in FRAMEWORKS for name, owner in framework.factories.items()}

@@ -54,6 +54,10 @@ class Net(L.LightningModule):
 """
 
 
+BY_HAND = "        self.automatic_optimization = not adversarial\n"
+IN_A_BRANCH = "        if adversarial:\n            self.automatic_optimization = False\n"
+
+
 def found(source: str) -> list[str]:
     """The codes of what is found, but for advice."""
     rules = tuple(rule for rule in all_rules() if rule.level is not Level.ADVICE)
@@ -61,10 +65,12 @@ def found(source: str) -> list[str]:
     return [finding.code for finding in scan(options).findings]
 
 
-def test_nothing_is_found_in_either_way() -> None:
-    assert found(SOURCE) == []
+@pytest.mark.parametrize("chosen", [BY_HAND, IN_A_BRANCH])
+def test_nothing_is_found_in_either_way(chosen: str) -> None:
+    assert found(SOURCE.replace(BY_HAND, chosen)) == []
 
 
+@pytest.mark.parametrize("chosen", [BY_HAND, IN_A_BRANCH])
 @pytest.mark.parametrize(
     ("line", "code"),
     [
@@ -72,6 +78,6 @@ def test_nothing_is_found_in_either_way() -> None:
         ("        first.zero_grad()\n", "TDR101"),
     ],
 )
-def test_what_lacks_by_hand_is_found_although_it_may_be_automatic(line: str, code: str) -> None:
+def test_what_lacks_by_hand_is_found_although_it_may_be_automatic(chosen: str, line: str, code: str) -> None:
     assert line in SOURCE
-    assert found(SOURCE.replace(line, "")) == [code]
+    assert found(SOURCE.replace(BY_HAND, chosen).replace(line, "")) == [code]

@@ -12,7 +12,7 @@ from torch_doctor.static.training.evaluation import modes
 from torch_doctor.static.training.frameworks import batches, lightning_best, lightning_fit, lightning_optimizers
 from torch_doctor.static.training.frameworks.lightning_fit import Feeding, Fit
 from torch_doctor.static.training.module import forwards, module_parts
-from torch_doctor.static.training.update import gradients
+from torch_doctor.static.training.update import construction, gradients
 from torch_doctor.static.values import (
     COUNTER,
     NOTHING,
@@ -34,7 +34,7 @@ from torch_doctor.static.values import (
     fresh_symbol,
     leaves,
 )
-from torch_doctor.trace import Count, LoopCounted, Owned, ZeroGrad
+from torch_doctor.trace import Count, LoopCounted, Owned, SchedulerStepped, ZeroGrad
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +122,7 @@ def _train(fit: Fit) -> lightning_optimizers.Driven:
             _evaluate(fit, lightning.VALIDATE, held_out, validates=_validates(fit))
         for name in lightning.AFTER_EPOCH:
             fit.hook(name, *_outputs(fit, name, rows, kept))
-        lightning_optimizers.schedule(run, module, driven, "epoch", fit.node)
+        _schedule(fit, driven, "epoch")
         return True
 
     course = _epochs(fit)
@@ -170,7 +170,7 @@ def _step(fit: Fit, driven: lightning_optimizers.Driven, batch: Value, number: V
         found = loss.fields.get(("key", "loss"))
         loss = found if isinstance(found, Value) else loss
     lightning_optimizers.unless_manual(run, fit.module, partial(_update, fit, driven, loss), fit.node)
-    lightning_optimizers.schedule(run, fit.module, driven, "step", fit.node, lightning_fit.window(fit))
+    _schedule(fit, driven, "step", lightning_fit.window(fit))
     fit.hook("on_train_batch_end", loss, batch, number)
     return _without_graph(run, returned)
 
@@ -191,6 +191,21 @@ def _update(fit: Fit, driven: lightning_optimizers.Driven, loss: Value) -> None:
         fit.hook("on_before_optimizer_step", each)
         fit.hook("configure_gradient_clipping", each, Plain(), Plain())
         gradients.stepped(run, each, fit.node, "optimizer")
+
+
+def _schedule(fit: Fit, driven: lightning_optimizers.Driven, interval: str, window: int = 1) -> None:
+    """Step schedulers, unless the module does all by hand; `window`: behind each update, which takes so many batches."""
+    run = fit.run
+
+    def step() -> None:
+        for each in driven.schedulers(run, interval):
+            if fit.has(lightning.STEPPING):
+                fit.hook(lightning.STEPPING, each, Plain(), Plain())
+                continue
+            owner = construction.optimizer_in(run, each.holds)
+            run.emit(SchedulerStepped, fit.node, scheduler=each.id, optimizer=owner, name="", window=window)
+
+    lightning_optimizers.unless_manual(run, fit.module, step, fit.node)
 
 
 def _evaluate(fit: Fit, stage: lightning.TrainerStage, rows: Feeding, *, validates: bool = False) -> None:
@@ -270,8 +285,10 @@ def _batches(
 
 
 def _finish(fit: Fit, driven: lightning_optimizers.Driven) -> None:
-    """Call whatever else a module has for a trainer, in no order."""
+    """Call whatever else a module has for a trainer, in no order, but for what steps schedulers that nobody knows: last."""
     updates = driven.optimizers(fit.run) and not lightning_optimizers.is_manual(fit.module)
-    called = lightning.UPDATE if updates else ()
-    for name in sorted(lightning.LIGHTNING.hooks - lightning.IN_ORDER - {*called}):
+    called = {lightning.STEPPING, *(lightning.UPDATE if updates else ())}
+    for name in sorted(lightning.LIGHTNING.hooks - lightning.IN_ORDER - called):
         fit.hook(name)
+    if not driven.schedulers(fit.run, ""):
+        fit.hook(lightning.STEPPING)

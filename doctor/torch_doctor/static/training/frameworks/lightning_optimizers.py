@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from torch_doctor.static.language import conditions
+from torch_doctor.static.language import conditions, outcomes
 from torch_doctor.static.libraries import lightning
 from torch_doctor.static.tables import training
-from torch_doctor.static.training.update import construction
 from torch_doctor.static.values import (
     NOTHING,
     Const,
@@ -25,7 +24,6 @@ from torch_doctor.static.values import (
     Value,
     leaves,
 )
-from torch_doctor.trace import SchedulerStepped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,9 +43,9 @@ class Driven(Struct, frozen=True):
         return tuple({each.id: each for each in found if isinstance(each, Optimizer)}.values())
 
     def schedulers(self, run: Run, interval: str) -> tuple[Tool, ...]:
-        """The schedulers that are stepped behind each "step", which is a batch, or "epoch"."""
+        """The schedulers that are stepped behind each "step", which is a batch, or "epoch"; all where that is not said."""
         found = _schedulers_in(run.resolve(self.configured))
-        return tuple({each.id: each for each, stepped in found if stepped == interval}.values())
+        return tuple({each.id: each for each, stepped in found if interval in ("", stepped)}.values())
 
 
 def driven(run: Run, module: Module, configured: Value) -> Driven:
@@ -69,21 +67,10 @@ def _given_back(configured: Value, inside: Callable[[Value], list[Value]]) -> Va
     return None if not found else found[0] if len(found) == 1 else Sequence("list", Content(tuple(found)))
 
 
-def schedule(run: Run, module: Module, driven: Driven, interval: str, node: p.Node, window: int = 1) -> None:
-    """Step schedulers, unless the module does all by hand; `window`: behind each update, which takes so many batches."""
-
-    def step() -> None:
-        for each in driven.schedulers(run, interval):
-            owner = construction.optimizer_in(run, each.holds)
-            run.emit(SchedulerStepped, node, scheduler=each.id, optimizer=owner, name="", window=window)
-
-    unless_manual(run, module, step, node)
-
-
 def unless_manual(run: Run, module: Module, do: Callable[[], None], node: p.Node) -> None:
     """Do what the trainer does where it clears, goes backward and steps: where a test of the script chose that, under it."""
-    automatic = run.resolve(module.fields.get("automatic_optimization") or Const(value=True))
-    truth, yes, no, symbol = conditions.decision(run, automatic)
+    automatic = module.fields.get(lightning.AUTOMATIC) or Const(value=True)
+    truth, yes, no, symbol = conditions.decision(run, run.resolve(automatic))
 
     def done() -> bool:
         do()
@@ -97,8 +84,8 @@ def unless_manual(run: Run, module: Module, do: Callable[[], None], node: p.Node
 
 def is_manual(module: Module) -> bool:
     """Whether a module surely clears, goes backward and steps by itself."""
-    automatic = module.fields.get("automatic_optimization")
-    return isinstance(automatic, Const) and not automatic.value
+    automatic = module.fields.get(lightning.AUTOMATIC)
+    return automatic is not None and outcomes.truth_of(automatic) is False
 
 
 def _optimizers_in(value: Value) -> list[Value]:

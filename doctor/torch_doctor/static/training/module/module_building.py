@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from torch_doctor.static import program as p
 from torch_doctor.static.language import constructors, containers
 from torch_doctor.static.library import library_family
-from torch_doctor.static.tables import layers, losses
+from torch_doctor.static.tables import frameworks, layers, losses
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import mending
 from torch_doctor.static.training.evaluation import mode_methods, modes
@@ -67,6 +67,8 @@ def build_module(run: Run, cls: ClassValue, call: Call) -> Value:
     module: Module = run.own(Module(run.site(call.node), cls=cls, layer=layer, table=table, sensitive=sensitive))
     if own_base:
         module.facts[Fact.ORIGIN] = _as_built(run, call)
+    for name in frameworks.ATTRIBUTES.keys() & {*names}:
+        module.fields.update({key: Const(value) for key, value in frameworks.ATTRIBUTES[name].items()})
     init = cls.find("__init__")
     runs_own = init is not None and isinstance(init[0], FunctionValue)
     guessed = cls.opaque_base() or not any(module_classes.is_known_module(run, name) for name in names)
@@ -148,7 +150,7 @@ def _report_built(run: Run, module: Module, cls: ClassValue, node: p.Node) -> No
 
 
 def _as_built(run: Run, call: Call) -> Origin:
-    """Where a module is that is built by this call: a forward that builds it has not moved it yet, as it was moved itself."""
+    """Where a module is that this call builds: on the CPU, also where a forward builds it whose own module was moved."""
     return replace(BUILT, births=(run.site(call.node),)) if run.modules_called else BUILT
 
 

@@ -16,6 +16,7 @@ from torch_doctor.static.values import (
     Fact,
     Loader,
     Mapping,
+    Module,
     Object,
     Plain,
     Sequence,
@@ -89,11 +90,14 @@ def _does_the_same(node: p.Comprehension) -> bool:
 
 
 def stand_for_several(run: Run, items: list[Value], number: int) -> None:
-    """Say of the objects among these, or in pairs, that were made since that number that each of them stands for several."""
+    """Say that each object among these, or in pairs, that was made since that number stands for several, with its modules."""
     pairs = (value.content.items for value in items if isinstance(value, Sequence) and value.kind == "tuple")
     for value in (*items, *itertools.chain.from_iterable(pairs)):
         if isinstance(value, Object) and value.id > number:
             run.heap.set(value.facts, Fact.SEVERAL, value=True)
+    for made in map(run.objects.get, range(number + 1, latest() + 1)):
+        if isinstance(made, Module):
+            run.heap.set(made.facts, Fact.SEVERAL, value=True)
 
 
 def _clause(run: Run, node: p.Comprehension, depth: int, items: list[Value]) -> bool:

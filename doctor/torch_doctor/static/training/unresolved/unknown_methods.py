@@ -16,11 +16,12 @@ from torch_doctor.static.training.data import batch_parts, tokenizing
 from torch_doctor.static.training.graph import keeping
 from torch_doctor.static.training.module import module_parts
 from torch_doctor.static.training.unresolved import escaping
-from torch_doctor.static.training.update import gradients
+from torch_doctor.static.training.update import gradients, parameters
 from torch_doctor.static.values import (
     NOTHING,
     NOWHERE,
     Call,
+    Const,
     Content,
     Fact,
     Module,
@@ -99,7 +100,9 @@ def _step(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
 
 
 @handles(_METHODS, "detach_")
-def _detach(run: Run, of: UnknownAttribute, _: Call) -> Value:
+def _detach(run: Run, of: UnknownAttribute, call: Call) -> Value:
+    owners = frozenset(number for number in of.of.holds if isinstance(run.objects.get(number), Module))
+    parameters.set_trainable(run, owners, Const(value=False), call.node, whole=False)  # it may be one of theirs
     now = Unknown(of.of.flow.cut(), of.of.holds, origin=of.of.origin)
     run.heap.change(of.of, now)
     return now

@@ -45,7 +45,9 @@ def params_method(run: Run, of: Params, name: str, call: Call) -> Value:
             observe(run, of, call.renamed(f"{call.receiver}.{name}"))
         parameters.changed_by_hand(run, of.modules, call.values, call.node)
         return of
-    if name in ("keys", "items", "values", "copy"):
+    if name == "values":  # of a dictionary: without their names
+        return Params(of.modules, whole=of.whole, bias=of.bias, among=of.among, cut=of.cut)
+    if name in ("keys", "items", "copy"):
         return of
     if name.startswith("register_"):
         gradient_hooks.registered(run, name)

@@ -105,7 +105,8 @@ def set_trainable(
     for number in modules:
         thing = run.objects.get(number)
         if thing is not None:
-            frozen = None if on is None or not whole else not on
+            sure = whole and not thing.fact(Fact.SEVERAL)  # it may be another of them
+            frozen = not on if sure and on is not None else None
             if thing.fact(Fact.FROZEN) is not frozen:
                 run.heap.set(thing.facts, Fact.FROZEN, frozen)
                 run.heap.restructure()  # what a forward returned before no longer holds

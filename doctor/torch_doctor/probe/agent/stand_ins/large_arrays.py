@@ -15,10 +15,8 @@ if TYPE_CHECKING:
 
 NAMES = ("zeros", "empty", "ones")
 SIZE = 64_000_000  # numbers of such an array
-FEWEST, MANY = (
-    256,
-    10_000,
-)  # rows that it keeps at least, and those that it has to have: what is stored one after the other
+FEWEST = 256  # rows that it keeps at least
+MANY = 10_000  # rows that it has to have: what is stored one after the other
 
 
 class LargeArrays(StandIn):

@@ -50,12 +50,9 @@ class PandasNames(Removed):
         def of(table: Any, *arguments: Any, **keywords: Any) -> Any:
             found = values(table, *arguments, **keywords)
             flags = getattr(found, "flags", None)
-            locked = flags is not None and not flags.writeable and self.sources.called_by_user()
-            if (
-                flags is not None
-                and locked
-                and (self._writes() or (self.learnt and self.learnt.of("writes", "pandas")))
-            ):
+            if flags is None or flags.writeable or not self.sources.called_by_user():
+                return found
+            if self._writes() or (self.learnt and self.learnt.of("writes", "pandas")):
                 self.was_used(f"pandas.{name} that may be written", "the array of the table itself")
                 flags.writeable = True
             return found

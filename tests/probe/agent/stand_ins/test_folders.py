@@ -52,7 +52,16 @@ with Pool(2) as pool:
 print(torch.zeros(1))
 """
 
-DEEP = """
+TRAIN = """
+model = nn.Sequential(nn.Flatten(), nn.Linear(64, 5))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for pictures, labels in loader:
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(pictures), labels).backward()
+    optimizer.step()
+"""
+DEEP = (
+    """
 import os
 
 import numpy as np
@@ -82,14 +91,11 @@ class Characters(Dataset):
 
 
 loader = DataLoader(Characters("data/background"), batch_size=8)
-model = nn.Sequential(nn.Flatten(), nn.Linear(64, 5))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for pictures, labels in loader:
-    optimizer.zero_grad()
-    nn.functional.cross_entropy(model(pictures), labels).backward()
-    optimizer.step()
 """
-FLAT = """
+    + TRAIN
+)
+FLAT = (
+    """
 import os
 
 import numpy as np
@@ -126,13 +132,9 @@ class Classes(Folder):
 
 
 loader = DataLoader(KIND("data/train"), batch_size=8)
-model = nn.Sequential(nn.Flatten(), nn.Linear(64, 5))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for pictures, labels in loader:
-    optimizer.zero_grad()
-    nn.functional.cross_entropy(model(pictures), labels).backward()
-    optimizer.step()
 """
+    + TRAIN
+)
 RECORDS = """
 import json
 

@@ -9,7 +9,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from tests.checkup.telling.conftest import HOSTILE, rung
-from torch_doctor.checkup.outcome import RUNGS, Checkup
+from torch_doctor.checkup.outcome import RUNGS, Checkup, Rung
 from torch_doctor.checkup.telling.note import escaped, note
 
 if TYPE_CHECKING:
@@ -35,6 +35,13 @@ def test_it_has_evidence_risks_open_points_and_what_to_copy(ordinary: Checkup) -
 def test_each_rung_is_a_row_of_the_evidence(ordinary: Checkup) -> None:
     rows = [each for each in tokens(ordinary) if each.type == "tr_open"]
     assert len(rows) >= 1 + len(RUNGS)
+
+
+def test_a_reason_of_several_rungs_is_given_once_in_each_part() -> None:
+    text = note(Checkup("train.py", [], "cpu", [Rung(name, "skipped", "train.py fails") for name in RUNGS]))
+    evidence, points = text.partition("## Open points")[::2]
+    assert "was skipped: train.py fails." in points
+    assert points.count("was skipped for the same reason.") == evidence.count("for the same reason") == len(RUNGS) - 1
 
 
 def test_the_text_of_a_script_means_nothing_to_markdown(ordinary: Checkup) -> None:

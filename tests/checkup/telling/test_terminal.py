@@ -9,7 +9,7 @@ import re
 import pytest
 
 from tests.checkup.telling.conftest import HOSTILE, checkup, finding, rung
-from torch_doctor.checkup.outcome import RUNGS, Checkup, Series
+from torch_doctor.checkup.outcome import RUNGS, Checkup, Rung, Series
 from torch_doctor.checkup.telling.terminal import Lines, curve, signs_for, summary
 from torch_doctor.checkup.telling.words import PLAIN_SIGNS, SIGNS
 from torch_doctor.report.paint import Paint
@@ -26,6 +26,14 @@ def test_the_summary_has_the_reason_of_every_rung_in_full(ordinary: Checkup) -> 
     assert max(map(len, lines)) <= COLUMNS
     text = " ".join(" ".join(lines).split())
     assert all(" ".join(rung.reason.split()) in text for rung in ordinary.rungs)
+
+
+def test_a_reason_of_several_rungs_is_given_once() -> None:
+    rungs = [Rung(name, "skipped", "train.py fails") for name in RUNGS]
+    rungs[4] = Rung(RUNGS[4], "passed", "train.py fails")
+    text = told(Checkup("train.py", [], "cpu", rungs))
+    assert text.count("skipped train.py fails") == 2  # before the rung that passed, and after it
+    assert text.count("skipped for the same reason") == len(RUNGS) - 3
 
 
 @pytest.mark.parametrize("width", [40, 60, 100])

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from torch_doctor.checkup.telling.readiness import glance
-from torch_doctor.checkup.telling.words import MEANINGS, counts, grouped, standing, value
+from torch_doctor.checkup.telling.words import MEANINGS, SAME, counts, grouped, reasons, standing, value
 from torch_doctor.report.links import url_of
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _lines(checked: Checkup) -> Iterator[str]:
     yield ""
     yield "## Evidence"
     yield ""
-    yield from _table(("Rung", "Status", "Result"), [_row(rung) for rung in checked.rungs])
+    yield from _table(("Rung", "Status", "Result"), [_row(*each) for each in reasons(checked)])
     yield "## Risks"
     yield ""
     yield from risks or ["None."]
@@ -80,8 +80,8 @@ def _lines(checked: Checkup) -> Iterator[str]:
     yield from _contract(checked)
 
 
-def _row(rung: Rung) -> tuple[str, str, str]:
-    return escaped(MEANINGS[rung.name].title), rung.status, escaped(rung.reason)
+def _row(rung: Rung, reason: str) -> tuple[str, str, str]:
+    return escaped(MEANINGS[rung.name].title), rung.status, escaped(reason)
 
 
 def _risks(checked: Checkup) -> Iterator[str]:
@@ -102,9 +102,10 @@ def _finding(finding: Finding) -> str:
 
 def _open(checked: Checkup) -> Iterator[str]:
     """What nobody knows: rungs that were skipped or have no verdict, and what stood in for the real thing."""
-    for rung in checked.rungs:
+    for rung, reason in reasons(checked):
         if rung.status == "skipped":
-            yield f"- **{escaped(MEANINGS[rung.name].title)}** was skipped: {escaped(rung.reason)}."
+            why = f" {SAME}" if reason == SAME else f": {escaped(reason)}"
+            yield f"- **{escaped(MEANINGS[rung.name].title)}** was skipped{why}."
         elif rung.status == "shown" and rung.name != "receipt":
             yield f"- **{escaped(MEANINGS[rung.name].title)}** has no verdict: {escaped(rung.reason)}."
     yield from (f"- {escaped(remark)}" for remark in checked.remarks)

@@ -8,7 +8,7 @@ import textwrap
 import time
 from typing import TYPE_CHECKING, TextIO
 
-from torch_doctor.checkup.telling.words import PLAIN_SIGNS, SIGNS, counts, standing, what_next
+from torch_doctor.checkup.telling.words import PLAIN_SIGNS, SIGNS, counts, reasons, standing, what_next
 from torch_doctor.report.links import url_of
 from torch_doctor.report.paint import LEVEL_COLOURS, Paint
 from torch_doctor.scan import Follower
@@ -123,11 +123,11 @@ def summary(checked: Checkup, paint: Paint, *, signs: dict[str, str], width: int
         paint(textwrap.shorten(f"Checkup of {checked.script}", width - len(on), placeholder=" …"), "bold") + on,
         "",
     ]
-    for rung in checked.rungs:
+    for rung, reason in reasons(checked):
         head = f"{signs[rung.status]} {rung.name:<{NAME}} "
         word = f"{rung.status:<8}"
         room = max(10, width - len(head) - len(word))
-        first, *rest = textwrap.wrap(rung.reason, room) or [""]
+        first, *rest = textwrap.wrap(reason, room) or [""]
         lines.append(head + paint(word, COLOURS[rung.status]) + first)
         lines += [" " * (len(head) + len(word)) + each for each in rest]
     if charts and signs is SIGNS:

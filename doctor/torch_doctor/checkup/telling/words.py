@@ -46,6 +46,7 @@ SIGNS = {"passed": "✓", "failed": "✗", "skipped": "○", "shown": "i"}
 """A sign for each status, beside the word: nobody has to tell colours apart."""
 PLAIN_SIGNS = {"passed": "+", "failed": "x", "skipped": "-", "shown": "i"}
 """The same for a terminal that knows no others."""
+SAME = "for the same reason"
 FEW_DIGITS = 4
 LARGE = 1e6
 
@@ -118,3 +119,12 @@ def counts(checked: Checkup) -> str:
     return ", ".join(
         f"{statuses.count(each)} {each}" for each in ("failed", "passed", "shown", "skipped") if each in statuses
     )
+
+
+def reasons(checked: Checkup) -> Iterator[tuple[Rung, str]]:
+    """Each rung with its reason, which is not repeated where several in a row are skipped for the same one."""
+    before = ""
+    for rung in checked.rungs:
+        same = rung.status == "skipped" and rung.reason == before
+        yield rung, SAME if same else rung.reason
+        before = rung.reason if rung.status == "skipped" else ""
